@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
-#include "base/check.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "wire/link/client.h"
-#include "wire/link/server.h"
+#include "cluster/wire/link/client.h"
+#include "cluster/wire/link/server.h"
+#include "core/base/check.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <string>
 
-#include "dispatch/codec/bundle_codec.h"
-#include "node/client/job_follower.h"
-#include "plan/bundle.h"
-#include "runtime/epoll_runtime.h"
+#include "core/runtime/epoll_runtime.h"
+#include "jobs/client/job_follower.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "load/plan/bundle.h"
 
 namespace {
 

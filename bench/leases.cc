@@ -15,13 +15,13 @@
 #include <sys/resource.h>
 #include <vector>
 
-#include "base/check.h"
-#include "base/time.h"
+#include "core/base/check.h"
+#include "core/base/time.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
+#include "election/store/candidate.h"
+#include "election/store/open_store.h"
 #include "election/watch_table.h"
-#include "lead/candidate.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "store/open_store.h"
 
 namespace {
 

@@ -17,18 +17,19 @@
 #include <sys/resource.h>
 #include <vector>
 
-#include "account/window_codec.h"
-#include "aggregate/totals.h"
-#include "base/check.h"
-#include "cluster/joining.h"
-#include "cluster/membership_driver.h"
-#include "dispatch/codec/bundle_codec.h"
-#include "node/worker/worker_service.h"
-#include "plan/bundle.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/event.h"
-#include "runtime/signals.h"
-#include "wire/link/server.h"
+#include "cluster/net/joining.h"
+#include "cluster/net/membership_driver.h"
+#include "cluster/wire/link/server.h"
+#include "core/base/check.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/event.h"
+#include "core/runtime/signals.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/worker/worker_service.h"
+#include "load/aggregate/totals.h"
+#include "load/codec/window_codec.h"
+#include "load/plan/bundle.h"
 
 namespace {
 
@@ -299,7 +300,7 @@ class Worker final : public node::Managers,
   Crowd& crowd_;
   std::string name_;
   link::RefusalWatch refusals_{nullptr};
-  cluster::Switchboard switchboard_;
+  cluster::Switchboard switchboard_{cluster::MessageClasses(&message::message_of<dispatch::Letter>())};
   link::DialSettings dialling_;
   std::unique_ptr<link::Datagrams> datagrams_;
   std::unique_ptr<link::Server> server_;

@@ -3,7 +3,7 @@
 #include <brotli/encode.h>
 #include <zlib.h>
 
-#include "base/check.h"
+#include "core/base/check.h"
 
 namespace bellwether::target {
 namespace {

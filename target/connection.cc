@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-#include "protocol/http1/chunked.h"
+#include "core/base/check.h"
+#include "core/http1/chunked.h"
 #include "target/connection_buffers.h"
 
 namespace bellwether::target {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/prng.h"
-#include "runtime/runtime.h"
+#include "core/base/prng.h"
+#include "core/runtime/runtime.h"
 #include "target/faults.h"
 #include "target/routes.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::target {
 

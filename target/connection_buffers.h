@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/stream.h"
-#include "runtime/task.h"
+#include "core/runtime/stream.h"
+#include "core/runtime/task.h"
 
 namespace bellwether::target {
 

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
 
 namespace bellwether::target {
 namespace {

@@ -1,8 +1,8 @@
 // How the target misbehaves on purpose: latency, stalls and errors. Pure: time and chance are handed in.
 #pragma once
 
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 
 namespace bellwether::target {
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
-#include "base/units.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
 
 namespace bellwether::target {
 namespace {

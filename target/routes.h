@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/prng.h"
-#include "base/time.h"
-#include "protocol/http1/request_head.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
+#include "core/http1/request_head.h"
 #include "target/catalogue.h"
 
 namespace bellwether::target {

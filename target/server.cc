@@ -5,11 +5,11 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
-#include "runtime/thread.h"
-#include "runtime/tls.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
+#include "core/runtime/thread.h"
+#include "core/runtime/tls.h"
 #include "target/connection.h"
 
 namespace bellwether::target {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
-#include "runtime/address.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/runtime/address.h"
 #include "target/faults.h"
 
 namespace bellwether::target {

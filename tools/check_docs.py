@@ -70,12 +70,17 @@ def anchors(file):
 
 
 def check_walk(root):
-    walk = Path(root, "docs/navigating.md")
-    text = walk.read_text(encoding="utf-8") if walk.is_file() else ""
+    """Each folder is told of: below a district in its README, by the name that it has there, else in the walk."""
     folders = {path.parent for path in house.files(root, "*") if path.parent.parts}
     for folder in sorted(folders):
-        if not folder.parts[0].startswith(".") and f"`{folder}/`" not in text:
-            yield f"docs/navigating.md: nothing about `{folder}/`"
+        if folder.parts[0].startswith("."):
+            continue
+        inside = folder.parts[0] == "src" and len(folder.parts) > 2
+        page = Path(*folder.parts[:2], "README.md") if inside else Path("docs/navigating.md")
+        name = f"`{Path(*folder.parts[2:])}`" if inside else f"`{folder}/`"
+        text = Path(root, page).read_text(encoding="utf-8") if Path(root, page).is_file() else ""
+        if name not in text:
+            yield f"{page}: nothing about {name}"
 
 
 def check_commands(root, readme, bellwether):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Who may include whom: the plan of the house, and the checks that keep it.
 
-- A room includes only the rooms that ROOMS allows. Tests may look into any room.
+- Two levels. A district includes only the districts that DISTRICTS allows, and a room only the rooms that ROOMS
+  allows. Neither has a cycle. Tests may look into any room.
 - Pure rooms see no clock, thread, socket, file or log: time comes in as a value, effects go out as values.
 - Headers include only the standard library, the system and our own headers; third-party headers stay in .cc files.
 """
@@ -12,77 +13,82 @@ from pathlib import Path
 
 import house
 
-UP_TO_REPORT = "report aggregate script lua native vuser client codec plan scenario yaml metrics runtime base"
+# A folder below src/, and the districts that it may include beside itself.
+DISTRICTS = {
+    "core": "",
+    "load": "core",
+    "election": "core",
+    "cluster": "core election",
+    "jobs": "core load election cluster",
+    "lead": "core election cluster",
+    "sim": "core load election cluster jobs lead",
+    "cli": "core load election cluster jobs lead sim",
+}
 
-KEEP = "message membership election register dispatch resilience health wire"
-UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = (f"local_cluster client_node node_roles node_cluster manager_node worker_node cluster_register "
-               f"cluster_vote cluster_context cluster {UP_TO_CLUSTER} "
-               f"signature secret dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
-
-# (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
+# (files, room, what it may include beside itself, pure). The first line that matches a file gives its room. A
+# district's name with a slash stands for all of its rooms.
 ROOMS = [
-    ("src/base/*", "base", "", False),
-    ("src/runtime/*", "runtime", "base", False),
-    ("src/message/*", "message", "base", True),
-    ("src/metrics/*", "metrics", "base", True),
-    ("src/signature/*", "signature", "base", True),
-    ("src/secret/*", "secret", "base", True),
-    ("src/account/*", "account", "message proto aggregate plan metrics base", True),
+    ("src/core/base/*", "base", "", False),
+    ("src/core/runtime/*", "runtime", "base", False),
+    ("src/core/message/*", "message", "base", True),
+    ("src/core/signature/*", "signature", "base", True),
+    ("src/core/secret/*", "secret", "base", True),
+    ("src/core/resilience/*", "resilience", "base", True),
+    ("src/core/yaml/*", "yaml", "base", True),
+    ("src/core/http1/client*", "client", "http1 runtime base", False),
+    ("src/core/http1/connection*", "client", "http1 runtime base", False),
+    ("src/core/http1/*", "http1", "base", True),
+    ("src/core/web/*", "web", "http1 runtime base", False),
+    ("src/core/journal/*", "journal", "runtime base", False),
+
+    ("src/load/metrics/*", "metrics", "http1 base", True),
+    ("src/load/scenario/*", "scenario", "yaml base", True),
+    ("src/load/plan/*", "plan", "signature scenario base", True),
+    ("src/load/aggregate/*", "aggregate", "metrics plan base", True),
+    ("src/load/codec/*", "codec", "message proto aggregate plan metrics base", True),
+    ("src/load/vuser/*", "vuser", "client http1 plan metrics runtime base", False),
+    ("src/load/script/lua/*", "lua", "vuser plan scenario metrics core/", False),
+    ("src/load/script/native/*", "native", "vuser plan scenario metrics core/", False),
+    ("src/load/script/*", "script", "lua native vuser plan scenario metrics core/", False),
+    ("src/load/report/*", "report", "aggregate metrics plan runtime base", False),
+    ("src/load/results/compare/*", "compare", "metrics base", True),
+    ("src/load/results/*", "results", "codec report aggregate plan metrics runtime base", False),
+    ("src/load/console/*", "console", "aggregate report metrics plan base", False),
+    ("src/load/local/*", "local", "report aggregate script vuser plan metrics runtime base", False),
+
+    ("src/election/store/*", "store", "election core/", False),
     ("src/election/*", "election", "base", True),
-    ("src/wire/link/*", "link", "wire runtime base", False),
-    ("src/wire/*", "wire", "message base", True),
-    ("src/membership/*", "membership", "base", True),
-    ("src/register/*", "register", "message wire election base", True),
-    ("src/dispatch/codec/*", "dispatch_codec",
-     "message proto register dispatch account resilience wire scenario plan election base", True),
-    ("src/dispatch/*", "dispatch", "plan resilience election base", True),
-    ("src/resilience/*", "resilience", "base", True),
-    ("src/health/*", "health", "base", True),
+
+    ("src/cluster/wire/link/*", "link", "wire runtime base", False),
+    ("src/cluster/wire/*", "wire", "message base", True),
+    ("src/cluster/membership/*", "membership", "base", True),
+    ("src/cluster/register/*", "register", "message wire election base", True),
+    ("src/cluster/health/*", "health", "base", True),
     ("src/cluster/discovery/*", "discovery", "base", True),
-    ("src/cluster/register/*", "cluster_register", f"cluster {UP_TO_CLUSTER}", False),
-    ("src/cluster/context/*", "cluster_context", f"cluster_register lead cluster_vote cluster {UP_TO_CLUSTER}", False),
-    ("src/cluster/vote/*", "cluster_vote", f"cluster signature secret {UP_TO_CLUSTER}", False),
-    ("src/cluster/*", "cluster", f"dispatch_codec {UP_TO_CLUSTER}", False),
-    ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
-    ("src/web/*", "web", "codec runtime base", False),
-    ("src/journal/*", "journal", "runtime base", False),
-    ("src/lead/*", "lead", "journal web store election yaml report client codec metrics runtime base", False),
-    ("src/yaml/*", "yaml", "base", True),
-    ("src/scenario/*", "scenario", "yaml base", True),
-    ("src/plan/*", "plan", "signature scenario base", True),
-    ("src/protocol/*/client*", "client", "codec runtime metrics base", False),
-    ("src/protocol/*/connection*", "client", "codec runtime metrics base", False),
-    ("src/protocol/*", "codec", "base", True),
-    ("src/vuser/*", "vuser", "client codec plan metrics runtime base", False),
-    ("src/script/lua/*", "lua", "vuser client codec plan scenario yaml metrics runtime base", False),
-    ("src/script/native/*", "native", "vuser client codec plan scenario yaml metrics runtime base", False),
-    ("src/script/*", "script", "lua native vuser client codec plan signature scenario yaml metrics runtime base",
+    ("src/cluster/net/*", "net", "link wire membership register health discovery election/ core/", False),
+    ("src/cluster/replication/*", "replication", "net link wire membership register election/ core/", False),
+    ("src/cluster/vote/*", "vote", "net link wire membership election/ core/", False),
+    ("src/cluster/node/*", "node", "vote net link wire membership health discovery election/ core/", False),
+    ("src/cluster/local_cluster/*", "local_cluster", "node net wire membership election/ core/", False),
+
+    ("src/jobs/account/*", "account", "message codec aggregate plan metrics base", True),
+    ("src/jobs/dispatch/codec/*", "dispatch_codec",
+     "message proto register dispatch account codec resilience wire scenario plan election base", True),
+    ("src/jobs/dispatch/*", "dispatch", "plan resilience election base", True),
+    ("src/jobs/share/*", "share", "dispatch_codec dispatch cluster/ load/ core/", False),
+    ("src/jobs/worker/*", "worker", "share dispatch_codec dispatch account load/ cluster/ election/ core/", False),
+    ("src/jobs/manager/*", "manager", "dispatch_codec dispatch account load/ cluster/ election/ core/", False),
+    ("src/jobs/roles/*", "roles", "manager worker share dispatch_codec dispatch account load/ cluster/ election/ core/",
      False),
-    ("src/aggregate/*", "aggregate", "metrics plan base", True),
-    ("src/report/*", "report", "aggregate metrics plan runtime base", False),
-    ("src/results/compare/*", "compare", "metrics base", True),
-    ("src/results/*", "results", "account report aggregate plan metrics runtime base", False),
-    ("src/console/*", "console", "aggregate report metrics plan base", False),
-    ("src/node/manager/*", "manager_node",
-     f"cluster_register dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}",
-     False),
-    ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
-    ("src/node/client/*", "client_node",
-     f"node_cluster dispatch_codec account cluster lua native signature report aggregate scenario plan metrics "
-     f"{UP_TO_CLUSTER}", False),
-    ("src/node/cluster/*", "node_cluster", f"signature secret cluster_vote cluster lead {UP_TO_CLUSTER}", False),
-    ("src/node/roles/*", "node_roles",
-     f"node_cluster manager_node worker_node share signature secret cluster_register cluster_vote cluster_context "
-     f"dispatch_codec account cluster lead aggregate plan metrics {UP_TO_CLUSTER}", False),
-    ("src/node/share/*", "share",
-     "message node dispatch_codec dispatch account wire script signature vuser plan metrics runtime base", False),
-    ("src/node/worker/*", "worker_node",
-     f"share signature dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
-    ("src/node/*", "node", "report aggregate script vuser plan metrics runtime base", False),
-    ("src/sim/*", "sim", f"manager_node worker_node {UP_TO_NODES}", False),
-    ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),
-    ("target/*", "target", "codec runtime base", False),
+    ("src/jobs/client/*", "client_of_jobs", "dispatch_codec dispatch account load/ cluster/ election/ core/", False),
+
+    ("src/lead/context_driver/*", "context_driver", "lead cluster/ election/ core/", False),
+    ("src/lead/roles/*", "lead_roles", "context_driver lead cluster/ election/ core/", False),
+    ("src/lead/*", "lead", "election/ core/", False),
+
+    ("src/sim/*", "sim", "core/ load/ election/ cluster/ jobs/ lead/", False),
+    ("src/cli/*", "cli", "core/ load/ election/ cluster/ jobs/ lead/ sim/ target", False),
+    ("target/*", "target", "http1 runtime base", False),
 ]
 
 TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_test_*.h", "*_testing.h")
@@ -105,11 +111,31 @@ HEAVY_IN_HEADERS = {"iostream", "regex", "filesystem", "functional"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
+def rooms_in(district):
+    return [room for pattern, room, _, _ in ROOMS if pattern.startswith(f"src/{district}/")]
+
+
 def room_of(path):
     for pattern, room, allowed, pure in ROOMS:
         if fnmatch(str(path), pattern):
-            return room, allowed.split(), pure
+            names = [name for one in allowed.split() for name in (rooms_in(one[:-1]) if one.endswith("/") else [one])]
+            return room, names, pure
     return None
+
+
+def district_of(path):
+    return path.parts[1] if path.parts[0] == "src" and len(path.parts) > 2 else None
+
+
+def cycles(edges, what):
+    """A complaint for each cycle in {name: the names that it includes}."""
+    left = {name: {one for one in to if one != name} for name, to in edges.items()}
+    included = set().union(*left.values()) if left else set()
+    while free := [name for name, to in left.items() if not to & left.keys() or name not in included]:
+        for name in free:
+            del left[name]
+        included = set().union(*left.values()) if left else set()
+    return [f"{what} include each other in a circle: {', '.join(sorted(left))}"] if left else []
 
 
 def is_test(path):
@@ -146,6 +172,9 @@ def quoted_include(root, path, name, room, allowed):
         return None
     if is_test(header):
         return f'"{name}" is for tests only'
+    here, there = district_of(path), district_of(header)
+    if here in DISTRICTS and there in DISTRICTS and there != here and there not in DISTRICTS[here].split():
+        return f"district {here} may not include {there} ({name}); it may include: {DISTRICTS[here] or 'nothing'}"
     place = room_of(header)
     if place is not None and place[0] != room and place[0] not in allowed:
         return f"{room} may not include {place[0]} ({name}); it may include: {' '.join(allowed) or 'nothing'}"
@@ -168,7 +197,8 @@ def angle_include(path, name, pure):
 
 
 def check(root):
-    complaints = []
+    complaints = cycles({name: set(to.split()) for name, to in DISTRICTS.items()}, "districts")
+    rooms = {}  # by room: those that its files include
     for path in house.below(house.files(root, "*.h", "*.cc"), "src", "target"):
         place = room_of(path)
         if place is None:
@@ -182,11 +212,14 @@ def check(root):
             kind, name = match.groups()
             if kind == '"':
                 wrong = quoted_include(root, path, name, room, allowed)
+                header = own_header(root, name)
+                if header and not is_test(path) and (there := room_of(header)):
+                    rooms.setdefault(room, set()).add(there[0])
             else:
                 wrong = angle_include(path, name, pure)
             if wrong:
                 complaints.append(f"{path}:{number}: {wrong}")
-    return complaints
+    return complaints + cycles(rooms, "rooms")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,15 @@
 """No bare period: what a node does again and again is jittered, so that nodes started together do not act together.
 
 In the rooms of the cluster, a line that adds a period, interval, refresh, heartbeat or renewal to the present draws the
-time at random too: by Periodic (base/periodic.h), by a function named jittered…, or from a Prng. Tests and simulated
-worlds may do without.
+time at random too: by Periodic (core/base/periodic.h), by a function named jittered…, or from a Prng. Tests and
+simulated worlds may do without.
 """
 
 import re
 
 import house
 
-ROOMS = ("src/cluster/", "src/dispatch/", "src/election/quorum/", "src/health/", "src/membership/", "src/node/cluster/",
-         "src/resilience/", "src/wire/")
+ROOMS = ("src/cluster/", "src/jobs/dispatch/", "src/election/quorum/", "src/core/resilience/")
 TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_testing.h")
 WORDS = r"\w*(?:period|interval|refresh|heartbeat|renew_every)\w*"
 NEXT = re.compile(rf"\bnow_?(?:\(\))? *\+ *(?:[\w.>-]+[.>])?({WORDS})\b(?!\.next\(|\.first\()"
@@ -30,7 +29,7 @@ def check(root):
             if match and not DRAWN.search(code):
                 word = match.group(1) or match.group(2)
                 complaints.append(f"{path}:{number}: '{word}' is a bare period; take the time until the next one from "
-                                  "Periodic (base/periodic.h)")
+                                  "Periodic (core/base/periodic.h)")
     return complaints
 
 

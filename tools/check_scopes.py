@@ -12,14 +12,14 @@ import house
 
 TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_testing.h")
 # The awaiters outside of the runtime; those of workflow.h belong to a step, which owns all of its coroutines.
-HANDLES = ("src/runtime/", "src/wire/link/connection.h", "include/bellwether/workflow")
+HANDLES = ("src/core/runtime/", "src/cluster/wire/link/connection.h", "include/bellwether/workflow")
 # Each has an owner that joins it.
-THREADS = ("src/journal/journal.cc", "src/lead/api/engine.cc", "src/lead/metrics/metrics_server.cc",
-           "src/node/client/client_engine.cc", "src/node/local/load_thread.cc", "src/results/recorder.cc",
-           "src/runtime/blocking_pool.cc",
+THREADS = ("src/core/journal/journal.cc", "src/lead/api/engine.cc", "src/lead/metrics/metrics_server.cc",
+           "src/jobs/client/client_engine.cc", "src/load/local/load_thread.cc", "src/load/results/recorder.cc",
+           "src/core/runtime/blocking_pool.cc",
            "target/server.cc")
 # A client that its user destroys from within a callback ends its thread after that callback.
-DETACHED = ("src/node/client/client_engine.cc",)
+DETACHED = ("src/jobs/client/client_engine.cc",)
 
 RULES = (
     (re.compile(r"\bcoroutine_handle\b"), HANDLES, "a coroutine is started by a Scope or awaited as a task"),

@@ -7,17 +7,17 @@
 #include <optional>
 #include <unistd.h>
 
-#include "base/units.h"
-#include "base/wall_text.h"
 #include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/seen_lease.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
+#include "core/base/wall_text.h"
+#include "core/runtime/epoll_runtime.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/profile.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::cli {
 namespace {

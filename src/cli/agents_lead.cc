@@ -8,12 +8,12 @@
 #include <optional>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_bounds.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
 #include "lead/agents/fleet_leader.h"
 #include "lead/agents/profile.h"
 

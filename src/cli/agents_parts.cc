@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/check.h"
+#include "core/base/check.h"
 
 namespace bellwether::cli {
 

@@ -11,14 +11,14 @@
 #include <optional>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "base/units.h"
 #include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
+#include "core/runtime/epoll_runtime.h"
 #include "lead/agents/fleet_files.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
 
 namespace bellwether::cli {
 namespace {

@@ -5,18 +5,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/units.h"
 #include "cli/budget_cluster.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "cluster/node_config.h"
+#include "cluster/net/node_config.h"
+#include "core/base/units.h"
 #include "election/lease_timing.h"
+#include "election/store/store_url.h"
 #include "lead/agents/profile.h"
 #include "lead/policy/loop_budget.h"
-#include "store/store_url.h"
 
 namespace bellwether::cli {
 namespace {

@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/node_settings.h"
+#include "cluster/membership/profile.h"
+#include "cluster/node/node_words.h"
+#include "core/base/units.h"
 #include "election/lease_timing.h"
 #include "election/quorum/quorum_timing.h"
+#include "election/store/store_url.h"
 #include "election/vote/vote_timing.h"
-#include "membership/profile.h"
-#include "node/cluster/node_words.h"
-#include "store/store_url.h"
 
 namespace bellwether::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/budget.h"
 
 namespace bellwether::cli {

@@ -1,19 +1,19 @@
 // bellwether build FILE.cc: compiles a workflow in C++.
 
-#include "script/native/build.h"
+#include "load/script/native/build.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
-#include "base/product.h"
 #include "bellwether/workflow_abi.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
-#include "script/native/describe.h"
-#include "signature/signature.h"
+#include "core/base/product.h"
+#include "core/signature/signature.h"
+#include "load/script/native/describe.h"
 
 namespace bellwether::cli {
 namespace {

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/machine_limits.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
-#include "plan/stages.h"
-#include "scenario/schema.h"
-#include "signature/signature.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/signature/signature.h"
+#include "load/plan/stages.h"
+#include "load/scenario/schema.h"
 
 namespace bellwether::cli {
 namespace {

@@ -5,15 +5,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/cluster_local.h"
 #include "cli/cluster_words.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
-#include "node/cluster/secrets.h"
+#include "cluster/node/secrets.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
 
 namespace bellwether::cli {
 namespace {

@@ -8,16 +8,16 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "node/cluster/keyring.h"
-#include "node/local_cluster/local_cluster.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
-#include "store/environment.h"
+#include "cluster/local_cluster/local_cluster.h"
+#include "cluster/node/keyring.h"
+#include "core/base/printable.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
+#include "election/store/environment.h"
 
 namespace bellwether::cli {
 namespace {

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/printable.h"
-#include "base/units.h"
-#include "base/wall_text.h"
 #include "cli/table.h"
-#include "message/to_json.h"
-#include "node/cluster/admin_messages.h"
-#include "wire/keyring.h"
+#include "cluster/node/admin_messages.h"
+#include "cluster/wire/keyring.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/base/wall_text.h"
+#include "core/message/to_json.h"
 
 namespace bellwether::cli {
 namespace {

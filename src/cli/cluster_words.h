@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "node/cluster/admin_messages.h"
+#include "cluster/node/admin_messages.h"
 
 namespace bellwether::cli {
 

@@ -7,14 +7,14 @@
 #include <map>
 #include <memory>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/context_words.h"
 #include "cli/durations.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
-#include "cluster/message_types.h"
+#include "cluster/net/message_types.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
 
 namespace bellwether::cli {
 namespace {

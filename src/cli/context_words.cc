@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/table.h"
-#include "message/to_json.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/message/to_json.h"
 
 namespace bellwether::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/context/context_codec.h"
+#include "lead/context_driver/context_codec.h"
 
 namespace bellwether::cli {
 

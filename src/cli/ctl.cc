@@ -5,13 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/running.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "node/local/control_socket.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "load/local/control_socket.h"
 
 namespace bellwether::cli {
 namespace {

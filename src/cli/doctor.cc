@@ -10,8 +10,6 @@
 #include <optional>
 #include <set>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
@@ -21,12 +19,14 @@
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/runtime/epoll_runtime.h"
+#include "election/store/disk/small_file.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/health.h"
 #include "lead/agents/profile.h"
-#include "node/cluster/vote_health.h"
-#include "runtime/epoll_runtime.h"
-#include "store/disk/small_file.h"
+#include "lead/vote_health.h"
 
 namespace bellwether::cli {
 namespace {

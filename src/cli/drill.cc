@@ -8,13 +8,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
 #include "lead/drill/act_log.h"
 
 namespace bellwether::cli {

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/bytes.h"
-#include "base/units.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
 
 namespace bellwether::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace CLI {
 class App;

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/job_session.h"
 #include "cli/job_words.h"
@@ -13,7 +12,8 @@
 #include "cli/sources.h"
 #include "cli/stored_runs.h"
 #include "cli/verb.h"
-#include "node/client/client_inside.h"
+#include "core/base/printable.h"
+#include "jobs/client/client_inside.h"
 
 namespace bellwether::cli {
 namespace {

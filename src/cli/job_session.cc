@@ -9,16 +9,16 @@
 #include <set>
 #include <utility>
 
-#include "base/check.h"
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/job_words.h"
 #include "cli/kept_run.h"
 #include "cli/run_screen.h"
-#include "node/client/client_inside.h"
-#include "runtime/event.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
+#include "core/base/check.h"
+#include "core/base/printable.h"
+#include "core/runtime/event.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
+#include "jobs/client/client_inside.h"
 
 namespace bellwether::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "bellwether/client.h"
 #include "cli/live_screen.h"
 #include "cli/outs.h"
-#include "plan/bundle.h"
+#include "load/plan/bundle.h"
 
 namespace CLI {
 class App;

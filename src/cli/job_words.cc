@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
-#include "base/units.h"
-#include "base/wall_text.h"
 #include "cli/table.h"
-#include "dispatch/codec/letters_codec.h"
-#include "message/to_json.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/base/wall_text.h"
+#include "core/message/to_json.h"
+#include "jobs/dispatch/codec/letters_codec.h"
 
 namespace bellwether::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "base/printable.h"
-#include "report/json.h"
+#include "core/base/printable.h"
+#include "load/report/json.h"
 
 namespace bellwether::cli {
 

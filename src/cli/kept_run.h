@@ -1,8 +1,8 @@
 // How a run gets its result into the store, at its end.
 #pragma once
 
-#include "report/run_report.h"
-#include "results/recorder.h"
+#include "load/report/run_report.h"
+#include "load/results/recorder.h"
 
 namespace bellwether::cli {
 

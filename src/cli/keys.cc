@@ -9,18 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/units.h"
-#include "base/wall_text.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
-#include "node/cluster/key_files.h"
-#include "runtime/epoll_runtime.h"
-#include "secret/key_codec.h"
-#include "secret/sharing.h"
-#include "signature/attestation.h"
-#include "wire/identity.h"
+#include "cluster/node/key_files.h"
+#include "cluster/wire/identity.h"
+#include "core/base/units.h"
+#include "core/base/wall_text.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/secret/key_codec.h"
+#include "core/secret/sharing.h"
+#include "core/signature/attestation.h"
 
 namespace bellwether::cli {
 namespace {

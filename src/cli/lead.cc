@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_bounds.h"
 #include "cli/node_settings.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
+#include "election/store/open_store.h"
+#include "election/store/store_url.h"
+#include "lead/roles/group_campaign.h"
 #include "lead/run/leader_run.h"
-#include "node/roles/group_campaign.h"
-#include "store/open_store.h"
-#include "store/store_url.h"
 
 namespace bellwether::cli {
 namespace {

@@ -7,22 +7,22 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_commands.h"
 #include "cli/seen_lease.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "journal/journal.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/journal/journal.h"
+#include "core/runtime/epoll_runtime.h"
+#include "election/store/open_store.h"
+#include "election/store/store_url.h"
 #include "lead/lease_tools.h"
 #include "lead/lease_words.h"
 #include "lead/run/leader_run.h"
 #include "lead/watch_all.h"
-#include "runtime/epoll_runtime.h"
-#include "store/open_store.h"
-#include "store/store_url.h"
 
 namespace bellwether::cli {
 namespace {

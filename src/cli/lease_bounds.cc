@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/units.h"
 #include "cli/durations.h"
+#include "core/base/units.h"
 
 namespace bellwether::cli {
 

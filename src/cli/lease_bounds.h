@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "election/adaptive_timing.h"
 
 namespace CLI {

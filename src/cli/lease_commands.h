@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace CLI {
 class App;

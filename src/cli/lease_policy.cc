@@ -7,19 +7,19 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/lease_commands.h"
 #include "cli/loop_rows.h"
 #include "cli/sources.h"
 #include "cli/table.h"
+#include "core/base/units.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/until.h"
+#include "core/web/http_server.h"
+#include "election/store/web/web_client.h"
 #include "lead/lease_words.h"
 #include "lead/metrics/metrics_reader.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "runtime/until.h"
-#include "store/web/web_client.h"
-#include "web/http_server.h"
 
 namespace bellwether::cli {
 namespace {

@@ -6,16 +6,16 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_commands.h"
 #include "cli/verb.h"
-#include "journal/journal.h"
+#include "core/base/printable.h"
+#include "core/journal/journal.h"
+#include "core/runtime/epoll_runtime.h"
+#include "election/store/open_store.h"
 #include "lead/epoch_memory.h"
 #include "lead/lease_tools.h"
-#include "runtime/epoll_runtime.h"
-#include "store/open_store.h"
 
 namespace bellwether::cli {
 namespace {

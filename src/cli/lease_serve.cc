@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/bytes.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_commands.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
+#include "core/base/bytes.h"
 #include "lead/web/lease_web.h"
 
 namespace bellwether::cli {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <csignal>
 
-#include "console/draw.h"
-#include "console/paint.h"
-#include "store/environment.h"
+#include "election/store/environment.h"
+#include "load/console/draw.h"
+#include "load/console/paint.h"
 
 namespace bellwether::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "console/board.h"
-#include "console/grid.h"
-#include "console/keys.h"
-#include "console/steering.h"
-#include "console/terminal.h"
-#include "runtime/runtime.h"
-#include "runtime/signals.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/signals.h"
+#include "load/console/board.h"
+#include "load/console/grid.h"
+#include "load/console/keys.h"
+#include "load/console/steering.h"
+#include "load/console/terminal.h"
 
 namespace bellwether::cli {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/units.h"
-#include "runtime/scope.h"
-#include "store/open_store.h"
+#include "core/base/units.h"
+#include "core/runtime/scope.h"
+#include "election/store/open_store.h"
 
 namespace bellwether::cli {
 namespace {

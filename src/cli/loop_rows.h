@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
 #include "election/lease_record.h"
 #include "lead/policy/policy.h"
-#include "runtime/runtime.h"
 
 namespace bellwether::cli {
 

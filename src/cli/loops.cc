@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/loop_rows.h"
@@ -14,9 +13,10 @@
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
+#include "core/runtime/scope.h"
+#include "election/store/open_store.h"
 #include "lead/loops/loop_host.h"
-#include "runtime/scope.h"
-#include "store/open_store.h"
 
 namespace bellwether::cli {
 namespace {

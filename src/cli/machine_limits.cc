@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "plan/plan.h"
+#include "core/base/result.h"
+#include "load/plan/plan.h"
 
 namespace bellwether::cli {
 

@@ -4,9 +4,9 @@
 #include <csignal>
 #include <cstdio>
 
-#include "base/product.h"
 #include "cli/commands.h"
 #include "cli/slips.h"
+#include "core/base/product.h"
 #include "lead/run/guardian.h"
 
 // NOLINTNEXTLINE(bugprone-exception-escape): a mistake in the declarations below may as well end here

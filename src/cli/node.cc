@@ -13,17 +13,18 @@
 #include "cli/node_settings.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "cluster/context/command_manager.h"
-#include "cluster/sqlite_kv.h"
-#include "node/cluster/cluster_node.h"
-#include "node/cluster/local_supplies.h"
-#include "node/roles/context_role.h"
-#include "node/roles/key_role.h"
-#include "node/roles/manager_role.h"
-#include "node/roles/worker_role.h"
-#include "node/share/child_share.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/signals.h"
+#include "cluster/net/sqlite_kv.h"
+#include "cluster/node/cluster_node.h"
+#include "cluster/node/local_supplies.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/signals.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/roles/manager_role.h"
+#include "jobs/roles/worker_role.h"
+#include "jobs/share/child_share.h"
+#include "lead/context_driver/command_manager.h"
+#include "lead/roles/context_role.h"
+#include "lead/roles/key_role.h"
 
 namespace bellwether::cli {
 namespace {
@@ -65,7 +66,8 @@ task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeCon
   const auto manager = std::make_shared<node::ManagerRole>(std::move(*kv), registers);
   roles.push_back(manager);
   if (config.context.serves) {
-    roles.push_back(std::make_shared<node::ContextRole>(manager, maker_of_contexts(runtime, config)));
+    roles.push_back(
+        std::make_shared<node::ContextRole>(node::ManagerRole::stores_of(manager), maker_of_contexts(runtime, config)));
   }
   co_return Status();
 }
@@ -122,6 +124,7 @@ int run_node(runtime::EpollRuntime& runtime, const node::NodeOptions& options, J
   if (!signals) return not_started(signals.error());
   auto supplies = runtime.run(node::local_supplies(runtime, options.config));
   if (!supplies) return not_started(supplies.error());
+  supplies->letters = &message::message_of<dispatch::Letter>();
   auto roles = runtime.run(roles_of(runtime, options.config, journal));
   if (!roles) return not_started(roles.error());
   node::ClusterNode node(runtime, options, std::move(*supplies), std::move(*roles), journal);

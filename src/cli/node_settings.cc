@@ -6,7 +6,7 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "store/environment.h"
+#include "election/store/environment.h"
 
 namespace bellwether::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node_config.h"
+#include "cluster/net/node_config.h"
 
 namespace CLI {
 class App;

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "node/cluster/secrets.h"
-#include "store/environment.h"
+#include "cluster/node/secrets.h"
+#include "election/store/environment.h"
 
 namespace bellwether::cli {
 namespace {

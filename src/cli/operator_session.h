@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/node_settings.h"
-#include "node/cluster/operator_client.h"
-#include "runtime/epoll_runtime.h"
+#include "cluster/node/operator_client.h"
+#include "core/runtime/epoll_runtime.h"
 
 namespace bellwether::cli {
 

@@ -4,12 +4,12 @@
 #include <array>
 #include <cstdio>
 
-#include "base/bytes.h"
-#include "report/csv.h"
-#include "report/hdr.h"
-#include "report/html.h"
-#include "report/junit.h"
-#include "report/write_file.h"
+#include "core/base/bytes.h"
+#include "load/report/csv.h"
+#include "load/report/hdr.h"
+#include "load/report/html.h"
+#include "load/report/junit.h"
+#include "load/report/write_file.h"
 
 namespace bellwether::cli {
 namespace {

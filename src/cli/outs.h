@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "report/result_file.h"
+#include "core/base/result.h"
+#include "load/report/result_file.h"
 
 namespace CLI {
 class App;

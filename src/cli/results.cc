@@ -7,17 +7,17 @@
 #include <sstream>
 #include <string>
 
-#include "base/printable.h"
-#include "base/wall_text.h"
 #include "cli/commands.h"
 #include "cli/stored_runs.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "report/result_file.h"
-#include "report/text.h"
-#include "report/threshold_text.h"
-#include "report/write_file.h"
-#include "results/store.h"
+#include "core/base/printable.h"
+#include "core/base/wall_text.h"
+#include "load/report/result_file.h"
+#include "load/report/text.h"
+#include "load/report/threshold_text.h"
+#include "load/report/write_file.h"
+#include "load/results/store.h"
 
 namespace bellwether::cli {
 namespace {

@@ -7,14 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "aggregate/verdict.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/stored_runs.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "report/text.h"
-#include "results/compare/compare.h"
+#include "core/base/units.h"
+#include "load/aggregate/verdict.h"
+#include "load/report/text.h"
+#include "load/results/compare/compare.h"
 
 namespace bellwether::cli {
 namespace {

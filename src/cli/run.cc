@@ -11,10 +11,6 @@
 #include <sys/random.h>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/hex.h"
-#include "base/printable.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/job_session.h"
 #include "cli/kept_run.h"
@@ -26,16 +22,20 @@
 #include "cli/sources.h"
 #include "cli/stored_runs.h"
 #include "cli/verb.h"
-#include "node/local/control_socket.h"
-#include "node/local/local_run.h"
-#include "node/local/run_controls.h"
-#include "plan/bundle.h"
-#include "plan/plan.h"
-#include "plan/stages.h"
-#include "results/recorder.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
-#include "script/lua/state.h"
+#include "core/base/bytes.h"
+#include "core/base/hex.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
+#include "load/local/control_socket.h"
+#include "load/local/local_run.h"
+#include "load/local/run_controls.h"
+#include "load/plan/bundle.h"
+#include "load/plan/plan.h"
+#include "load/plan/stages.h"
+#include "load/results/recorder.h"
+#include "load/script/lua/state.h"
 
 namespace bellwether::cli {
 namespace {

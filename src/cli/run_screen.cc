@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "plan/stages.h"
-#include "report/json.h"
-#include "report/summary.h"
+#include "load/plan/stages.h"
+#include "load/report/json.h"
+#include "load/report/summary.h"
 
 namespace bellwether::cli {
 namespace {

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/totals.h"
-#include "base/result.h"
 #include "cli/live_screen.h"
 #include "cli/outs.h"
-#include "console/board.h"
-#include "console/ci.h"
-#include "console/view_maker.h"
-#include "plan/plan.h"
-#include "report/run_report.h"
+#include "core/base/result.h"
+#include "load/aggregate/totals.h"
+#include "load/console/board.h"
+#include "load/console/ci.h"
+#include "load/console/view_maker.h"
+#include "load/plan/plan.h"
+#include "load/report/run_report.h"
 
 namespace bellwether::cli {
 

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/printable.h"
-#include "node/local/control_socket.h"
-#include "store/environment.h"
+#include "core/base/printable.h"
+#include "election/store/environment.h"
+#include "load/local/control_socket.h"
 
 namespace bellwether::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "store/open_store.h"
+#include "election/store/open_store.h"
 
 namespace bellwether::cli {
 

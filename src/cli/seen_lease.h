@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
 #include "election/lease_record.h"
 #include "lead/lease_words.h"
-#include "runtime/runtime.h"
 
 namespace bellwether::cli {
 

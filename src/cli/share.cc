@@ -7,9 +7,9 @@
 #include "cli/commands.h"
 #include "cli/machine_limits.h"
 #include "cli/verb.h"
-#include "dispatch/codec/bundle_codec.h"
-#include "node/share/share_main.h"
-#include "plan/bundle.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/share/share_main.h"
+#include "load/plan/bundle.h"
 
 namespace bellwether::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::cli {
 namespace {

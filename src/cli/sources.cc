@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <sys/stat.h>
 
-#include "base/units.h"
-#include "scenario/document.h"
-#include "script/native/build.h"
+#include "core/base/units.h"
+#include "load/scenario/document.h"
+#include "load/script/native/build.h"
 
 namespace bellwether::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/signature/keys.h"
+#include "jobs/client/scenario_files.h"
 #include "lead/policy/policy.h"
-#include "node/client/scenario_files.h"
-#include "plan/bundle.h"
-#include "signature/keys.h"
+#include "load/plan/bundle.h"
 
 namespace CLI {
 class App;

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "cli/sources.h"
-#include "report/result_file.h"
-#include "store/environment.h"
+#include "election/store/environment.h"
+#include "load/report/result_file.h"
 
 namespace bellwether::cli {
 namespace {

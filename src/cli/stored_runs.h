@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/result.h"
-#include "results/store.h"
+#include "core/base/result.h"
+#include "load/results/store.h"
 
 namespace CLI {
 class App;
@@ -26,7 +26,7 @@ struct StoredRun {
   results::Store store;
   results::Run run;
 };
-// By the name of a run (results/store.h), or of a file that was exported: then the newest in it.
+// By the name of a run (load/results/store.h), or of a file that was exported: then the newest in it.
 Result<StoredRun> open_run(const std::string& name, const std::string& store);
 
 // The result file of a stored run, or what is in a file that is one.

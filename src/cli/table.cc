@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/printable.h"
+#include "core/base/printable.h"
 
 namespace bellwether::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/machine_limits.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
 #include "target/server.h"
 
 namespace bellwether::cli {

@@ -7,19 +7,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/units.h"
-#include "base/wall_text.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/seen_lease.h"
 #include "cli/verb.h"
+#include "core/base/units.h"
+#include "core/base/wall_text.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
+#include "election/store/disk/small_file.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/profile.h"
 #include "lead/agents/watchdog.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
-#include "store/disk/small_file.h"
 
 namespace bellwether::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <deque>
 #include <optional>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/lease_timing.h"
 
 namespace bellwether::election {

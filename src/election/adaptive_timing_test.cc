@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 
 namespace bellwether::election {
 namespace {

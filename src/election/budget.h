@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/damping.h"
 
 namespace bellwether::election {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 #include "election/elector.h"
 
 namespace bellwether::election {

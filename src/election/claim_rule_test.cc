@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "base/time_testing.h"
+#include "core/base/time_testing.h"
 #include "election/elector.h"
 
 namespace bellwether::election {

@@ -7,8 +7,8 @@
 #include <deque>
 #include <optional>
 
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 
 namespace bellwether::election {
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 #include "election/damping.h"
 #include "election/elector_events.h"
 #include "election/evidence.h"

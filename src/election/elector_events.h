@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/evidence.h"
 #include "election/lease_record.h"
 #include "election/lease_timing.h"

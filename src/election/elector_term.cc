@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-#include "base/probe.h"
-#include "base/units.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
+#include "core/base/units.h"
 #include "election/elector.h"
 #include "election/token.h"
 

@@ -6,7 +6,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "base/strong_id.h"
+#include "core/base/strong_id.h"
 
 namespace bellwether::election {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "election/lease_timing.h"
 
 namespace bellwether::election {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::election {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/time_testing.h"
+#include "core/base/time_testing.h"
 
 namespace bellwether::election {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/epoch.h"
 
 namespace bellwether::election {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::election {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 
 namespace bellwether::election {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/epoch.h"
 
 namespace bellwether::election {

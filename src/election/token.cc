@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/hex.h"
+#include "core/base/hex.h"
 
 namespace bellwether::election {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 
 namespace bellwether::election {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/lease_record.h"
 
 namespace bellwether::election {

@@ -1,9 +1,9 @@
 #include "lead/epoch_memory.h"
 
-#include "base/bytes.h"
-#include "base/hex.h"
-#include "store/disk/small_file.h"
-#include "store/environment.h"
+#include "core/base/bytes.h"
+#include "core/base/hex.h"
+#include "election/store/disk/small_file.h"
+#include "election/store/environment.h"
 
 namespace bellwether::lead {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
 #include "election/epoch.h"
-#include "runtime/runtime.h"
 
 namespace bellwether::lead {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/term_of_office.h"
 
 namespace bellwether::lead {

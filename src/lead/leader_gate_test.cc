@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "base/time_testing.h"
+#include "core/base/time_testing.h"
 
 namespace bellwether::lead {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "election/lease_timing.h"
 #include "election/token.h"
 

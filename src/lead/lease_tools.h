@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "election/lease_record.h"
-#include "store/lease_store.h"
+#include "election/store/lease_store.h"
 
 namespace bellwether::lead {
 

@@ -1,6 +1,6 @@
 #include "lead/lease_words.h"
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::lead {
 

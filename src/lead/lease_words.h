@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/lease_record.h"
 
 namespace bellwether::lead {

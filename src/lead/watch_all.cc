@@ -2,9 +2,9 @@
 
 #include <csignal>
 
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
 #include "election/watch_table.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
 
 namespace bellwether::lead {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "journal/journal.h"
-#include "runtime/epoll_runtime.h"
-#include "store/lease_store.h"
+#include "core/journal/journal.h"
+#include "core/runtime/epoll_runtime.h"
+#include "election/store/lease_store.h"
 
 namespace bellwether::lead {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 
 namespace bellwether::sim {
 namespace {

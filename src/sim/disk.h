@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
-#include "base/time.h"
-#include "runtime/runtime.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/runtime/runtime.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 #include "sim/disk.h"
 
 namespace bellwether::sim {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/scope.h"
+#include "core/runtime/scope.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::sim {

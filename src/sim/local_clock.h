@@ -1,7 +1,7 @@
 // The clock that one simulated member lives by: a rate, and where it began.
 #pragma once
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::sim {
 

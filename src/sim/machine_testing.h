@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 
-#include "base/check.h"
-#include "runtime/event.h"
+#include "core/base/check.h"
+#include "core/runtime/event.h"
 #include "sim/world.h"
 
 namespace bellwether::sim {

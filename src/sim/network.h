@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/address.h"
-#include "runtime/service.h"
+#include "core/runtime/address.h"
+#include "core/runtime/service.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {

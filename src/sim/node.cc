@@ -4,9 +4,9 @@
 #include <csignal>
 #include <utility>
 
-#include "base/check.h"
-#include "base/probe.h"
-#include "runtime/child.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
+#include "core/runtime/child.h"
 
 namespace bellwether::sim {
 namespace {

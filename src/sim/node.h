@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
-#include "runtime/process.h"
-#include "runtime/runtime.h"
-#include "runtime/task.h"
+#include "core/base/time.h"
+#include "core/runtime/process.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/task.h"
 #include "sim/disk.h"
 #include "sim/network.h"
 #include "sim/sim_runtime.h"

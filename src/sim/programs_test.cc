@@ -1,7 +1,7 @@
 #include <csignal>
 #include <gmock/gmock.h>
 
-#include "runtime/scope.h"
+#include "core/runtime/scope.h"
 #include "sim/node.h"
 #include "sim/sim_testing.h"
 

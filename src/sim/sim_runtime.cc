@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/probe.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
 #include "sim/disk_file.h"
 #include "sim/node.h"
 #include "sim/tcp_stream.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 #include "sim/sockets.h"
 #include "sim/timeline.h"
 

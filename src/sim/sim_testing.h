@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/bytes.h"
-#include "runtime/runtime.h"
+#include "core/base/bytes.h"
+#include "core/runtime/runtime.h"
 #include "sim/world.h"
 
 namespace bellwether::sim {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
-#include "runtime/address.h"
-#include "runtime/runtime.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/runtime/address.h"
+#include "core/runtime/runtime.h"
 #include "sim/tcp.h"
 #include "sim/timeline.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/check.h"
-#include "base/probe.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
 #include "sim/sockets.h"
 
 namespace bellwether::sim {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
-#include "runtime/address.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/runtime/address.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/probe.h"
-#include "runtime/event.h"
+#include "core/base/probe.h"
+#include "core/runtime/event.h"
 #include "sim/node.h"
 #include "sim/sim_runtime.h"
 #include "sim/sockets.h"

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "runtime/runtime.h"
-#include "runtime/stream.h"
-#include "runtime/timer_wheel.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/stream.h"
+#include "core/runtime/timer_wheel.h"
 #include "sim/sockets.h"
 #include "sim/tcp.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 
 namespace bellwether::sim {
 

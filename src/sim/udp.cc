@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/event.h"
+#include "core/runtime/event.h"
 #include "sim/node.h"
 #include "sim/sim_runtime.h"
 #include "sim/sockets.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::sim {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/check.h"
+#include "core/base/check.h"
 
 namespace bellwether::sim {
 namespace {

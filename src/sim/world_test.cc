@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "base/probe.h"
-#include "runtime/scope.h"
+#include "core/base/probe.h"
+#include "core/runtime/scope.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::sim {

@@ -1,4 +1,4 @@
-// The behaviours of every store of jobs (src/cluster/register/conformance_test.cc), against the etcd of a URL:
+// The behaviours of every store of jobs (src/cluster/replication/conformance_test.cc), against the etcd of a URL:
 //
 //   job_conformance --url URL [--control] [--gtest_filter=…]
 //
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "cluster/register/job_world_testing.h"
+#include "cluster/replication/job_world_testing.h"
 
 namespace bellwether::jobs {
 namespace {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "store/conformance_testing.h"
+#include "election/store/conformance_testing.h"
 
 namespace bellwether::store {
 namespace {

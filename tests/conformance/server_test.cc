@@ -1,6 +1,6 @@
 // The behaviours of a store whose server is paused, cut off, restarted, or used by other programs. What is done to the
 // server is asked for over the control; what cannot be done to it is skipped.
-#include "store/conformance_testing.h"
+#include "election/store/conformance_testing.h"
 
 namespace bellwether::store {
 

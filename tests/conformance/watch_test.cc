@@ -1,5 +1,5 @@
 // The behaviours of a store that tells of changes, while its server is restarted or cut off.
-#include "store/conformance_watch_testing.h"
+#include "election/store/conformance_watch_testing.h"
 
 namespace bellwether::store {
 

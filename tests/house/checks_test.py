@@ -46,87 +46,103 @@ class TreeTest(unittest.TestCase):
 
 
 class Includes(TreeTest):
-    LEAF = {"src/base/time.h": "", "src/runtime/runtime.h": '#include "base/time.h"\n', "src/metrics/window.h": ""}
+    LEAF = {"src/core/base/time.h": "", "src/core/runtime/runtime.h": '#include "core/base/time.h"\n',
+            "src/load/metrics/window.h": ""}
 
     def test_inward_includes_are_accepted(self):
         self.accepts(check_includes.check, self.LEAF | {
-            "src/aggregate/totals.h": '#include <vector>\n#include "metrics/window.h"\n',
-            "src/cli/run.cc": '#include <CLI/CLI.hpp>\n#include "aggregate/totals.h"\n'})
+            "src/load/aggregate/totals.h": '#include <vector>\n#include "load/metrics/window.h"\n',
+            "src/cli/run.cc": '#include <CLI/CLI.hpp>\n#include "load/aggregate/totals.h"\n'})
 
     def test_an_outward_include_is_refused(self):
-        self.refuses(check_includes.check, self.LEAF | {"src/base/bytes.h": '#include "runtime/runtime.h"\n'},
-                     "base may not include runtime")
+        self.refuses(check_includes.check, self.LEAF | {"src/core/base/bytes.h": '#include "core/runtime/runtime.h"\n'},
+                     "base may not include runtime", "rooms include each other in a circle: base, runtime")
 
     def test_a_sideways_include_of_pure_rooms_is_refused(self):
-        self.refuses(check_includes.check, self.LEAF | {"src/plan/plan.h": '#include "metrics/window.h"\n'},
+        self.refuses(check_includes.check, self.LEAF | {"src/load/plan/plan.h": '#include "load/metrics/window.h"\n'},
                      "plan may not include metrics")
 
-    def test_a_codec_must_not_see_the_client_beside_it(self):
-        client, codec = "src/protocol/http1/client.h", "src/protocol/http1/parser.h"
-        tree = self.LEAF | {client: '#include "protocol/http1/parser.h"\n#include "runtime/runtime.h"\n', codec: ""}
+    def test_a_district_includes_only_those_below_it(self):
+        tree = {"src/cluster/net/a.h": "", "src/jobs/manager/b.h": '#include "cluster/net/a.h"\n'}
         self.accepts(check_includes.check, tree)
-        self.refuses(check_includes.check, tree | {codec: '#include "protocol/http1/client.h"\n'},
-                     "codec may not include client")
+        self.refuses(check_includes.check, tree | {"src/cluster/net/a.h": '#include "jobs/manager/b.h"\n'},
+                     "district cluster may not include jobs", "rooms include each other in a circle: manager, net")
+
+    def test_rooms_in_a_circle_are_refused(self):
+        self.assertEqual(check_includes.cycles({"a": {"b"}, "b": {"c"}}, "rooms"), [])
+        self.assertEqual(check_includes.cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}, "rooms"),
+                         ["rooms include each other in a circle: b, c"])
+
+    def test_a_codec_must_not_see_the_client_beside_it(self):
+        client, codec = "src/core/http1/client.h", "src/core/http1/parser.h"
+        tree = self.LEAF | {client: '#include "core/http1/parser.h"\n#include "core/runtime/runtime.h"\n', codec: ""}
+        self.accepts(check_includes.check, tree)
+        self.refuses(check_includes.check, tree | {codec: '#include "core/http1/client.h"\n'},
+                     "http1 may not include client", "rooms include each other in a circle: client, http1")
 
     def test_a_pure_room_sees_no_clock_and_no_socket(self):
-        self.refuses(check_includes.check, {"src/metrics/a.cc": "#include <chrono>\n#include <sys/socket.h>\n"},
+        self.refuses(check_includes.check, {"src/load/metrics/a.cc": "#include <chrono>\n#include <sys/socket.h>\n"},
                      "<chrono>", "<sys/socket.h>")
 
     def test_third_party_headers_stay_in_sources(self):
-        self.refuses(check_includes.check, {"src/report/json.h": "#include <nlohmann/json.hpp>\n#include <regex>\n"},
+        self.refuses(check_includes.check,
+                     {"src/load/report/json.h": "#include <nlohmann/json.hpp>\n#include <regex>\n"},
                      "third-party", "too heavy")
 
     def test_tests_may_look_everywhere_but_nothing_may_look_at_tests(self):
-        self.accepts(check_includes.check, self.LEAF | {"src/base/a_test.cc": '#include "runtime/runtime.h"\n'})
-        tree = {"src/base/a.cc": '#include "base/fake_testing.h"\n', "src/base/fake_testing.h": ""}
+        self.accepts(check_includes.check,
+                     self.LEAF | {"src/core/base/a_test.cc": '#include "core/runtime/runtime.h"\n'})
+        tree = {"src/core/base/a.cc": '#include "core/base/fake_testing.h"\n', "src/core/base/fake_testing.h": ""}
         self.refuses(check_includes.check, tree, "for tests only")
 
     def test_wire_messages_stay_in_sources_of_the_rooms_that_may_see_them(self):
         message = {"proto/hello.proto": 'syntax = "proto3";\n'}
         include = '#include "proto/hello.pb.h"\n'
-        self.accepts(check_includes.check, message | {"src/account/a.cc": include})
-        self.refuses(check_includes.check, message | {"src/account/a.h": include}, "belongs in a .cc file")
-        self.refuses(check_includes.check, message | {"src/plan/a.cc": include}, "plan may not include wire messages")
-        self.refuses(check_includes.check, {"src/account/a.cc": include}, "there is no message file")
+        self.accepts(check_includes.check, message | {"src/load/codec/a.cc": include})
+        self.refuses(check_includes.check, message | {"src/load/codec/a.h": include}, "belongs in a .cc file")
+        self.refuses(check_includes.check, message | {"src/load/plan/a.cc": include},
+                     "plan may not include wire messages")
+        self.refuses(check_includes.check, {"src/load/codec/a.cc": include}, "there is no message file")
 
     def test_unknown_rooms_and_headers_are_refused(self):
-        self.refuses(check_includes.check, {"src/attic/a.cc": "", "src/base/a.cc": '#include "time.h"\n'},
+        self.refuses(check_includes.check, {"src/attic/a.cc": "", "src/core/base/a.cc": '#include "time.h"\n'},
                      "no room", 'there is no "time.h"')
 
 
 class Text(TreeTest):
     def test_ordinary_code_is_accepted(self):
-        self.accepts(check_text.check, {"src/base/a.cc": "int a;\n", "src/cli/b.cc": "void f() { std::cout << 1; }\n",
-                                        "src/runtime/c_test.cc": "co_await runtime.sleep(second);\n"})
+        self.accepts(check_text.check, {"src/core/base/a.cc": "int a;\n",
+                                        "src/cli/b.cc": "void f() { std::cout << 1; }\n",
+                                        "src/core/runtime/c_test.cc": "co_await runtime.sleep(second);\n"})
 
     def test_tabs_blanks_and_long_lines_are_refused(self):
-        self.refuses(check_text.check, {"src/base/a.cc": "\tint a;\nint b; \n" + "x" * 121 + "\n"},
+        self.refuses(check_text.check, {"src/core/base/a.cc": "\tint a;\nint b; \n" + "x" * 121 + "\n"},
                      "a tab", "trailing blanks", "121 columns")
 
     def test_a_file_that_is_too_long_is_refused(self):
-        self.accepts(check_text.check, {"src/base/a.cc": "\n" * 800})
-        self.refuses(check_text.check, {"src/base/a.cc": "\n" * 801}, "801 lines")
+        self.accepts(check_text.check, {"src/core/base/a.cc": "\n" * 800})
+        self.refuses(check_text.check, {"src/core/base/a.cc": "\n" * 801}, "801 lines")
 
     def test_marks_of_unfinished_work_are_refused(self):
         for mark in ("TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"):
-            self.refuses(check_text.check, {"src/base/a.h": f"// {mark}: later\n"}, mark)
+            self.refuses(check_text.check, {"src/core/base/a.h": f"// {mark}: later\n"}, mark)
 
     def test_printing_is_for_the_rooms_that_talk_to_people(self):
-        self.refuses(check_text.check, {"src/plan/a.cc": "std::cout << 1;\n"}, "std::cout")
+        self.refuses(check_text.check, {"src/load/plan/a.cc": "std::cout << 1;\n"}, "std::cout")
 
     def test_a_test_that_sleeps_is_refused(self):
         for sleep in ("std::this_thread::sleep_for(a)", "  sleep(1);", "::sleep(1);", "usleep(5)"):
-            self.refuses(check_text.check, {"src/base/a_test.cc": sleep + "\n"}, "sleep")
+            self.refuses(check_text.check, {"src/core/base/a_test.cc": sleep + "\n"}, "sleep")
 
 
 class Sources(TreeTest):
     def test_a_listed_source_is_accepted(self):
-        self.accepts(check_sources.check, {"src/base/CMakeLists.txt": "module(NAME base SOURCES a.cc deep/b.cc)",
-                                           "src/base/a.cc": "", "src/base/deep/b.cc": ""})
+        self.accepts(check_sources.check, {"src/core/base/CMakeLists.txt": "module(NAME base SOURCES a.cc deep/b.cc)",
+                                           "src/core/base/a.cc": "", "src/core/base/deep/b.cc": ""})
 
     def test_a_forgotten_source_is_refused(self):
-        self.refuses(check_sources.check, {"src/base/CMakeLists.txt": "module(NAME base SOURCES aa.cc) # a.cc",
-                                           "src/base/a.cc": ""}, "src/base/a.cc")
+        self.refuses(check_sources.check, {"src/core/base/CMakeLists.txt": "module(NAME base SOURCES aa.cc) # a.cc",
+                                           "src/core/base/a.cc": ""}, "src/core/base/a.cc")
 
 
 class Links(unittest.TestCase):
@@ -148,11 +164,11 @@ class Links(unittest.TestCase):
 
 
 class Names(TreeTest):
-    LISTING = {"src/base/CMakeLists.txt": "module(NAME base\n SOURCES a.cc b.cc\n TESTS c_test.cc)\n"}
+    LISTING = {"src/core/base/CMakeLists.txt": "module(NAME base\n SOURCES a.cc b.cc\n TESTS c_test.cc)\n"}
 
     def sources(self, a, b):
-        return self.LISTING | {"src/base/a.cc": f"namespace {{\n{a}\n}}  // namespace\n",
-                               "src/base/b.cc": f"namespace {{\n{b}\n}}  // namespace\n"}
+        return self.LISTING | {"src/core/base/a.cc": f"namespace {{\n{a}\n}}  // namespace\n",
+                               "src/core/base/b.cc": f"namespace {{\n{b}\n}}  // namespace\n"}
 
     def test_names_that_differ_overloads_and_the_same_alias_are_accepted(self):
         self.accepts(check_names.check, self.sources("constexpr int kA = 1;", "constexpr int kB = 1;"))
@@ -175,7 +191,7 @@ class Format(TreeTest):
 
 class Periods(TreeTest):
     def test_a_period_that_is_drawn_is_accepted(self):
-        self.accepts(check_periods.check, {"src/cluster/a.cc": """
+        self.accepts(check_periods.check, {"src/cluster/net/a.cc": """
 next_ = now + refresh_.next();
 next_ = now_ + jittered(settings_.sync_interval);
 next_ = now_ + prng_.between(Duration(), settings_.gossip_interval);
@@ -184,7 +200,7 @@ until_ = now + settings_.timeout;  // and no interval
 """})
 
     def test_a_bare_period_is_refused(self):
-        self.refuses(check_periods.check, {"src/cluster/a.cc": """
+        self.refuses(check_periods.check, {"src/cluster/net/a.cc": """
 next_ = now + settings_.refresh;
 next_ = now_ + interval;
 next_ = now + config_.timing.heartbeat;
@@ -199,11 +215,11 @@ co_await runtime_.sleep(settings_.sync_interval, cancel);
 
 class Scopes(TreeTest):
     def test_what_is_joined_is_accepted(self):
-        self.accepts(check_scopes.check, {"src/runtime/a.cc": "std::coroutine_handle<> waiting;\n",
+        self.accepts(check_scopes.check, {"src/core/runtime/a.cc": "std::coroutine_handle<> waiting;\n",
                                           "src/cluster/a.cc": "scope_.spawn(run(this));  // no detach() here\n",
-                                          "src/journal/journal.cc": "thread_ = std::thread([this] {\n",
-                                          "src/base/a.cc": "n = std::thread::hardware_concurrency();\n",
-                                          "src/base/a_test.cc": "std::thread(work).detach();\n"})
+                                          "src/core/journal/journal.cc": "thread_ = std::thread([this] {\n",
+                                          "src/core/base/a.cc": "n = std::thread::hardware_concurrency();\n",
+                                          "src/core/base/a_test.cc": "std::thread(work).detach();\n"})
 
     def test_what_goes_on_by_itself_is_refused(self):
         self.refuses(check_scopes.check, {"src/cluster/a.cc": """
@@ -215,9 +231,9 @@ worker.detach();
 
 
 class Docs(TreeTest):
-    GOOD = {"dev": "verb_run() { :; }\n", "docs/a.md": "# One thing\n", "src/base/time.h": "",
-            "docs/navigating.md": "`docs/` `src/base/`\n",
-            "README.md": "[a](docs/a.md#one-thing) [b](https://example.org) `src/base/time.h`\n"
+    GOOD = {"dev": "verb_run() { :; }\n", "docs/a.md": "# One thing\n", "src/core/base/time.h": "",
+            "docs/navigating.md": "`docs/` `src/core/`\n", "src/core/README.md": "| `base` |\n",
+            "README.md": "[a](docs/a.md#one-thing) [b](https://example.org) `src/core/base/time.h`\n"
                          "```sh\n./dev run  # demo\n```\n"}
 
     def test_true_documents_are_accepted(self):
@@ -228,15 +244,17 @@ class Docs(TreeTest):
                      "none.md leads nowhere", "no heading for #two")
 
     def test_paths_that_do_not_exist_are_refused(self):
-        tree = self.GOOD | {"docs/b.md": "see `src/base/gone.h`\n"}
-        self.refuses(check_docs.check, tree, "there is no src/base/gone.h")
+        tree = self.GOOD | {"docs/b.md": "see `src/core/base/gone.h`\n"}
+        self.refuses(check_docs.check, tree, "there is no src/core/base/gone.h")
 
     def test_a_folder_that_nobody_explains_is_refused(self):
         self.refuses(check_docs.check, self.GOOD | {"src/attic/a.cc": ""}, "nothing about `src/attic/`")
+        self.refuses(check_docs.check, self.GOOD | {"src/core/attic/a.cc": ""},
+                     "src/core/README.md: nothing about `attic`")
 
     def test_the_ledger_may_name_what_is_to_come(self):
         tree = self.GOOD | {"docs/spec/a.md": "`src/later/x.h`\n",
-                            "docs/navigating.md": "`docs/` `src/base/` `docs/spec/`\n"}
+                            "docs/navigating.md": "`docs/` `src/core/` `docs/spec/`\n"}
         self.accepts(check_docs.check, tree)
 
     def test_a_verb_that_does_not_exist_is_refused(self):
@@ -249,7 +267,8 @@ class Docs(TreeTest):
 
 
 class Ledger(TreeTest):
-    CODE = {"src/base/CMakeLists.txt": "module(NAME base)", "src/base/a_test.cc": "TEST(Suite, it_holds) {}\n"}
+    CODE = {"src/core/base/CMakeLists.txt": "module(NAME base)",
+            "src/core/base/a_test.cc": "TEST(Suite, it_holds) {}\n"}
 
     def row(self, *rows):
         return self.CODE | {"docs/spec/load.md": "".join(f"| {row} |\n" for row in rows)}

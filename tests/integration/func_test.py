@@ -283,7 +283,7 @@ class Schema(product.Test):
         return None
 
     def test_it_refuses_the_mistakes_of_shape_that_the_command_tells(self):
-        text = (product.ROOT / "src/plan/testdata/errors.txt").read_text(encoding="utf-8")
+        text = (product.ROOT / "src/load/plan/testdata/errors.txt").read_text(encoding="utf-8")
         seen = 0
         for case in re.split(r"^=== ", text, flags=re.M)[1:]:
             name, rest = case.split("\n", 1)

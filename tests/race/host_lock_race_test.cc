@@ -17,9 +17,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "runtime/epoll_runtime.h"
-#include "runtime/temporary_testing.h"
-#include "store/open_store.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/temporary_testing.h"
+#include "election/store/open_store.h"
 
 namespace bellwether::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::sim {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 #include "tests/sim/seeds.h"
 #include "tests/sim/world_testing.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
-#include "base/check.h"
+#include "core/base/bytes.h"
+#include "core/base/check.h"
 
 namespace bellwether::discovery {
 namespace {

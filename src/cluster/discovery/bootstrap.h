@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/host_port.h"
-#include "base/prng.h"
-#include "base/time.h"
 #include "cluster/discovery/metrics.h"
+#include "core/base/host_port.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 
 namespace bellwether::discovery {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <queue>
 
-#include "base/time_testing.h"
 #include "cluster/discovery/bootstrap.h"
+#include "core/base/time_testing.h"
 
 namespace bellwether::discovery {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::discovery {
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "base/time_testing.h"
 #include "cluster/discovery/bootstrap.h"
+#include "core/base/time_testing.h"
 
 namespace bellwether::discovery {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::discovery {
 namespace {

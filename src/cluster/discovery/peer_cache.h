@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/host_port.h"
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/host_port.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 
 namespace bellwether::discovery {
 

@@ -1,5 +1,5 @@
-#include "base/check.h"
 #include "cluster/discovery/peer_cache.h"
+#include "core/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using bellwether::discovery::PeerCache;

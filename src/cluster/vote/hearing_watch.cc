@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "election/vote/ballot.h"
 
 namespace bellwether::cluster {

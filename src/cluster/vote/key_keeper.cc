@@ -4,10 +4,10 @@
 #include <openssl/evp.h>
 #include <utility>
 
-#include "base/printable.h"
-#include "base/units.h"
-#include "cluster/message_types.h"
-#include "secret/key_codec.h"
+#include "cluster/net/message_types.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/secret/key_codec.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -1,5 +1,6 @@
 // The key that only an elected admin has, at one node: it keeps a key share and sends it to the admin that it has
-// promised to follow; elected itself, it collects those of the others and puts the key together (secret/collector.h).
+// promised to follow; elected itself, it collects those of the others and puts the key together
+// (core/secret/collector.h).
 //
 // A key share leaves a node for one term only, when this node's promise in that term is durable, and only sealed to a
 // key that the admin has drawn for the term and signed (BoxKey, vote_seal.h). So it needs nothing of the links: who
@@ -15,18 +16,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-#include "cluster/peer_links.h"
-#include "cluster/peer_names.h"
-#include "cluster/switchboard.h"
+#include "cluster/net/peer_links.h"
+#include "cluster/net/peer_names.h"
+#include "cluster/net/switchboard.h"
+#include "cluster/net/vote_view.h"
 #include "cluster/vote/key_share_codec.h"
 #include "cluster/vote/vote_seal.h"
-#include "cluster/vote_view.h"
+#include "cluster/wire/crypto.h"
+#include "core/base/bytes.h"
+#include "core/runtime/scope.h"
+#include "core/secret/collector.h"
+#include "core/secret/key_share.h"
 #include "election/term_of_office.h"
-#include "runtime/scope.h"
-#include "secret/collector.h"
-#include "secret/key_share.h"
-#include "wire/crypto.h"
 
 struct evp_pkey_st;
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
-#include "cluster/message_types.h"
-#include "cluster/node_testing.h"
+#include "cluster/net/message_types.h"
+#include "cluster/net/node_testing.h"
 #include "cluster/vote/vote_testing_keys.h"
-#include "secret/secret_testing.h"
+#include "core/secret/secret_testing.h"
 #include "sim/machine_testing.h"
 
 namespace bellwether::cluster {

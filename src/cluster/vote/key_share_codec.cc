@@ -1,9 +1,9 @@
 #include "cluster/vote/key_share_codec.h"
 
-#include "message/describe.h"
-#include "secret/key_codec.h"
-#include "wire/crypto.h"
-#include "wire/identity.h"
+#include "cluster/wire/crypto.h"
+#include "cluster/wire/identity.h"
+#include "core/message/describe.h"
+#include "core/secret/key_codec.h"
 
 namespace bellwether::cluster {
 

@@ -1,4 +1,4 @@
-// The messages by which an elected admin gets key shares, as bytes (message/describe.h). Each travels as its
+// The messages by which an elected admin gets key shares, as bytes (core/message/describe.h). Each travels as its
 // sender has signed it (vote_seal.h).
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/message/message.h"
 #include "election/epoch.h"
-#include "message/message.h"
 
 namespace bellwether::cluster {
 

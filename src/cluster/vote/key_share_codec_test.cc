@@ -1,6 +1,6 @@
 #include "cluster/vote/key_share_codec.h"
 
-#include "message/message_testing.h"
+#include "core/message/message_testing.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cluster/vital_signs.h"
-#include "runtime/machine_texts.h"
+#include "cluster/net/vital_signs.h"
+#include "core/runtime/machine_texts.h"
 
 namespace bellwether::cluster {
 

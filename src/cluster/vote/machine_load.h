@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/vote/score.h"
 
 namespace bellwether::cluster {

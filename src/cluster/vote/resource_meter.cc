@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base/periodic.h"
-#include "cluster/vital_signs.h"
-#include "runtime/machine_texts.h"
+#include "cluster/net/vital_signs.h"
+#include "core/base/periodic.h"
+#include "core/runtime/machine_texts.h"
 
 namespace bellwether::cluster {
 namespace {

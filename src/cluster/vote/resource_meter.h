@@ -6,7 +6,7 @@
 
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vote_driver.h"
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::cluster {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "signature/attestation.h"
+#include "core/signature/attestation.h"
 
 namespace bellwether::cluster {
 

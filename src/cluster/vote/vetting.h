@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/signature/keys.h"
 #include "election/vote/vote_events.h"
-#include "signature/keys.h"
 
 namespace bellwether::cluster {
 

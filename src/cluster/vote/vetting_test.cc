@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster/vote/vote_testing_keys.h"
-#include "signature/attestation.h"
+#include "core/signature/attestation.h"
 
 namespace bellwether::cluster {
 namespace {

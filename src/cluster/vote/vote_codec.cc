@@ -1,7 +1,7 @@
 #include "cluster/vote/vote_codec.h"
 
+#include "core/message/describe.h"
 #include "election/vote/vote_timing.h"
-#include "message/describe.h"
 
 namespace bellwether::message {
 

@@ -1,13 +1,13 @@
-// The messages of a scored vote, and the record that its nodes keep, as bytes (message/describe.h).
+// The messages of a scored vote, and the record that its nodes keep, as bytes (core/message/describe.h).
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/message/message.h"
 #include "election/vote/vote_events.h"
 #include "election/vote/vote_messages.h"
-#include "message/message.h"
 
 namespace bellwether::message {
 template <>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
 #include "cluster/vote/vote_codec.h"
+#include "core/base/check.h"
 #include "election/vote/vote_elector.h"
 
 namespace bellwether::cluster {

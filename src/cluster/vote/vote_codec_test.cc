@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "message/message_testing.h"
+#include "core/message/message_testing.h"
 
 namespace bellwether::cluster {
 namespace {

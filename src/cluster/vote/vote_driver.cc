@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "base/bytes.h"
-#include "base/printable.h"
-#include "cluster/message_types.h"
+#include "cluster/net/message_types.h"
 #include "cluster/vote/vote_codec.h"
+#include "core/base/bytes.h"
+#include "core/base/printable.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
-#include "cluster/kv.h"
-#include "cluster/leadership.h"
-#include "cluster/peer_names.h"
+#include "cluster/net/kv.h"
+#include "cluster/net/leadership.h"
+#include "cluster/net/peer_names.h"
 #include "cluster/vote/hearing_watch.h"
 #include "cluster/vote/key_keeper.h"
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_seal.h"
 #include "cluster/vote/vote_watch.h"
+#include "core/base/time.h"
+#include "core/runtime/kernel_driver.h"
 #include "election/vote/vote_elector.h"
-#include "runtime/kernel_driver.h"
 
 namespace bellwether::cluster {
 

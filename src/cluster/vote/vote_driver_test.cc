@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cluster/node_testing.h"
+#include "cluster/net/node_testing.h"
 #include "cluster/vote/vote_testing_keys.h"
 #include "sim/machine_testing.h"
 

@@ -1,8 +1,8 @@
 // What people are told of a node that elects by scores: counted and kept beside the kernel's steps.
 #include <algorithm>
 
-#include "base/overloaded.h"
 #include "cluster/vote/vote_driver.h"
+#include "core/base/overloaded.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "base/printable.h"
-#include "message/describe.h"
+#include "core/base/printable.h"
+#include "core/message/describe.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "signature/keys.h"
+#include "core/base/result.h"
+#include "core/signature/keys.h"
 
 namespace bellwether::cluster {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/base64.h"
-#include "base/check.h"
 #include "cluster/vote/vote_seal.h"
-#include "signature/keys.h"
+#include "core/base/base64.h"
+#include "core/base/check.h"
+#include "core/signature/keys.h"
 
 namespace bellwether::cluster {
 

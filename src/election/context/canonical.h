@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::context_lead {
 

@@ -2,7 +2,7 @@
 // lower when one figure is better.
 #include <gtest/gtest.h>
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 #include "election/context/context_testing.h"
 
 namespace bellwether::context_lead {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::context_lead {
 namespace {

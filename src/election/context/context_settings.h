@@ -7,8 +7,8 @@
 #include <string_view>
 #include <variant>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/context/fitness.h"
 #include "election/context/request.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
+#include "core/base/check.h"
 #include "election/context/failover_state.h"
 
 namespace bellwether::context_lead {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "election/context/failover.h"
 
 namespace bellwether::context_lead {

@@ -25,7 +25,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/periodic.h"
+#include "core/base/periodic.h"
 #include "election/context/duty_events.h"
 
 namespace bellwether::context_lead {

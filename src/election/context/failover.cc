@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-#include "base/printable.h"
-#include "base/units.h"
+#include "core/base/check.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
 
 namespace bellwether::context_lead {
 namespace {

@@ -18,8 +18,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/context/context_settings.h"
 #include "election/context/failover_state.h"
 

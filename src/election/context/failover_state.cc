@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "election/context/canonical.h"
 #include "election/context/context_settings.h"
 

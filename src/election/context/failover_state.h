@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/result.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
 #include "election/context/request_queue.h"
 
 namespace bellwether::context_lead {

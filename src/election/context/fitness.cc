@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "election/vote/claim_check.h"
 
 namespace bellwether::context_lead {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/vote/score.h"
 
 namespace bellwether::context_lead {

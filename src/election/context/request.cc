@@ -1,7 +1,7 @@
 #include "election/context/request.h"
 
-#include "base/hex.h"
-#include "base/printable.h"
+#include "core/base/hex.h"
+#include "core/base/printable.h"
 
 namespace bellwether::context_lead {
 namespace {

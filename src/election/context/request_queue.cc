@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/check.h"
+#include "core/base/check.h"
 
 namespace bellwether::context_lead {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "election/context/canonical.h"
 #include "election/context/request.h"
 #include "election/vote/vote_messages.h"

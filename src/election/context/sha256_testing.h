@@ -3,7 +3,7 @@
 
 #include <openssl/evp.h>
 
-#include "base/check.h"
+#include "core/base/check.h"
 #include "election/context/failover_state.h"
 
 namespace bellwether::context_lead {

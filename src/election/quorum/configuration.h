@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/strong_id.h"
+#include "core/base/result.h"
+#include "core/base/strong_id.h"
 #include "election/epoch.h"
 
 namespace bellwether::quorum {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 #include "election/quorum/quorum_elector.h"
 
 namespace bellwether::quorum {

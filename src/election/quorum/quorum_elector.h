@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/periodic.h"
-#include "base/prng.h"
+#include "core/base/periodic.h"
+#include "core/base/prng.h"
 #include "election/damping.h"
 #include "election/quorum/quorum_events.h"
 #include "election/quorum/quorum_timing.h"

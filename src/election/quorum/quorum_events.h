@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/elector_events.h"
 #include "election/quorum/quorum_messages.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <variant>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/quorum/configuration.h"
 
 namespace bellwether::quorum {

@@ -1,6 +1,6 @@
 #include "election/quorum/quorum_timing.h"
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::quorum {
 namespace {

@@ -19,8 +19,8 @@
 #include <cstddef>
 #include <string>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/budget.h"
 #include "election/damping.h"
 

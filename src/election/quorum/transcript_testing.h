@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "election/quorum/group_testing.h"
 
 namespace bellwether::quorum {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::vote {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/vote/score.h"
 
 namespace bellwether::vote {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/probe.h"
-#include "base/units.h"
+#include "core/base/probe.h"
+#include "core/base/units.h"
 #include "election/vote/vote_elector.h"
 
 namespace bellwether::vote {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/probe.h"
-#include "base/units.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
+#include "core/base/units.h"
 #include "election/vote/vote_elector.h"
 
 namespace bellwether::vote {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/overloaded.h"
-#include "base/probe.h"
+#include "core/base/check.h"
+#include "core/base/overloaded.h"
+#include "core/base/probe.h"
 
 namespace bellwether::vote {
 

@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/periodic.h"
-#include "base/prng.h"
+#include "core/base/periodic.h"
+#include "core/base/prng.h"
 #include "election/vote/ballot.h"
 #include "election/vote/claim_check.h"
 #include "election/vote/vote_events.h"

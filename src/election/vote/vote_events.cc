@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::vote {
 namespace {

@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/elector_events.h"
 #include "election/vote/vote_messages.h"
 

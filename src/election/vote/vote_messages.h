@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/strong_id.h"
-#include "base/time.h"
+#include "core/base/strong_id.h"
+#include "core/base/time.h"
 #include "election/epoch.h"
 #include "election/vote/score.h"
 

@@ -15,8 +15,8 @@
 //   + 4 x rtt / 2 + 2 x sync          start, candidacies, votes (durable first), the winner and its answers
 #pragma once
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/budget.h"
 
 namespace bellwether::vote {

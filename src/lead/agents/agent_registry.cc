@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/wall_text.h"
+#include "core/base/wall_text.h"
 #include "lead/agents/utf8.h"
 
 namespace bellwether::lead {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 
 namespace bellwether::lead {
 

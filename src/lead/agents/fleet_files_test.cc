@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/scope.h"
+#include "core/runtime/scope.h"
 #include "sim/world.h"
 
 namespace bellwether::lead {

@@ -5,8 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "base/printable.h"
-#include "base/units.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/runtime/signals.h"
+#include "election/store/host/instance_id.h"
 #include "election/token.h"
 #include "lead/agents/fleet_member.h"
 #include "lead/agents/healthy_leader.h"
@@ -14,8 +16,6 @@
 #include "lead/exit_codes.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/evidence_sources.h"
-#include "runtime/signals.h"
-#include "store/host/instance_id.h"
 
 namespace bellwether::lead {
 namespace {

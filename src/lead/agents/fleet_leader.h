@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/epoll_runtime.h"
 #include "election/adaptive_timing.h"
 #include "lead/agents/agent_registry.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::lead {
 

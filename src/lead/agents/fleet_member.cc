@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "base/printable.h"
-#include "base/units.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
 
 namespace bellwether::lead {
 

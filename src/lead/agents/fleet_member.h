@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "journal/journal.h"
+#include "core/journal/journal.h"
+#include "core/runtime/cancellation.h"
+#include "core/runtime/runtime.h"
 #include "lead/agents/fleet_files.h"
-#include "runtime/cancellation.h"
-#include "runtime/runtime.h"
 
 namespace bellwether::lead {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::lead {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/lease_record.h"
 #include "lead/agents/agent_registry.h"
 #include "lead/agents/task_queue.h"

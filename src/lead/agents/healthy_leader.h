@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/elector.h"
 
 namespace bellwether::lead {

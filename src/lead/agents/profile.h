@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::lead {
 

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/probe.h"
-#include "store/disk/small_file.h"
-#include "store/file/quarantine.h"
+#include "core/base/bytes.h"
+#include "core/base/probe.h"
+#include "election/store/disk/small_file.h"
+#include "election/store/file/quarantine.h"
 
 namespace bellwether::lead {
 

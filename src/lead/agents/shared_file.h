@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "base/result.h"
-#include "base/time.h"
-#include "runtime/runtime.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::lead {
 

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "election/epoch.h"
 
 namespace bellwether::lead {

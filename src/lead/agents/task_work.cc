@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/units.h"
-#include "runtime/scope.h"
+#include "core/base/units.h"
+#include "core/runtime/scope.h"
 
 namespace bellwether::lead {
 

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/cancellation.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
+#include "election/store/lease_store.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/run/guarded_command.h"
-#include "runtime/cancellation.h"
-#include "runtime/runtime.h"
-#include "runtime/scope.h"
-#include "store/lease_store.h"
 
 namespace bellwether::lead {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/printable.h"
+#include "core/base/printable.h"
 
 namespace bellwether::lead {
 namespace {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 #include "election/damping.h"
 
 namespace bellwether::lead {

@@ -5,8 +5,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "bellwether/leadership.h"
+#include "core/base/bytes.h"
 
 namespace bellwether::leadership {
 namespace {

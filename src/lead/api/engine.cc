@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "base/check.h"
-#include "base/overloaded.h"
-#include "runtime/boot_clock.h"
-#include "runtime/thread.h"
-#include "store/open_store.h"
+#include "core/base/check.h"
+#include "core/base/overloaded.h"
+#include "core/runtime/boot_clock.h"
+#include "core/runtime/thread.h"
+#include "election/store/open_store.h"
 
 namespace bellwether::leadership::detail {
 namespace {

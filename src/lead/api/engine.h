@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "bellwether/leadership.h"
-#include "lead/candidate.h"
+#include "core/runtime/epoll_runtime.h"
+#include "election/store/candidate.h"
 #include "lead/leader_gate.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::leadership::detail {
 

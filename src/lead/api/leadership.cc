@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "core/runtime/boot_clock.h"
 #include "lead/api/engine.h"
-#include "runtime/boot_clock.h"
 
 namespace bellwether::leadership {
 

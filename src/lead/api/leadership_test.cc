@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "runtime/temporary_testing.h"
+#include "core/runtime/temporary_testing.h"
 
 namespace bellwether::leadership {
 namespace {

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "runtime/boot_clock.h"
+#include "core/base/bytes.h"
+#include "core/runtime/boot_clock.h"
 
 namespace bellwether::lead {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::lead {
 

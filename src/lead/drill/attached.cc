@@ -4,8 +4,8 @@
 #include <csignal>
 #include <utility>
 
-#include "base/bytes.h"
-#include "store/open_store.h"
+#include "core/base/bytes.h"
+#include "election/store/open_store.h"
 
 namespace bellwether::lead {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/printable.h"
+#include "core/base/printable.h"
+#include "core/runtime/process.h"
+#include "core/runtime/runtime.h"
+#include "election/store/lease_store.h"
 #include "lead/drill/act_log.h"
 #include "lead/drill/drill.h"
 #include "lead/drill/targets.h"
-#include "runtime/process.h"
-#include "runtime/runtime.h"
-#include "store/lease_store.h"
 
 namespace bellwether::lead {
 

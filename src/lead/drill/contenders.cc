@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "store/store_url.h"
+#include "election/store/store_url.h"
 
 namespace bellwether::lead {
 namespace {

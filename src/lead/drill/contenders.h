@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/runtime/child.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
 #include "lead/drill/drill.h"
 #include "lead/drill/targets.h"
-#include "runtime/child.h"
-#include "runtime/runtime.h"
-#include "runtime/scope.h"
 
 namespace bellwether::lead {
 

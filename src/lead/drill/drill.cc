@@ -12,15 +12,15 @@
 #include <string>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "core/base/units.h"
+#include "core/runtime/child.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
 #include "lead/drill/act_log.h"
 #include "lead/drill/attached.h"
 #include "lead/drill/contenders.h"
 #include "lead/policy/loop_budget.h"
-#include "runtime/child.h"
-#include "runtime/runtime.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
 
 namespace bellwether::lead {
 namespace {

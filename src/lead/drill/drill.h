@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
+#include "core/base/time.h"
+#include "core/runtime/epoll_runtime.h"
 #include "lead/policy/policy.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::lead {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "base/result.h"
-#include "runtime/task.h"
+#include "core/base/result.h"
+#include "core/runtime/task.h"
 
 namespace bellwether::lead {
 

@@ -13,13 +13,13 @@
 #include <memory>
 #include <string>
 
-#include "lead/candidate.h"
+#include "core/runtime/event.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
+#include "election/store/candidate.h"
+#include "election/store/lease_store.h"
 #include "lead/loops/loop_timing.h"
 #include "lead/policy/policy.h"
-#include "runtime/event.h"
-#include "runtime/runtime.h"
-#include "runtime/scope.h"
-#include "store/lease_store.h"
 
 namespace bellwether::lead {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "election/store/memory/memory_store.h"
 #include "sim/world.h"
-#include "store/memory/memory_store.h"
 
 namespace bellwether::lead {
 namespace {

@@ -8,18 +8,18 @@
 #include <string>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "base/units.h"
-#include "journal/journal.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
+#include "core/journal/journal.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/signals.h"
+#include "election/store/open_store.h"
 #include "lead/epoch_memory.h"
 #include "lead/exit_codes.h"
 #include "lead/loops/leader_loop.h"
 #include "lead/metrics/lease_figures.h"
 #include "lead/metrics/metrics_server.h"
 #include "lead/run/guarded_command.h"
-#include "runtime/scope.h"
-#include "runtime/signals.h"
-#include "store/open_store.h"
 
 namespace bellwether::lead {
 namespace {

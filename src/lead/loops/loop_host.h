@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/epoll_runtime.h"
 #include "lead/policy/policy.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::lead {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "election/lease_timing.h"
 #include "lead/policy/policy.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/elector_events.h"
 #include "election/term_of_office.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
+#include "core/web/labels.h"
 #include "lead/metric_names.h"
-#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {

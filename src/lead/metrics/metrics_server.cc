@@ -3,12 +3,12 @@
 #include <future>
 #include <thread>
 
+#include "core/runtime/boot_clock.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/thread.h"
+#include "core/web/http_server.h"
+#include "core/web/labels.h"
 #include "lead/metrics/prometheus_text.h"
-#include "runtime/boot_clock.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/thread.h"
-#include "web/http_server.h"
-#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {

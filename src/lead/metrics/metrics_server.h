@@ -1,6 +1,6 @@
 // A small HTTP server for the figures of keys, on a thread of its own: a scraper that is slow, or a load balancer that
-// asks often, never delays a renewal, and one that is stuck loses its connection (web/http_server.h). Its thread takes
-// no signals. It answers
+// asks often, never delays a renewal, and one that is stuck loses its connection (core/web/http_server.h). Its thread
+// takes no signals. It answers
 //   GET /metrics                      the text format of Prometheus
 //   GET /healthz, /leader             200 while this process holds all its keys, else 503
 //   GET /follower                     200 while it holds none of them, else 503
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "lead/metrics/lease_figures.h"
 
 namespace bellwether::lead {

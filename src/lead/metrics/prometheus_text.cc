@@ -3,8 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "core/web/labels.h"
 #include "lead/metric_names.h"
-#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {

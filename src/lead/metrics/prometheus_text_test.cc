@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/time_testing.h"
+#include "core/base/time_testing.h"
 
 namespace bellwether::lead {
 namespace {

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/units.h"
+#include "core/base/units.h"
+#include "core/web/labels.h"
 #include "lead/metric_names.h"
 #include "lead/policy/loop_budget.h"
-#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {

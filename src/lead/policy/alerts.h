@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::lead {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/time.h"
+#include "core/base/time.h"
 #include "election/budget.h"
 #include "lead/policy/policy.h"
 

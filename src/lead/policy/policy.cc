@@ -5,10 +5,10 @@
 #include <map>
 #include <vector>
 
-#include "base/units.h"
+#include "core/base/units.h"
+#include "core/yaml/section.h"
 #include "election/lease_timing.h"
-#include "store/store_url.h"
-#include "yaml/section.h"
+#include "election/store/store_url.h"
 
 namespace bellwether::lead {
 namespace {

@@ -23,8 +23,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/time.h"
-#include "yaml/diagnostic.h"
+#include "core/base/time.h"
+#include "core/yaml/diagnostic.h"
 
 namespace bellwether::lead {
 
@@ -61,7 +61,7 @@ struct PolicyReading {
   std::vector<yaml::Diagnostic> warnings;  // what works, but will hurt one day
 };
 
-// Limits: 1 MiB of text (yaml/node.h), this many loops, this many bytes of a lock key.
+// Limits: 1 MiB of text (core/yaml/node.h), this many loops, this many bytes of a lock key.
 inline constexpr std::size_t kLoopsMax = 10'000;
 inline constexpr std::size_t kLockKeyBytesMax = 1024;
 

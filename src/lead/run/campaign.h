@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/runtime/scope.h"
 #include "election/evidence.h"
+#include "election/store/evidence_taker.h"
 #include "election/term_listener.h"
-#include "lead/evidence_taker.h"
-#include "runtime/scope.h"
 
 namespace bellwether::lead {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/units.h"
-#include "store/open_store.h"
+#include "core/base/units.h"
+#include "election/store/open_store.h"
 
 namespace bellwether::lead {
 

@@ -7,14 +7,14 @@
 #include <optional>
 #include <string>
 
+#include "core/journal/journal.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
 #include "election/adaptive_timing.h"
-#include "journal/journal.h"
-#include "lead/candidate.h"
+#include "election/store/candidate.h"
+#include "election/store/lease_store.h"
 #include "lead/epoch_memory.h"
 #include "lead/metrics/metrics_server.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "store/lease_store.h"
 
 namespace bellwether::lead {
 

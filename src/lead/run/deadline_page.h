@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/result.h"
-#include "base/time.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
 
 namespace bellwether::lead {
 

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "base/units.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
 
 namespace bellwether::lead {
 

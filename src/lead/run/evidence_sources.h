@@ -4,11 +4,11 @@
 
 #include <string>
 
+#include "core/runtime/scope.h"
 #include "election/evidence.h"
-#include "lead/evidence_taker.h"
+#include "election/store/evidence_taker.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/leader_run.h"
-#include "runtime/scope.h"
 
 namespace bellwether::lead {
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
 #include "lead/run/descendants.h"
 #include "lead/run/guardian.h"
 

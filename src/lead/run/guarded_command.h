@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/runtime/child.h"
+#include "core/runtime/runtime.h"
 #include "lead/run/deadline_page.h"
-#include "runtime/child.h"
-#include "runtime/runtime.h"
 
 namespace bellwether::lead {
 

@@ -18,10 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "core/base/bytes.h"
+#include "core/runtime/boot_clock.h"
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"
-#include "runtime/boot_clock.h"
 
 namespace bellwether::lead {
 namespace {

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/runtime/boot_clock.h"
+#include "core/runtime/temporary_testing.h"
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"
-#include "runtime/boot_clock.h"
-#include "runtime/temporary_testing.h"
 
 namespace bellwether::lead {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/runtime/scope.h"
+#include "core/runtime/temporary_testing.h"
 #include "lead/run/term_report.h"
-#include "runtime/scope.h"
-#include "runtime/temporary_testing.h"
 #include "sim/world.h"
 
 namespace bellwether::lead {

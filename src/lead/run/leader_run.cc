@@ -4,15 +4,15 @@
 #include <memory>
 #include <utility>
 
-#include "base/printable.h"
-#include "base/units.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+#include "core/runtime/signals.h"
 #include "lead/exit_codes.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/evidence_sources.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/store_campaign.h"
 #include "lead/run/term_report.h"
-#include "runtime/signals.h"
 
 namespace bellwether::lead {
 namespace {

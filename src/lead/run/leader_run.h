@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
+#include "core/journal/journal.h"
+#include "core/runtime/epoll_runtime.h"
 #include "election/adaptive_timing.h"
 #include "election/elector.h"
-#include "journal/journal.h"
-#include "runtime/epoll_runtime.h"
 
 namespace bellwether::lead {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/units.h"
-#include "store/host/host_store.h"
-#include "store/host/instance_id.h"
+#include "core/base/units.h"
+#include "election/store/host/host_store.h"
+#include "election/store/host/instance_id.h"
 
 namespace bellwether::lead {
 

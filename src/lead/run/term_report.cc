@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <csignal>
 
-#include "base/printable.h"
-#include "base/units.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
 
 namespace bellwether::lead {
 namespace {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/journal/journal.h"
+#include "core/runtime/event.h"
+#include "core/runtime/runtime.h"
 #include "election/elector.h"
 #include "election/term_of_office.h"
-#include "journal/journal.h"
 #include "lead/metrics/lease_figures.h"
 #include "lead/run/leader_run.h"
-#include "runtime/event.h"
-#include "runtime/runtime.h"
 
 namespace bellwether::lead {
 

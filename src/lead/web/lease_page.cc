@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/units.h"
-#include "base/wall_text.h"
+#include "core/base/units.h"
+#include "core/base/wall_text.h"
+#include "core/web/labels.h"
+#include "election/store/disk/key_file.h"
 #include "lead/lease_words.h"
-#include "store/disk/key_file.h"
-#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {

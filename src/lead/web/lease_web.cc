@@ -9,20 +9,20 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "base/hex.h"
-#include "base/percent.h"
-#include "base/printable.h"
-#include "journal/journal.h"
+#include "core/base/bytes.h"
+#include "core/base/hex.h"
+#include "core/base/percent.h"
+#include "core/base/printable.h"
+#include "core/journal/journal.h"
+#include "core/runtime/signals.h"
+#include "core/web/http_server.h"
+#include "core/web/labels.h"
+#include "core/web/request_guard.h"
+#include "election/store/disk/key_file.h"
+#include "election/store/open_store.h"
 #include "lead/exit_codes.h"
 #include "lead/lease_tools.h"
 #include "lead/web/lease_page.h"
-#include "runtime/signals.h"
-#include "store/disk/key_file.h"
-#include "store/open_store.h"
-#include "web/http_server.h"
-#include "web/labels.h"
-#include "web/request_guard.h"
 
 namespace bellwether::lead {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
-#include "runtime/epoll_runtime.h"
+#include "core/base/time.h"
+#include "core/runtime/epoll_runtime.h"
 
 namespace bellwether::lead {
 

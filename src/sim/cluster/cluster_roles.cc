@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
-#include "base/probe.h"
-#include "cluster/message_types.h"
-#include "runtime/condition.h"
+#include "cluster/net/message_types.h"
+#include "core/base/bytes.h"
+#include "core/base/probe.h"
+#include "core/runtime/condition.h"
 
 namespace bellwether::sim {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/units.h"
-#include "node/cluster/node_admin.h"
+#include "cluster/node/node_admin.h"
+#include "core/base/units.h"
 #include "sim/cluster/cluster_roles.h"
 #include "sim/harness/machine_world.h"
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/check.h"
-#include "base/probe.h"
-#include "node/cluster/node_admin.h"
+#include "cluster/node/node_admin.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
 
 namespace bellwether::sim {
 

@@ -1,5 +1,5 @@
 // Where a simulated node lives: what its operator says, what outlives its processes, and where its process is found
-// while one runs. The node is the product's own (node/cluster/cluster_node.h), made anew at each start; a world brings
+// while one runs. The node is the product's own (cluster/node/cluster_node.h), made anew at each start; a world brings
 // its roles and supplies.
 #pragma once
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/election_driver.h"
-#include "journal/journal.h"
-#include "node/cluster/cluster_node.h"
-#include "node/cluster/node_election.h"
+#include "cluster/net/election_driver.h"
+#include "cluster/node/cluster_node.h"
+#include "cluster/node/node_election.h"
+#include "core/journal/journal.h"
 #include "sim/cluster/sim_kv.h"
 #include "sim/world.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 
 namespace bellwether::sim {
 

@@ -1,5 +1,5 @@
-// What simulated nodes remember (cluster/kv.h): a table on a disk that takes its time, fails, and loses what it has not
-// confirmed. The disk outlives the process that has it open.
+// What simulated nodes remember (cluster/net/kv.h): a table on a disk that takes its time, fails, and loses what it has
+// not confirmed. The disk outlives the process that has it open.
 #pragma once
 
 #include <deque>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
-#include "cluster/kv.h"
-#include "runtime/event.h"
+#include "cluster/net/kv.h"
+#include "core/base/prng.h"
+#include "core/runtime/event.h"
 #include "sim/disk.h"
 
 namespace bellwether::sim {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <optional>
 
-#include "runtime/scope.h"
+#include "core/runtime/scope.h"
 #include "sim/world.h"
 
 namespace bellwether::sim {

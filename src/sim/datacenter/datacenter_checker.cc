@@ -4,8 +4,8 @@
 #include <set>
 #include <tuple>
 
-#include "account/run_account.h"
-#include "account/totals_codec.h"
+#include "jobs/account/run_account.h"
+#include "load/codec/totals_codec.h"
 
 namespace bellwether::sim {
 namespace {
@@ -39,7 +39,7 @@ std::string sums_of(const metrics::Window& window, const account::Shape& shape) 
   return account::encode_window(sums);
 }
 
-// The numbers that what a share told has in its stream (dispatch/letters.h), and the seconds of the run.
+// The numbers that what a share told has in its stream (jobs/dispatch/letters.h), and the seconds of the run.
 struct Numbered {
   uint64_t number = 0;
   uint64_t second = 0;

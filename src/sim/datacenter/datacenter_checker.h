@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "dispatch/job_sheet.h"
+#include "jobs/dispatch/job_sheet.h"
 #include "sim/datacenter/datacenter_stage.h"
 
 namespace bellwether::sim {

@@ -3,8 +3,9 @@
 #include <numeric>
 #include <utility>
 
-#include "node/cluster/node_admin.h"
-#include "node/roles/context_role.h"
+#include "cluster/node/node_admin.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "lead/roles/context_role.h"
 #include "sim/datacenter/sim_contexts.h"
 #include "sim/datacenter/sim_shares.h"
 
@@ -112,7 +113,8 @@ std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime
     roles.registers = std::make_shared<node::RegisterRole>();
     roles.manager = std::make_shared<node::ManagerRole>(std::move(disk), roles.registers, manager_settings());
     all = {roles.registers, roles.manager,
-           std::make_shared<node::ContextRole>(roles.manager, std::make_unique<ContextMaker>(runtime, *this))};
+           std::make_shared<node::ContextRole>(node::ManagerRole::stores_of(roles.manager),
+                                               std::make_unique<ContextMaker>(runtime, *this))};
   } else {
     node::WorkerSettings settings;
     settings.cpus.resize(cores);
@@ -127,6 +129,7 @@ std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime
 node::NodeSupplies DatacenterPlace::make_supplies(runtime::Runtime& runtime) {
   kept = nullptr;
   node::NodeSupplies supplies = NodePlace::make_supplies(runtime);
+  supplies.letters = &message::message_of<dispatch::Letter>();
   if (kind == Kind::kManager) supplies.resources = able_machine();
   if (kind == Kind::kWorker) supplies.vitals = std::make_unique<SimVitals>(*this);
   return supplies;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "node/roles/manager_role.h"
-#include "node/roles/worker_role.h"
+#include "jobs/roles/manager_role.h"
+#include "jobs/roles/worker_role.h"
 #include "sim/cluster/node_place.h"
 #include "sim/datacenter/datacenter_stage.h"
 

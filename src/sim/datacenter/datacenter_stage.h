@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "account/window_codec.h"
-#include "base/host_port.h"
-#include "base/prng.h"
-#include "dispatch/job_sheet.h"
-#include "dispatch/job_spec.h"
-#include "plan/plan.h"
+#include "core/base/host_port.h"
+#include "core/base/prng.h"
+#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/job_spec.h"
+#include "load/codec/window_codec.h"
+#include "load/plan/plan.h"
 #include "sim/harness/mistakes.h"
 
 namespace bellwether::sim {

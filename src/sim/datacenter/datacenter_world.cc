@@ -4,10 +4,10 @@
 #include <map>
 #include <vector>
 
-#include "base/units.h"
-#include "dispatch/codec/sheet_codec.h"
-#include "node/cluster/node_admin.h"
-#include "register/content.h"
+#include "cluster/node/node_admin.h"
+#include "cluster/register/content.h"
+#include "core/base/units.h"
+#include "jobs/dispatch/codec/sheet_codec.h"
 #include "sim/datacenter/datacenter_checker.h"
 #include "sim/datacenter/datacenter_place.h"
 #include "sim/datacenter/scenarios.h"

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "aggregate/totals.h"
-#include "base/check.h"
-#include "dispatch/codec/bundle_codec.h"
-#include "plan/bundle.h"
+#include "core/base/check.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "load/aggregate/totals.h"
+#include "load/plan/bundle.h"
 
 namespace bellwether::sim {
 namespace {

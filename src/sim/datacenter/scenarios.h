@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 #include "sim/datacenter/datacenter_stage.h"
 
 namespace bellwether::sim {

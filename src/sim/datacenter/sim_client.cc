@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "account/totals_codec.h"
-#include "base/check.h"
-#include "base/probe.h"
-#include "node/client/job_client.h"
-#include "node/client/job_follower.h"
-#include "runtime/scope.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
+#include "core/runtime/scope.h"
+#include "jobs/client/job_client.h"
+#include "jobs/client/job_follower.h"
+#include "load/codec/totals_codec.h"
 #include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {

@@ -2,7 +2,7 @@
 // started again it goes on with what was not followed to its end.
 #pragma once
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::sim {
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "base/probe.h"
-#include "cluster/context/context_codec.h"
-#include "cluster/message_types.h"
-#include "node/cluster/node_election.h"
+#include "cluster/net/message_types.h"
+#include "cluster/node/node_election.h"
+#include "core/base/probe.h"
+#include "lead/context_driver/context_codec.h"
 
 namespace bellwether::sim {
 

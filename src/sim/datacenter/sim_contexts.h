@@ -1,13 +1,13 @@
 // Requests for contexts in a simulated datacenter: what is asked, who makes them on each manager, and an asker. The
-// leadership of contexts is the product's (node/roles/context_role.h); a context is a text that tells whose it is.
+// leadership of contexts is the product's (lead/roles/context_role.h); a context is a text that tells whose it is.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "cluster/context/context_manager.h"
+#include "cluster/node/node_role.h"
 #include "cluster/vote/vote_driver.h"
-#include "node/cluster/node_role.h"
+#include "lead/context_driver/context_manager.h"
 #include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {

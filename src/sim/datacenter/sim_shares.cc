@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/probe.h"
-#include "runtime/event.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
+#include "core/runtime/event.h"
 
 namespace bellwether::sim {
 
@@ -35,7 +35,7 @@ metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, 
       step.bytes_received += prng.below(1'000'000);
       if (prng.chance(0.1)) {
         ++step.failed;
-        ++step.errors[prng.below(metrics::kErrorKinds)];
+        ++step.errors[prng.below(http1::kErrorKinds)];
         continue;
       }
       step.status.add(prng.chance(0.9) ? 200 : 503, 1);

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "node/share/share_process.h"
+#include "jobs/share/share_process.h"
 #include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {

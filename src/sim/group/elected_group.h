@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "base/probe.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
 #include "sim/group/group_network.h"
 #include "sim/group/kernel_world.h"
 #include "sim/group/record_disk.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/probe.h"
-#include "base/units.h"
+#include "core/base/probe.h"
+#include "core/base/units.h"
 
 namespace bellwether::sim {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "sim/group/group_work.h"
 #include "sim/harness/faulty_world.h"
 #include "sim/timeline.h"

@@ -1,7 +1,7 @@
 // How soon a healthy group in which nothing breaks has another leader.
 #pragma once
 
-#include "base/time.h"
+#include "core/base/time.h"
 
 namespace bellwether::sim {
 

@@ -1,6 +1,6 @@
 #include "sim/harness/faulty_world.h"
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::sim {
 

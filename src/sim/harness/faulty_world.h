@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 #include "sim/harness/mistakes.h"
 
 namespace bellwether::sim {

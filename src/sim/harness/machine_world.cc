@@ -1,6 +1,6 @@
 #include "sim/harness/machine_world.h"
 
-#include "base/units.h"
+#include "core/base/units.h"
 
 namespace bellwether::sim {
 namespace {

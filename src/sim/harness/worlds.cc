@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/hex.h"
-#include "base/units.h"
+#include "core/base/hex.h"
+#include "core/base/units.h"
 
 namespace bellwether::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {

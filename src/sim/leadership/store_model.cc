@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 
 namespace bellwether::sim {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 #include "election/lease_record.h"
 #include "sim/harness/mistakes.h"
 

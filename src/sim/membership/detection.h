@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "membership/profile.h"
+#include "cluster/membership/profile.h"
 #include "sim/membership/member_world.h"
 
 namespace bellwether::sim {

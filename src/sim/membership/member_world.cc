@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/overloaded.h"
+#include "core/base/check.h"
+#include "core/base/overloaded.h"
 
 namespace bellwether::sim {
 namespace {

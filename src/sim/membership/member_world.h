@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
-#include "base/time.h"
-#include "membership/membership.h"
+#include "cluster/membership/membership.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 
 namespace bellwether::sim {
 

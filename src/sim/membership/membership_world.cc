@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "base/overloaded.h"
-#include "membership/packet.h"
+#include "cluster/membership/packet.h"
+#include "core/base/overloaded.h"
 #include "sim/membership/anomaly_grid.h"
 #include "sim/membership/detection.h"
 #include "sim/membership/member_world.h"

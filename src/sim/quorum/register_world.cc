@@ -4,10 +4,10 @@
 #include <set>
 #include <variant>
 
-#include "base/check.h"
-#include "base/probe.h"
-#include "register/acceptor.h"
-#include "register/owner.h"
+#include "cluster/register/acceptor.h"
+#include "cluster/register/owner.h"
+#include "core/base/check.h"
+#include "core/base/probe.h"
 #include "sim/group/group_network.h"
 #include "sim/group/kernel_world.h"
 #include "sim/group/record_disk.h"

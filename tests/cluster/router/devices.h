@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "base/bytes.h"
-#include "base/result.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
 
 namespace bellwether::router {
 

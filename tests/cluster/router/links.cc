@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
+#include "core/base/check.h"
 
 namespace bellwether::router {
 

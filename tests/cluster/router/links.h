@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/prng.h"
-#include "base/time.h"
+#include "core/base/bytes.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
 
 namespace bellwether::router {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
+#include "core/base/check.h"
 #include "router/devices.h"
 #include "router/links.h"
 #include "router/script.h"

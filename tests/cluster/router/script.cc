@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/check.h"
-#include "base/units.h"
+#include "core/base/check.h"
+#include "core/base/units.h"
 
 namespace bellwether::router {
 namespace {

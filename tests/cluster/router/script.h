@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "core/base/result.h"
 #include "router/links.h"
 
 namespace bellwether::router {

@@ -3,7 +3,7 @@
 // judged bad, or the judgement is worth nothing.
 #include <gtest/gtest.h>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 #include "tests/sim/fast/counter.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/seeds.h"

@@ -1,6 +1,6 @@
 #include "tests/sim/fast/counter.h"
 
-#include "base/prng.h"
+#include "core/base/prng.h"
 #include "tests/sim/fast/framing.h"
 
 namespace bellwether::sim {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::sim {
 

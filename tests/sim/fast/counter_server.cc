@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "runtime/event.h"
-#include "runtime/scope.h"
+#include "core/runtime/event.h"
+#include "core/runtime/scope.h"
 #include "tests/sim/fast/counter.h"
 #include "tests/sim/fast/framing.h"
 

@@ -1,7 +1,7 @@
 // A whole datacenter while everything breaks: what was measured counts once, every job ends, and nothing is left over.
 #include <gtest/gtest.h>
 
-#include "base/probe.h"
+#include "core/base/probe.h"
 #include "sim/datacenter/datacenter_world.h"
 #include "tests/sim/world_testing.h"
 

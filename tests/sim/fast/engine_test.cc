@@ -13,7 +13,7 @@
 namespace bellwether::sim {
 namespace {
 
-using metrics::ErrorKind;
+using http1::ErrorKind;
 
 constexpr Duration kRunsFor = Duration::seconds(20);
 constexpr Duration kGrace = Duration::seconds(5);

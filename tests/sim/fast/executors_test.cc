@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "plan/schedule.h"
+#include "load/plan/schedule.h"
 #include "tests/sim/fast/parts.h"
 
 namespace bellwether::sim {

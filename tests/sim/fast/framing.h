@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::sim {
 

@@ -2,8 +2,8 @@
 // answer to what was asked, whatever fails says why, and when all is whole again everything succeeds.
 #include <gtest/gtest.h>
 
-#include "protocol/http1/client.h"
-#include "runtime/scope.h"
+#include "core/http1/client.h"
+#include "core/runtime/scope.h"
 #include "target/faults.h"
 #include "tests/sim/fast/http_server.h"
 #include "tests/sim/faults.h"
@@ -14,10 +14,10 @@ namespace {
 
 using http1::CallLimits;
 using http1::Client;
+using http1::ErrorKind;
 using http1::Request;
 using http1::Response;
 using http1::Session;
-using metrics::ErrorKind;
 using runtime::Runtime;
 using runtime::Scope;
 using runtime::task;
@@ -32,7 +32,7 @@ constexpr CallLimits kLimits{.timeout = Duration::seconds(8),
 // What is known from outside.
 struct Observer {
   std::array<uint64_t, kUsers> answers{};
-  std::array<uint64_t, metrics::kErrorKinds> errors{};
+  std::array<uint64_t, http1::kErrorKinds> errors{};
   bool all_is_whole = false;  // what begins now succeeds
   std::string violation;
 
@@ -170,7 +170,7 @@ Judgement live(uint64_t seed) {
 TEST(HttpClient, gets_its_own_answers_whatever_breaks) { expect_good(&live); }
 
 TEST(HttpClient, meets_every_failure_of_the_network) {
-  std::array<uint64_t, metrics::kErrorKinds> errors{};
+  std::array<uint64_t, http1::kErrorKinds> errors{};
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     Life life;
     live_through(seed, life);

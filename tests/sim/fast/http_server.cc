@@ -1,6 +1,6 @@
 #include "tests/sim/fast/http_server.h"
 
-#include "runtime/scope.h"
+#include "core/runtime/scope.h"
 #include "target/connection.h"
 
 namespace bellwether::sim {

@@ -1,7 +1,7 @@
 // The test server of the product, as a simulated process on port 80.
 #pragma once
 
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::sim {
 

@@ -1,7 +1,7 @@
 #include "tests/sim/fast/load.h"
 
-#include "base/check.h"
-#include "vuser/engine.h"
+#include "core/base/check.h"
+#include "load/vuser/engine.h"
 
 namespace bellwether::sim {
 namespace {

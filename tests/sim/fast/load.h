@@ -1,9 +1,9 @@
 // A load made by the real engine, as a simulated process.
 #pragma once
 
-#include "metrics/window.h"
-#include "plan/quick.h"
-#include "runtime/runtime.h"
+#include "core/runtime/runtime.h"
+#include "load/metrics/window.h"
+#include "load/plan/quick.h"
 
 namespace bellwether::sim {
 

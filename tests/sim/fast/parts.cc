@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "aggregate/totals.h"
-#include "base/check.h"
-#include "plan/load_testing.h"
-#include "runtime/scope.h"
-#include "runtime/stream_testing.h"
+#include "core/base/check.h"
+#include "core/runtime/scope.h"
+#include "core/runtime/stream_testing.h"
+#include "load/aggregate/totals.h"
+#include "load/plan/load_testing.h"
 
 namespace bellwether::sim {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "plan/plan.h"
+#include "load/plan/plan.h"
+#include "load/vuser/engine.h"
 #include "sim/world.h"
-#include "vuser/engine.h"
 
 namespace bellwether::sim {
 

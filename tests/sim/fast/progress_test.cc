@@ -3,10 +3,10 @@
 // network.
 #include <gtest/gtest.h>
 
-#include "dispatch/codec/bundle_codec.h"
-#include "node/manager/worker_registry.h"
-#include "node/worker/worker_testing.h"
-#include "plan/bundle.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/manager/worker_registry.h"
+#include "jobs/worker/worker_testing.h"
+#include "load/plan/bundle.h"
 #include "sim/world.h"
 #include "target/faults.h"
 #include "tests/sim/fast/http_server.h"

@@ -214,7 +214,7 @@ TEST(Stall, at_the_end_charges_what_is_unanswered_with_the_time_that_it_waited) 
   live(1, load, {"server", Duration::seconds(5), Duration::minutes(1)});
   EXPECT_EQ(load.step().response.count(), kArrivals);
   EXPECT_NEAR(static_cast<double>(load.step().censored), 500, 2);
-  EXPECT_EQ(load.step().censored, load.step().errors[static_cast<std::size_t>(metrics::ErrorKind::kInterrupted)]);
+  EXPECT_EQ(load.step().censored, load.step().errors[static_cast<std::size_t>(http1::ErrorKind::kInterrupted)]);
   EXPECT_NEAR(load.step().response.max().millis_f(), 7000, 20);
   EXPECT_NEAR(load.step().response.percentile(75).millis_f(), 4500, 40) << "half of the 500 waited longer";
 }

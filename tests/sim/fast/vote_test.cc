@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "base/units.h"
+#include "core/base/units.h"
 #include "sim/vote/vote_world.h"
 #include "tests/sim/world_testing.h"
 

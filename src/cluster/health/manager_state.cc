@@ -1,0 +1,34 @@
+#include "cluster/health/manager_state.h"
+
+namespace bellwether::health {
+namespace {
+
+std::string missing_in(const ManagerStates::Sight& sight) {
+  if (!sight.registers_read) return "its registers of jobs are not read yet";
+  if (sight.workers == 0) return "no worker is known yet";
+  if (sight.unheard == 0) return {};
+  return std::to_string(sight.unheard) + " of " + std::to_string(sight.workers) + " workers have not reported yet";
+}
+
+}  // namespace
+
+std::string_view to_string(ManagerState state) {
+  switch (state) {
+    case ManagerState::kSyncing: return "syncing";
+    case ManagerState::kActive: return "active";
+    case ManagerState::kDraining: return "draining";
+  }
+  return "unknown";
+}
+
+bool ManagerStates::look(Instant now, const Sight& sight) {
+  if (state_ != ManagerState::kSyncing) return false;
+  reason_ = missing_in(sight);
+  if (!began_) began_ = now;
+  const Duration since = now - *began_;
+  if (since < settings_.least || (!reason_.empty() && since < settings_.limit)) return false;
+  state_ = ManagerState::kActive;
+  return true;
+}
+
+}  // namespace bellwether::health

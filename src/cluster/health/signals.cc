@@ -1,0 +1,112 @@
+#include "cluster/health/signals.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace bellwether::health {
+namespace {
+
+constexpr std::string_view kProgress[] = {"idle", "normal", "slow", "degraded", "stuck"};
+constexpr std::string_view kRouting[] = {"route", "investigate", "hold", "drain", "evict"};
+
+// The worst share of the possible that was done; nothing when nothing was possible.
+std::optional<double> share_done(const Report& report) {
+  std::optional<double> worst;
+  for (const Work& work : report.work) {
+    if (work.possible == 0) continue;
+    const double share = static_cast<double>(work.done) / static_cast<double>(work.possible);
+    worst = std::min(worst.value_or(share), share);
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::string_view to_string(Progress progress) { return kProgress[static_cast<std::size_t>(progress)]; }
+std::string_view to_string(Routing routing) { return kRouting[static_cast<std::size_t>(routing)]; }
+
+Report report_of(const WorkerReport& worker) {
+  return {worker.accepting && worker.free_cores > 0,
+          worker.workflows > 0,
+          {worker.loop_turns, worker.iterations, worker.due_times}};
+}
+
+Report report_of(const ManagerReport& manager) {
+  return {manager.has_quorum && manager.accepting_jobs && manager.active_workers > 0,
+          manager.jobs > 0,
+          {manager.dispatches}};
+}
+
+Report report_of(const GateReport& gate) {
+  return {gate.connected_datacenters > 0 && !gate.overloaded, gate.jobs > 0, {gate.forwards}};
+}
+
+NodeHealth::NodeHealth(SignalSettings settings, Instant now)
+    : settings_(settings), last_answer_(now), last_report_(now) {
+  check(settings.misses > 0 && settings.stuck_reports > 0, "some failures are needed for a verdict");
+}
+
+void NodeHealth::answered(Instant now) {
+  last_answer_ = now;
+  misses_ = 0;
+}
+
+void NodeHealth::missed() { ++misses_; }
+
+void NodeHealth::reported(Instant now, const Report& report) {
+  const std::optional<Instant> was_stuck = stuck_since(now);
+  last_report_ = now;
+  report_ = report;
+  const std::optional<double> share = share_done(report);
+  const bool nothing_done = report.has_work && share && *share <= 0;
+  nothing_done_ = nothing_done ? nothing_done_ + 1 : 0;
+  if (!report.has_work) {
+    reported_ = Progress::kIdle;
+  } else if (!share || *share >= settings_.normal) {
+    reported_ = Progress::kNormal;
+  } else if (*share >= settings_.slow) {
+    reported_ = Progress::kSlow;
+  } else {
+    reported_ = nothing_done_ >= settings_.stuck_reports ? Progress::kStuck : Progress::kDegraded;
+  }
+  if (reported_ == Progress::kStuck) {
+    stuck_since_ = was_stuck ? *was_stuck : now;
+  } else {
+    stuck_since_.reset();
+  }
+}
+
+bool NodeHealth::alive(Instant now) const {
+  return misses_ < settings_.misses && now - last_answer_ < settings_.liveness_timeout;
+}
+
+std::optional<Instant> NodeHealth::stuck_since(Instant now) const {
+  if (stuck_since_) return stuck_since_;
+  // A process can answer probes while the part of it that reports stands still.
+  if (report_.has_work && now >= silent_from()) return silent_from();
+  return std::nullopt;
+}
+
+Progress NodeHealth::progress(Instant now) const { return stuck_since(now) ? Progress::kStuck : reported_; }
+
+Routing NodeHealth::routing(Instant now) const {
+  if (!alive(now)) return Routing::kEvict;
+  if (const auto since = stuck_since(now)) {
+    return now - *since >= settings_.drain_limit ? Routing::kEvict : Routing::kDrain;
+  }
+  if (!report_.ready) return Routing::kHold;
+  return reported_ == Progress::kSlow || reported_ == Progress::kDegraded ? Routing::kInvestigate : Routing::kRoute;
+}
+
+Instant NodeHealth::next_change(Instant now) const {
+  if (!alive(now)) return Instant::never();
+  Instant next = last_answer_ + settings_.liveness_timeout;
+  if (const auto since = stuck_since(now)) {
+    const Instant evicts = *since + settings_.drain_limit;
+    return evicts > now ? std::min(next, evicts) : next;
+  }
+  return report_.has_work ? std::min(next, silent_from()) : next;
+}
+
+}  // namespace bellwether::health

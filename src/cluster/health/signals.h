@@ -1,0 +1,109 @@
+// The health of one node as those see it who give it work: three signals that are never mixed. Liveness: does it
+// answer? Readiness: does it take new work? Progress: does it do what its schedule lets it do? A kernel without input
+// and output; whoever watches tells it of answers and reports.
+//
+// Progress is measured against what was possible, not against results. A worker whose target is frozen for ten minutes
+// turns its loops, serves its due times and has no iteration that it could start: that is full progress, and so is
+// waiting because of pacing or think time. A manager is measured by dispatches against work that it could dispatch, a
+// gate by jobs forwarded against jobs that it could forward.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace bellwether::health {
+
+enum class Progress : unsigned char { kIdle, kNormal, kSlow, kDegraded, kStuck };
+// What to do with a node: give it work; look closer, and give it work; give it none until it is ready; give it none and
+// wait for it for a limited time; take its work away.
+enum class Routing : unsigned char { kRoute, kInvestigate, kHold, kDrain, kEvict };
+std::string_view to_string(Progress progress);
+std::string_view to_string(Routing routing);
+
+struct SignalSettings {
+  Duration liveness_timeout = Duration::seconds(30);
+  unsigned misses = 3;
+  double normal = 0.8;  // shares of the possible, from which on progress is normal, slow
+  double slow = 0.3;
+  // A node that did nothing of what it could is stuck only when that is so for as many reports in a row: work that
+  // became possible a moment before a report is no failure.
+  unsigned stuck_reports = 3;
+  Duration report_period = Duration::seconds(10);  // without a report for `stuck_reports` of them, work is stuck
+  Duration drain_limit = Duration::seconds(60);    // after which a stuck node is evicted
+};
+
+// Of the time since the last report: how much could be done of something, and how much was done.
+struct Work {
+  uint64_t possible = 0;
+  uint64_t done = 0;
+};
+
+// What a node says of itself.
+struct Report {
+  bool ready = false;
+  bool has_work = false;
+  std::array<Work, 3> work{};  // the worst of them counts; those of which nothing was possible do not
+};
+
+struct WorkerReport {
+  bool accepting = false;
+  uint32_t free_cores = 0;
+  uint32_t workflows = 0;
+  // Turns of its load loops against one in 100 ms each; iterations that could start, for which there was a user and a
+  // time; due times of arrivals that were started, or dropped and charged.
+  Work loop_turns;
+  Work iterations;
+  Work due_times;
+};
+struct ManagerReport {
+  bool has_quorum = false;
+  bool accepting_jobs = false;
+  uint32_t active_workers = 0;
+  uint32_t jobs = 0;
+  Work dispatches;  // shares whose turn it was and for which there was room, and those that were dispatched
+};
+struct GateReport {
+  uint32_t connected_datacenters = 0;
+  bool overloaded = false;  // stressed or worse
+  uint32_t jobs = 0;
+  Work forwards;
+};
+Report report_of(const WorkerReport& worker);
+Report report_of(const ManagerReport& manager);
+Report report_of(const GateReport& gate);
+
+class NodeHealth {
+ public:
+  // A node that is new counts as alive, not ready and idle.
+  NodeHealth(SignalSettings settings, Instant now);
+
+  void answered(Instant now);  // a liveness probe
+  void missed();
+  void reported(Instant now, const Report& report);
+
+  bool alive(Instant now) const;
+  bool ready() const { return report_.ready; }
+  Progress progress(Instant now) const;
+  Routing routing(Instant now) const;
+  // When routing() may change without news; never() when it cannot.
+  Instant next_change(Instant now) const;
+
+ private:
+  Instant silent_from() const { return last_report_ + settings_.report_period * settings_.stuck_reports; }
+  std::optional<Instant> stuck_since(Instant now) const;
+
+  SignalSettings settings_;
+  Instant last_answer_;
+  unsigned misses_ = 0;
+  Instant last_report_;
+  Report report_;
+  Progress reported_ = Progress::kIdle;
+  unsigned nothing_done_ = 0;  // reports in a row
+  std::optional<Instant> stuck_since_;
+};
+
+}  // namespace bellwether::health

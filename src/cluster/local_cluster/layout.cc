@@ -1,0 +1,205 @@
+#include "cluster/local_cluster/layout.h"
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/runtime/processes.h"
+
+namespace bellwether::local_cluster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+
+// In JSON's notation, which is YAML's, too.
+std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string counted(unsigned n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+Status check_number(const char* what, unsigned n, unsigned least, unsigned most) {
+  if (n >= least && n <= most) return {};
+  return fail(Errc::kInvalid, std::string(what) + " is " + std::to_string(n) + "; it is " + std::to_string(least) +
+                                  " to " + std::to_string(most));
+}
+
+std::string claim(const std::string& datacenter, wire::Role role, const std::string& name) {
+  return std::string("URI:bellwether://") + kClusterName + "/default/" + datacenter + "/role/" +
+         std::string(wire::to_string(role)) + "/node/" + name;
+}
+
+// What all settings files have in common.
+std::string common_settings(const Layout& layout, const std::string& name, const std::string& folder) {
+  std::string seeds;
+  for (const LocalNode& node : layout.nodes) {
+    if (node.role == wire::Role::kManager) seeds += (seeds.empty() ? "" : ", ") + node.address();
+  }
+  std::string text = std::string("cluster: ") + kClusterName + "\nname: " + name + "\nseeds: [" + seeds + "]\n" +
+                     "secret:\n  file: " + quoted(folder + "/secret") + "\n";
+  if (layout.shape.tls) {
+    text += "tls:\n  certificate: " + quoted(folder + "/" + name + ".pem") +
+            "\n  key: " + quoted(folder + "/" + name + "-key.pem") + "\n  ca: " + quoted(folder + "/ca.pem") + "\n";
+  }
+  return text;
+}
+
+Json to_json(const LocalNode& node) {
+  return {{"name", node.name},
+          {"role", std::string(wire::to_string(node.role))},
+          {"datacenter", node.datacenter},
+          {"port", node.port},
+          {"http_port", node.http_port},
+          {"pid", node.process.pid},
+          {"start_time", node.process.start_time},
+          {"boot_id", node.process.boot_id},
+          {"pid_namespace", node.process.pid_namespace}};
+}
+
+LocalNode node_from(const Json& json) {
+  LocalNode node;
+  node.name = json.at("name").get<std::string>();
+  node.role = json.at("role").get<std::string>() == "worker" ? wire::Role::kWorker : wire::Role::kManager;
+  node.datacenter = json.at("datacenter").get<std::string>();
+  node.port = json.at("port").get<uint16_t>();
+  node.http_port = json.at("http_port").get<uint16_t>();
+  node.process = {json.at("pid").get<int64_t>(), json.at("start_time").get<uint64_t>(),
+                  json.at("boot_id").get<std::string>(), json.at("pid_namespace").get<std::string>()};
+  return node;
+}
+
+}  // namespace
+
+using runtime::ProcessSight;
+
+ProcessMark mark_of(int64_t pid) {
+  const runtime::ProcessIdentity self = runtime::identify_self();
+  return {pid, runtime::look_at_process(pid).start_time.value_or(0), self.boot_id, self.pid_namespace};
+}
+
+bool lives(const ProcessMark& mark) {
+  if (mark.pid <= 0 || mark.start_time == 0) return false;
+  const runtime::ProcessIdentity self = runtime::identify_self();
+  if (mark.boot_id != self.boot_id || mark.pid_namespace != self.pid_namespace) return false;
+  const ProcessSight sight = runtime::look_at_process(mark.pid);
+  return sight.state == ProcessSight::State::kAlive && sight.start_time == mark.start_time;
+}
+
+Status signal_process(const ProcessMark& mark, int number) {
+  // The descriptor stays with the process that has the id now: what is looked at is what is signalled.
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(mark.pid), 0));
+  if (fd < 0 && errno == ESRCH) return fail(Errc::kNotFound, "it has ended");
+  if (fd < 0) return fail_errno(errno, "looking at process " + std::to_string(mark.pid));
+  Status done;
+  if (!lives(mark)) {
+    done = fail(Errc::kNotFound, "it has ended");
+  } else if (::syscall(SYS_pidfd_send_signal, fd, number, nullptr, 0) != 0) {
+    done = errno == ESRCH ? fail(Errc::kNotFound, "it has ended")
+                          : fail_errno(errno, "signalling process " + std::to_string(mark.pid));
+  }
+  ::close(fd);
+  return done;
+}
+
+Status check_shape(const Shape& shape) {
+  Status good = check_number("--managers", shape.managers, 1, kMostManagers);
+  if (good) good = check_number("--workers", shape.workers, 0, kMostWorkers);
+  if (good) good = check_number("--cores-per-worker", shape.cores, 0, 4096);
+  if (good) good = check_number("--datacenters", shape.datacenters, 1, kMostDatacenters);
+  return good;
+}
+
+std::string to_string(const Shape& shape) {
+  return counted(shape.managers, "manager") + " and " + counted(shape.workers, "worker");
+}
+
+Layout make_layout(const Shape& shape, uint16_t base_port) {
+  Layout layout;
+  layout.shape = shape;
+  const auto add = [&](const char* letter, wire::Role role, unsigned i) {
+    LocalNode node;
+    node.name = letter + std::to_string(i + 1);
+    node.role = role;
+    node.datacenter = "dc" + std::to_string(i % shape.datacenters + 1);
+    node.port = static_cast<uint16_t>(base_port + layout.nodes.size() * kPortsOfNode);
+    node.http_port = static_cast<uint16_t>(node.port + 1);
+    layout.nodes.push_back(std::move(node));
+  };
+  for (unsigned i = 0; i < shape.managers; ++i) add("m", wire::Role::kManager, i);
+  for (unsigned i = 0; i < shape.workers; ++i) add("w", wire::Role::kWorker, i);
+  return layout;
+}
+
+std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder) {
+  std::string text = common_settings(layout, node.name, folder);
+  text += "role: " + std::string(wire::to_string(node.role)) + "\ndatacenter: " + node.datacenter +
+          "\nlisten: " + node.address() + "\nhttp: 127.0.0.1:" + std::to_string(node.http_port) + "\n";
+  if (node.role == wire::Role::kManager) {
+    std::string voters;
+    for (const LocalNode& one : layout.nodes) {
+      if (one.role == wire::Role::kManager) voters += (voters.empty() ? "" : ", ") + one.name;
+    }
+    text += "voters: [" + voters + "]\ndata: " + quoted(folder + "/" + node.name) + "\n";
+    return text;
+  }
+  if (layout.shape.cores > 0) text += "cores: " + std::to_string(layout.shape.cores) + "\n";
+  if (!layout.shape.trust_keys.empty()) text += "trust_keys: " + quoted(layout.shape.trust_keys) + "\n";
+  return text;
+}
+
+std::string client_settings(const Layout& layout, const std::string& folder) {
+  return "# For those who ask this cluster (`bellwether cluster members --config THIS`). No node runs with it.\n" +
+         common_settings(layout, kClientName, folder) +
+         "role: worker  # no voter\nlisten: " + layout.nodes.front().address() + "  # who is asked first\n";
+}
+
+std::string certificate_names(const LocalNode& node) {
+  return claim(node.datacenter, node.role, node.name) + ",DNS:" + node.name + ",IP:127.0.0.1";
+}
+
+std::string client_certificate_names() {
+  return claim("*", wire::Role::kOperator, "*") + "," + claim("*", wire::Role::kClient, "*") + ",DNS:" + kClientName;
+}
+
+std::string encode_layout(const Layout& layout) {
+  Json nodes = Json::array();
+  for (const LocalNode& node : layout.nodes) nodes.push_back(to_json(node));
+  const Json out = {{"format", kFormat},
+                    {"managers", layout.shape.managers},
+                    {"workers", layout.shape.workers},
+                    {"cores", layout.shape.cores},
+                    {"datacenters", layout.shape.datacenters},
+                    {"tls", layout.shape.tls},
+                    {"trust_keys", layout.shape.trust_keys},
+                    {"formed", layout.formed},
+                    {"nodes", std::move(nodes)}};
+  return out.dump(2) + "\n";
+}
+
+Result<Layout> decode_layout(std::string_view text) {
+  const Json in = Json::parse(text, nullptr, false);
+  if (in.is_discarded()) return fail(Errc::kInvalid, "it is no JSON");
+  try {
+    if (in.at("format") != kFormat) {
+      return fail(Errc::kUnsupported, "it has format " + in.at("format").dump() + ", and this version knows 1");
+    }
+    Layout layout;
+    layout.shape = {in.at("managers"),    in.at("workers"), in.at("cores"),
+                    in.at("datacenters"), in.at("tls"),     in.value("trust_keys", std::string())};
+    layout.formed = in.at("formed");
+    for (const Json& node : in.at("nodes")) layout.nodes.push_back(node_from(node));
+    BW_RETURN_IF_ERROR(check_shape(layout.shape));
+    if (layout.nodes.size() != layout.shape.managers + layout.shape.workers) {
+      return fail(Errc::kInvalid, "it names another number of nodes than it says");
+    }
+    for (const LocalNode& node : layout.nodes) {
+      if (!wire::is_name(node.name)) return fail(Errc::kInvalid, "it names a node that cannot be called so");
+    }
+    return layout;
+  } catch (const Json::exception& wrong) {
+    return fail(Errc::kInvalid, wrong.what());
+  }
+}
+
+}  // namespace bellwether::local_cluster

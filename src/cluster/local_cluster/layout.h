@@ -1,0 +1,87 @@
+// What a local cluster consists of: its nodes with their names, roles, ports and settings, and what is remembered of it
+// in its folder between commands. Texts in, texts out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/wire/identity.h"
+#include "core/base/result.h"
+
+namespace bellwether::local_cluster {
+
+// A process that was started once and may run for days, so that a later command finds it again and nothing else: its id
+// with the time of its start, on this boot of this machine.
+struct ProcessMark {
+  int64_t pid = 0;  // 0: there never was one
+  uint64_t start_time = 0;
+  std::string boot_id;
+  std::string pid_namespace;
+  bool operator==(const ProcessMark&) const = default;
+};
+
+// Of a process that runs now. Incomplete when the system hides it, and then it lives for nobody.
+ProcessMark mark_of(int64_t pid);
+bool lives(const ProcessMark& mark);
+// Reaches that process or none. kNotFound: it lives no more.
+Status signal_process(const ProcessMark& mark, int number);
+
+inline constexpr const char* kClusterName = "local";
+inline constexpr const char* kClientName = "client";
+inline constexpr unsigned kMostManagers = 9;  // all of which vote
+inline constexpr unsigned kMostWorkers = 100;
+inline constexpr unsigned kMostDatacenters = 9;
+inline constexpr unsigned kPortsOfNode = 2;  // TCP and UDP on the first, HTTP on the second
+
+struct Shape {
+  unsigned managers = 3;
+  unsigned workers = 2;
+  unsigned cores = 0;  // of each worker; 0: all that it may use
+  unsigned datacenters = 1;
+  bool tls = true;
+  std::string trust_keys;  // of each worker; empty: it runs no compiled programs
+  bool operator==(const Shape&) const = default;
+};
+// kInvalid says which number is out of its bounds.
+Status check_shape(const Shape& shape);
+// "3 managers and 2 workers"
+std::string to_string(const Shape& shape);
+
+struct LocalNode {
+  std::string name;  // "m1", "w1"
+  wire::Role role = wire::Role::kManager;
+  std::string datacenter;  // "dc1"
+  uint16_t port = 0;
+  uint16_t http_port = 0;
+  ProcessMark process;
+  std::string address() const { return "127.0.0.1:" + std::to_string(port); }
+  bool operator==(const LocalNode&) const = default;
+};
+
+struct Layout {
+  Shape shape;
+  // All of them have been seen together once: no voter is at its first start any more.
+  bool formed = false;
+  std::vector<LocalNode> nodes;  // managers first
+  bool operator==(const Layout&) const = default;
+};
+
+constexpr unsigned ports_of(const Shape& shape) { return (shape.managers + shape.workers) * kPortsOfNode; }
+// REQUIRES a good shape, and that many ports from `base_port` on.
+Layout make_layout(const Shape& shape, uint16_t base_port);
+
+// As `bellwether node --config` reads it.
+std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder);
+// For those who ask the cluster and are no node of it.
+std::string client_settings(const Layout& layout, const std::string& folder);
+// The alternative names of a certificate.
+std::string certificate_names(const LocalNode& node);
+std::string client_certificate_names();
+
+std::string encode_layout(const Layout& layout);
+// kInvalid: it is not what was written.
+Result<Layout> decode_layout(std::string_view text);
+
+}  // namespace bellwether::local_cluster

@@ -1,0 +1,368 @@
+#include "cluster/local_cluster/local_cluster.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <csignal>
+#include <netinet/in.h>
+#include <optional>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cluster/local_cluster/layout.h"
+#include "cluster/local_cluster/seeing.h"
+#include "cluster/net/node_config.h"
+#include "core/base/prng.h"
+#include "core/base/units.h"
+#include "election/store/environment.h"
+
+namespace bellwether::local_cluster {
+namespace {
+
+// Which ports of the loopback interface the nodes of a local cluster get.
+
+// Below the ports that systems give to outgoing connections.
+constexpr unsigned kLowestPort = 15'000;
+constexpr unsigned kHighestPort = 32'000;
+constexpr int kPortTries = 200;
+
+bool is_free(int kind, uint16_t port) {
+  const int fd = ::socket(AF_INET, kind | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const int yes = 1;
+  if (kind == SOCK_STREAM) ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+  ::close(fd);
+  return bound;
+}
+
+// kRefused names the first port of the node that another process has.
+Status check_ports(const LocalNode& node) {
+  const auto taken = [&](uint16_t port, const char* kind) {
+    return fail(Errc::kRefused, "port " + std::to_string(port) + " (" + kind + ") of 127.0.0.1, which is for '" +
+                                    node.name +
+                                    "', is taken by another process: end that one, or begin a new cluster "
+                                    "with another --base-port");
+  };
+  if (!is_free(SOCK_STREAM, node.port)) return taken(node.port, "TCP");
+  if (!is_free(SOCK_DGRAM, node.port)) return taken(node.port, "UDP");
+  if (!is_free(SOCK_STREAM, node.http_port)) return taken(node.http_port, "TCP");
+  return {};
+}
+
+// From `base_port` on, free or not; without one, ports in a row that are free now. kInvalid: there are not so many;
+// kExhausted.
+Result<Layout> place(const Shape& shape, std::optional<uint16_t> base_port, Prng& prng) {
+  if (base_port) {
+    if (*base_port == 0 || *base_port + ports_of(shape) > 65'536) {
+      return fail(Errc::kInvalid, "--base-port " + std::to_string(*base_port) + ": " + std::to_string(ports_of(shape)) +
+                                      " ports from there on are needed, and none is above 65535");
+    }
+    return make_layout(shape, *base_port);
+  }
+  for (int i = 0; i < kPortTries; ++i) {
+    const auto base = static_cast<uint16_t>(prng.between(kLowestPort, kHighestPort - ports_of(shape)));
+    Layout layout = make_layout(shape, base);
+    const bool free = std::all_of(layout.nodes.begin(), layout.nodes.end(),
+                                  [](const LocalNode& node) { return check_ports(node).has_value(); });
+    if (free) return layout;
+  }
+  return fail(Errc::kExhausted, "no " + std::to_string(ports_of(shape)) +
+                                    " ports in a row are free on 127.0.0.1: name the "
+                                    "first of some with --base-port");
+}
+
+using runtime::task;
+
+constexpr Duration kLookEvery = Duration::millis(100);
+constexpr Duration kKilledMost = Duration::seconds(5);
+
+// --- ending ----------------------------------------------------------------------------------------------------------
+
+std::vector<const LocalNode*> alive_of(const std::vector<LocalNode>& nodes) {
+  std::vector<const LocalNode*> alive;
+  for (const LocalNode& node : nodes) {
+    if (lives(node.process)) alive.push_back(&node);
+  }
+  return alive;
+}
+
+task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode> nodes, Duration limit, Ended& ended,
+                           Listener& listener) {
+  std::vector<const LocalNode*> alive = alive_of(nodes);
+  for (const LocalNode* node : alive) {
+    const Status told = signal_process(node->process, SIGTERM);
+    if (!told && told.error().code != Errc::kNotFound) co_return told;
+    ended.stopped.push_back(node->name);
+  }
+  std::size_t said = 0;
+  Instant end = runtime.read_clock() + limit;
+  bool killing = false;
+  while (!alive.empty()) {
+    if (said != alive.size()) listener.on_progress("waiting for " + std::to_string(alive.size()) + " to end");
+    said = alive.size();
+    co_await runtime.sleep(kLookEvery / 2);
+    alive = alive_of(nodes);
+    if (alive.empty() || runtime.read_clock() < end) continue;
+    if (killing) co_return fail(Errc::kIo, "'" + alive.front()->name + "' does not end, not even when it is killed");
+    killing = true;
+    end = runtime.read_clock() + kKilledMost;
+    for (const LocalNode* node : alive) {
+      static_cast<void>(signal_process(node->process, SIGKILL));
+      std::erase(ended.stopped, node->name);
+      ended.killed.push_back(node->name);
+    }
+  }
+  co_return Status();
+}
+
+// --- starting --------------------------------------------------------------------------------------------------------
+
+// Every node would take it for its own.
+Status check_environment() {
+  for (const cluster::SettingSpec& spec : cluster::node_settings()) {
+    const std::string variable = cluster::variable_of(spec);
+    const char* value = store::own_environment(variable.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    return fail(Errc::kInvalid, "the variable " + variable + " is set, and would be taken by every node: unset it");
+  }
+  return {};
+}
+
+Status check_wanted(const WantedShape& wanted, const Shape& has, const std::string& folder) {
+  const bool fits =
+      wanted.managers.value_or(has.managers) == has.managers && wanted.workers.value_or(has.workers) == has.workers &&
+      wanted.cores.value_or(has.cores) == has.cores &&
+      wanted.datacenters.value_or(has.datacenters) == has.datacenters && wanted.tls.value_or(has.tls) == has.tls &&
+      wanted.trust_keys.value_or(has.trust_keys) == has.trust_keys;
+  if (fits) return {};
+  return fail(Errc::kInvalid,
+              "the cluster in '" + folder + "' has " + to_string(has) + " in " + std::to_string(has.datacenters) +
+                  (has.datacenters == 1 ? " datacenter, " : " datacenters, ") +
+                  (has.cores == 0 ? "all" : std::to_string(has.cores)) + " cores a worker, " +
+                  (has.tls ? "with" : "without") + " certificates, " +
+                  (has.trust_keys.empty() ? "no keys of programs" : "keys of programs in '" + has.trust_keys + "'") +
+                  ", and that is not what the options say. End it with `bellwether "
+                  "cluster down --purge`, or name another folder with --dir");
+}
+
+Shape shape_of(const WantedShape& wanted) {
+  Shape shape;
+  shape.managers = wanted.managers.value_or(shape.managers);
+  shape.workers = wanted.workers.value_or(shape.workers);
+  shape.cores = wanted.cores.value_or(shape.cores);
+  shape.datacenters = wanted.datacenters.value_or(shape.datacenters);
+  shape.tls = wanted.tls.value_or(shape.tls);
+  shape.trust_keys = wanted.trust_keys.value_or(shape.trust_keys);
+  return shape;
+}
+
+class Start {
+ public:
+  Start(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener, Folder folder)
+      : runtime_(runtime), options_(std::move(options)), listener_(listener), folder_(std::move(folder)) {}
+
+  task<Result<Sight>> run(runtime::Cancellation* cancel) {
+    BW_CO_RETURN_IF_ERROR(prepare());
+    const Status done = co_await form(cancel);
+    if (done) co_return std::move(sight_);
+    listener_.on_progress("ending what was started");
+    Ended ended;
+    const Status over = co_await end_processes(runtime_, started(), kKilledMost * 3, ended, listener_);
+    co_return fail(done.error().code, done.error().message + (over ? "" : ". " + over.error().message));
+  }
+
+ private:
+  Status prepare();
+  Status furnish();
+  task<Status> form(runtime::Cancellation* cancel);
+  task<Status> start_all(runtime::Cancellation* cancel);
+  task<Status> start(std::size_t which);
+  task<Status> wait_until_well(runtime::Cancellation* cancel);
+  std::vector<LocalNode> started() const;
+
+  runtime::EpollRuntime& runtime_;
+  UpOptions options_;
+  Listener& listener_;
+  Folder folder_;
+  Sight sight_;
+  std::vector<std::size_t> to_start_;
+};
+
+std::vector<LocalNode> Start::started() const {
+  std::vector<LocalNode> nodes;
+  for (const std::size_t i : to_start_) nodes.push_back(sight_.layout.nodes[i]);
+  return nodes;
+}
+
+Status Start::furnish() {
+  const Shape shape = shape_of(options_.shape);
+  Status good = check_shape(shape);
+  if (!good) return good;
+  BW_TRY(auto layout, place(shape, options_.base_port, runtime_.prng()));
+  for (const LocalNode& node : layout.nodes) {
+    good = check_ports(node);
+    if (!good) return good;
+  }
+  listener_.on_progress("making secrets" + std::string(shape.tls ? ", certificates" : "") + " and settings in " +
+                        folder_.path());
+  sight_.layout = std::move(layout);
+  // The record first: what is made of the rest is known to be ours, whatever happens.
+  good = folder_.write(sight_.layout);
+  if (good) good = folder_.furnish(sight_.layout);
+  return good;
+}
+
+Status Start::prepare() {
+  sight_.folder = folder_.path();
+  Status good = check_environment();
+  if (!good) return good;
+  BW_TRY(auto known, folder_.read());
+  if (!known) {
+    good = furnish();
+  } else {
+    sight_.layout = std::move(*known);
+    good = check_wanted(options_.shape, sight_.layout.shape, folder_.path());
+    if (good && options_.base_port && *options_.base_port != sight_.layout.nodes.front().port) {
+      good = fail(Errc::kInvalid, "the cluster in '" + folder_.path() + "' has its ports from " +
+                                      std::to_string(sight_.layout.nodes.front().port) + " on");
+    }
+  }
+  if (!good) return good;
+  see_processes(sight_);
+  for (std::size_t i = 0; i < sight_.layout.nodes.size(); ++i) {
+    if (sight_.runs[i]) continue;
+    good = check_ports(sight_.layout.nodes[i]);
+    if (!good) return good;
+    to_start_.push_back(i);
+  }
+  if (!to_start_.empty()) {
+    // One that was begun and not finished may have left half of its files.
+    const bool whole = ::access(folder_.settings_of(kClientName).c_str(), F_OK) == 0;
+    const bool nothing_runs = to_start_.size() == sight_.runs.size();
+    return whole || !nothing_runs ? Status() : folder_.furnish(sight_.layout);
+  }
+  return fail(Errc::kExists, "all " + std::to_string(sight_.runs.size()) + " nodes of the cluster in '" +
+                                 folder_.path() +
+                                 "' run already: `bellwether cluster status` shows them, `down` ends them");
+}
+
+task<Status> Start::form(runtime::Cancellation* cancel) {
+  BW_CO_RETURN_IF_ERROR(co_await start_all(cancel));
+  BW_CO_RETURN_IF_ERROR(co_await wait_until_well(cancel));
+  sight_.layout.formed = true;
+  co_return folder_.write(sight_.layout);
+}
+
+task<Status> Start::start_all(runtime::Cancellation* cancel) {
+  listener_.on_progress("starting " + std::to_string(to_start_.size()) + " of " +
+                        std::to_string(sight_.layout.nodes.size()) + " nodes");
+  for (const std::size_t i : to_start_) {
+    if (cancel->cancelled()) co_return fail(Errc::kCancelled, "interrupted");
+    BW_CO_RETURN_IF_ERROR(co_await start(i));
+  }
+  co_return Status();
+}
+
+task<Status> Start::start(std::size_t which) {
+  LocalNode& node = sight_.layout.nodes[which];
+  runtime::SpawnOptions options;
+  // A shell opens the file for what the node says, and becomes the node.
+  options.argv = {"/bin/sh",
+                  "-c",
+                  "exec \"$0\" \"$@\" >>\"$BELLWETHER_NODE_LOG\" 2>&1",
+                  options_.program,
+                  "node",
+                  "--config",
+                  folder_.settings_of(node.name)};
+  if (!sight_.layout.formed && node.role == wire::Role::kManager) options.argv.push_back("--first-start");
+  options.environment.emplace_back("BELLWETHER_NODE_LOG", folder_.log_of(node));
+  options.directory = folder_.path();
+  options.group = runtime::SpawnOptions::Group::kOwnSession;
+  options.no_input = true;
+  auto child = co_await runtime_.spawn(std::move(options));
+  if (!child) co_return fail(child.error().code, "starting '" + node.name + "': " + child.error().message);
+  (*child)->let_go();
+  node.process = mark_of((*child)->pid());
+  sight_.runs[which] = true;
+  Status done = folder_.write(sight_.layout);
+  co_return done;
+}
+
+task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
+  const Instant end = runtime_.read_clock() + options_.limit;
+  std::string said;
+  while (true) {
+    see_processes(sight_);
+    for (const std::size_t i : to_start_) {
+      const LocalNode& node = sight_.layout.nodes[i];
+      if (sight_.runs[i]) continue;
+      co_return fail(Errc::kIo, "'" + node.name + "' has ended; its last words in " + folder_.log_of(node) + ":" +
+                                    folder_.last_words(node));
+    }
+    co_await ask_members(runtime_, folder_, sight_);
+    std::string missing;
+    if (sight_.well()) {
+      // For a while the others take what was killed for alive.
+      missing = co_await ask_started(runtime_, folder_, sight_, to_start_);
+      if (missing.empty()) co_return Status();
+    }
+    std::string text = std::to_string(joined(sight_)) + " of " + std::to_string(sight_.layout.nodes.size()) +
+                       " nodes have joined; " + (sight_.leader.empty() ? "nobody" : sight_.leader) + " leads";
+    if (!missing.empty()) text += "; " + missing;
+    if (text != said) listener_.on_progress(text);
+    if (runtime_.read_clock() >= end) {
+      co_return fail(Errc::kTimeout, "after " + format_duration(options_.limit) + " " + text +
+                                         (sight_.trouble.empty() ? "" : " (" + sight_.trouble + ")") +
+                                         ". What the nodes say is in " + folder_.path() + "/*.log");
+    }
+    said = std::move(text);
+    const bool due = co_await runtime_.sleep(kLookEvery, cancel);
+    if (!due) co_return fail(Errc::kCancelled, "interrupted");
+  }
+}
+
+}  // namespace
+
+bool Sight::well() const {
+  return !leader.empty() && joined(*this) == layout.nodes.size() &&
+         std::all_of(runs.begin(), runs.end(), [](bool one) { return one; });
+}
+
+task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener,
+                             runtime::Cancellation* cancel) {
+  BW_CO_TRY(auto folder, Folder::open(options.folder, Folder::Use::kMake));
+  Start start(runtime, std::move(options), listener, std::move(folder));
+  auto sight = co_await start.run(cancel);
+  co_return sight;
+}
+
+task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Listener& listener) {
+  BW_CO_TRY(const auto folder, Folder::open(options.folder, Folder::Use::kKnown));
+  BW_CO_TRY(const auto layout, folder.read());
+  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder.path() + "'");
+  Ended ended;
+  ended.folder = folder.path();
+  BW_CO_RETURN_IF_ERROR(co_await end_processes(runtime, layout->nodes, options.limit, ended, listener));
+  if (options.purge) {
+    BW_CO_TRY(ended.purged, folder.purge(*layout));
+  }
+  co_return ended;
+}
+
+task<Result<Sight>> look_at(runtime::EpollRuntime& runtime, std::string folder_path) {
+  BW_CO_TRY(const auto folder, Folder::open(folder_path, Folder::Use::kLook));
+  BW_CO_TRY(auto layout, folder.read());
+  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder.path() + "'");
+  Sight sight;
+  sight.folder = folder.path();
+  sight.layout = std::move(*layout);
+  see_processes(sight);
+  co_await ask_members(runtime, folder, sight);
+  co_return sight;
+}
+
+}  // namespace bellwether::local_cluster

@@ -1,0 +1,83 @@
+// Who is called what and is reached where: names and profiles of members, each kept once and handed out as a small
+// number, so that a member table can be an array of plain records. A node has one of its own; in the simulator all
+// nodes of a world share one, which is what makes ten thousand views of ten thousand members fit into memory.
+//
+// Entries are counted: what nobody holds is forgotten and its number used again. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/membership/node_id.h"
+
+namespace bellwether::membership {
+
+// Where a member is reached: an IP address with a port, a plain value. Names of hosts are resolved before they come
+// here.
+struct Endpoint {
+  std::array<uint8_t, 16> ip{};  // network order; IPv4 as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2)
+  uint16_t port = 0;             // host order
+
+  constexpr auto operator<=>(const Endpoint&) const = default;
+  static Endpoint v4(std::array<uint8_t, 4> address, uint16_t port);
+  bool is_v4() const;
+};
+
+// "10.0.0.1:7946", "[2001:db8::1]:7946" (RFC 5952).
+std::string to_string(const Endpoint& endpoint);
+
+using NodeIndex = uint32_t;
+using ProfileIndex = uint32_t;
+
+// What a member says of itself beside its name. `meta` is the application's, opaque, at most 255 bytes.
+struct Profile {
+  Endpoint endpoint;
+  uint8_t role = 0;  // the kind of node, as the application numbers them
+  std::string meta;
+  bool operator==(const Profile&) const = default;
+};
+
+class Directory {
+ public:
+  std::optional<NodeIndex> find(NodeId id) const;
+  // Counts one more holder of the name. Nothing when another name has the same id.
+  std::optional<NodeIndex> hold(std::string_view name);
+  void release(NodeIndex node);
+
+  const std::string& name(NodeIndex node) const { return nodes_[node].name; }
+  NodeId id(NodeIndex node) const { return nodes_[node].id; }
+  // One more than the largest NodeIndex in use.
+  std::size_t size() const { return nodes_.size(); }
+
+  ProfileIndex hold_profile(const Profile& profile);
+  void hold_profile(ProfileIndex profile) { ++profiles_[profile].holders; }
+  void release_profile(ProfileIndex profile);
+  const Profile& profile(ProfileIndex profile) const { return profiles_[profile].profile; }
+
+ private:
+  struct Node {
+    std::string name;
+    NodeId id;
+    uint32_t holders = 0;
+  };
+  struct HeldProfile {
+    Profile profile;
+    uint32_t holders = 0;
+  };
+  static uint64_t hash(const Profile& profile);
+
+  std::vector<Node> nodes_;
+  std::vector<NodeIndex> free_nodes_;
+  std::unordered_map<uint64_t, NodeIndex> by_id_;
+  std::vector<HeldProfile> profiles_;
+  std::vector<ProfileIndex> free_profiles_;
+  std::unordered_multimap<uint64_t, ProfileIndex> by_hash_;
+};
+
+}  // namespace bellwether::membership

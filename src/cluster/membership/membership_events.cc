@@ -1,0 +1,78 @@
+#include "cluster/membership/membership_events.h"
+
+#include <algorithm>
+
+namespace bellwether::membership {
+
+bool VersionedClock::accept(uint64_t entity, StateVersion version, Instant now) {
+  const auto found = entries_.find(entity);
+  if (found == entries_.end()) {
+    if (entries_.size() >= limit_) return false;
+    entries_[entity] = {version, now};
+    return true;
+  }
+  if (version <= found->second.version) return false;
+  found->second = {version, now};
+  return true;
+}
+
+bool VersionedClock::is_stale(uint64_t entity, StateVersion version) const {
+  const auto found = entries_.find(entity);
+  return found != entries_.end() && version <= found->second.version;
+}
+
+StateVersion VersionedClock::last(uint64_t entity) const {
+  const auto found = entries_.find(entity);
+  return found == entries_.end() ? StateVersion{} : found->second.version;
+}
+
+void VersionedClock::forget_older_than(Duration age, Instant now) {
+  std::erase_if(entries_, [&](const auto& entry) { return now - entry.second.updated > age; });
+}
+
+const char* to_string(Degradation level) {
+  switch (level) {
+    case Degradation::kNormal: return "normal";
+    case Degradation::kElevated: return "elevated";
+    case Degradation::kHigh: return "high";
+    case Degradation::kSevere: return "severe";
+    case Degradation::kCritical: return "critical";
+  }
+  return "unknown";
+}
+
+Degradation degradation_of(int score, double lag) {
+  const Degradation by_score = score < 2   ? Degradation::kNormal
+                               : score < 4 ? Degradation::kElevated
+                               : score < 6 ? Degradation::kHigh
+                               : score < 7 ? Degradation::kSevere
+                                           : Degradation::kCritical;
+  const Degradation by_lag = lag < 0.5   ? Degradation::kNormal
+                             : lag < 1.0 ? Degradation::kElevated
+                             : lag < 2.0 ? Degradation::kHigh
+                             : lag < 4.0 ? Degradation::kSevere
+                                         : Degradation::kCritical;
+  return std::max(by_score, by_lag);
+}
+
+DegradedConduct conduct(Degradation level) {
+  switch (level) {
+    case Degradation::kNormal: return {};
+    case Degradation::kElevated: return {.stretch = 1.25, .gossip_fanout_less = 1};
+    case Degradation::kHigh: return {.stretch = 1.5, .skipped_probes = 0.25, .gossip_fanout_less = 1, .piggyback = 700};
+    case Degradation::kSevere:
+      return {
+          .stretch = 2, .skipped_probes = 0.5, .gossip_fanout_less = 1, .piggyback = 700, .consider_step_down = true};
+    case Degradation::kCritical:
+      return {.stretch = 3,
+              .skipped_probes = 1,
+              .gossip_fanout_less = 2,
+              .piggyback = 350,
+              .consider_step_down = true,
+              .must_step_down = true,
+              .refuse_new_work = true};
+  }
+  return {};
+}
+
+}  // namespace bellwether::membership

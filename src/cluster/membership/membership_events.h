@@ -1,0 +1,216 @@
+// What a Membership is told and what it asks for.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "cluster/membership/member_table.h"
+#include "cluster/membership/packet.h"
+#include "core/base/time.h"
+
+namespace bellwether::membership {
+
+// Which version of whose state was seen last, so that what arrives late or twice is refused. A version is ordered first
+// by the life of its owner (a number that grows with each of its starts) and then by the owner's count within that
+// life, so that an owner which restarts and counts from 1 again is not taken for stale.
+//
+// Check and update are one operation; entities that nobody updates are forgotten. Bounded. Not thread-safe.
+struct StateVersion {
+  uint32_t life = 0;
+  uint64_t count = 0;
+  constexpr auto operator<=>(const StateVersion&) const = default;
+};
+
+class VersionedClock {
+ public:
+  explicit VersionedClock(std::size_t limit) : limit_(limit) {}
+
+  // True when `version` is newer than all seen of this entity; it is then the newest. Also false for a new entity when
+  // the clock is full.
+  bool accept(uint64_t entity, StateVersion version, Instant now);
+  bool is_stale(uint64_t entity, StateVersion version) const;
+  // The zero version for an entity never seen.
+  StateVersion last(uint64_t entity) const;
+  // Forgets an entity, or all that were last updated more than `age` ago.
+  void forget(uint64_t entity) { entries_.erase(entity); }
+  void forget_older_than(Duration age, Instant now);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    StateVersion version;
+    Instant updated;
+  };
+  std::size_t limit_;
+  std::unordered_map<uint64_t, Entry> entries_;
+};
+
+// How far a node should withdraw when it is slow: five levels from its local health score and from how far its event
+// loop lags behind (lag over the loop's period), the worse of the two counting, and what each level asks for.
+enum class Degradation : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
+const char* to_string(Degradation level);
+
+// Scores 0–1 normal, 2–3 elevated, 4–5 high, 6 severe, 7–8 critical; lag ratios below 0.5, 1, 2, 4, and above.
+Degradation degradation_of(int health_score, double lag_ratio);
+
+struct DegradedConduct {
+  double stretch = 1;            // of timeouts and intervals
+  double skipped_probes = 0;     // the share of probes left out; suspects and the watched neighbour are always probed
+  int gossip_fanout_less = 0;    // so many fewer peers a round, but at least one
+  std::size_t piggyback = 1400;  // bytes of a packet that news may fill
+  bool consider_step_down = false;
+  bool must_step_down = false;
+  bool refuse_new_work = false;
+};
+DegradedConduct conduct(Degradation level);
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+// Join through any of `seeds`. Without any, or if it `founds`, it is the first of a new group; seeds are then only
+// asked from time to time whether there was one after all. `remembered`: the view of an earlier life, as
+// Membership::remember() gave it; its members count as alive until they prove otherwise.
+struct Start {
+  std::vector<Endpoint> seeds;
+  bool founds = false;
+  std::vector<Update> remembered;
+};
+struct Tick {};  // the time of wake() has come
+// The bytes live as long as the step. They must have been authenticated; they may still be anything.
+struct DatagramArrived {
+  Endpoint from;
+  std::string_view bytes;
+};
+struct StreamAsked {
+  uint64_t request;  // chosen by the driver, comes back in ReplyStream
+  std::string_view bytes;
+};
+struct StreamAnswered {
+  uint64_t exchange;                      // of SendStream
+  std::optional<std::string_view> bytes;  // nothing: it failed
+};
+struct Leave {};  // go in good order; LeftGroup follows
+// Somebody has seen this process end: its connection closed and a new one was refused, or its exit status was read.
+struct ProofOfDeath {
+  std::string name;
+  Endpoint endpoint;  // must be the member's present one
+};
+struct LoopLag {  // the lag of the event loop over its period, whenever it is measured
+  double ratio = 0;
+};
+struct SetState {  // what rides on our acks from now on; at most kMaxState bytes
+  std::string bytes;
+};
+struct SetMeta {  // our meta has changed: the group is told
+  std::string meta;
+};
+
+using Event = std::variant<Start, Tick, DatagramArrived, StreamAsked, StreamAnswered, Leave, ProofOfDeath, LoopLag,
+                           SetState, SetMeta>;
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+// To be carried out in their order. None must be durable before another.
+
+struct SendDatagram {
+  Endpoint to;
+  std::string bytes;
+};
+// One request on a reliable connection; its answer, or that there is none, comes back as StreamAnswered.
+struct SendStream {
+  uint64_t exchange;
+  Endpoint to;
+  std::string bytes;
+};
+struct ReplyStream {
+  uint64_t request;
+  std::string bytes;
+};
+
+enum class MemberChange : uint8_t {
+  kJoined,  // was not known, or was gone
+  kSuspected,
+  kRefuted,  // was suspected and has shown itself
+  kDied,
+  kLeft,       // said so itself
+  kUpdated,    // its address, role or meta changed
+  kRestarted,  // another process bears the name now: whatever ran there is gone
+  kForgotten,  // its tombstone has been removed
+};
+const char* to_string(MemberChange change);
+
+enum class Cause : uint8_t {
+  kOwnProbe,  // we found it silent, and so did all proxies that answered
+  kGossip,    // somebody passed it on
+  kSync,      // a comparison of views brought it
+  kTimeout,   // it was suspected for too long
+  kProof,     // its process was seen to end
+  kItself,    // it said so
+  kAge,       // it has been gone for long
+};
+const char* to_string(Cause cause);
+
+// For subscribers and for the audit log: what changed, and on which evidence.
+struct MemberEvent {
+  MemberChange change = MemberChange::kJoined;
+  std::string name;
+  Endpoint endpoint;
+  uint32_t incarnation = 0;
+  Cause cause = Cause::kGossip;
+  Accusers accusers;  // Membership::name_of() knows their names
+  NodeId told_by;     // whose packet brought it; zero when nobody's did
+};
+struct StateArrived {  // newer than all that came before from this member
+  std::string name;
+  StateVersion version;
+  std::string bytes;
+};
+enum class ConflictKind : uint8_t {
+  kName,     // two processes claim one name
+  kAddress,  // two names claim one address
+  kId,       // two names have one id: the later is not let in
+};
+const char* to_string(ConflictKind kind);
+struct Conflict {
+  ConflictKind kind = ConflictKind::kName;
+  std::string name;
+  std::string other;  // the other name, if it is another
+  Endpoint held;
+  Endpoint claimed;
+};
+// The name belongs to another process that answers: this one must stop. Nothing is sent any more.
+struct Refused {
+  Endpoint holder;
+};
+struct JoinedGroup {
+  std::size_t members = 0;
+};
+struct LeftGroup {};
+// Worth keeping over a restart, so that the next life need not be told; not necessary for safety.
+struct IncarnationRaised {
+  uint32_t incarnation = 0;
+};
+struct GossipOverflowed {  // news had to be dropped; comparisons of views will bring it
+  UpdateKind kind = UpdateKind::kDead;
+};
+struct DegradationChanged {
+  Degradation level = Degradation::kNormal;
+  int health_score = 0;
+  double lag_ratio = 0;
+};
+struct GuardChanged {  // evictions of silent members of this role are held, or not any more
+  uint8_t role = 0;
+  bool holding = false;
+};
+
+using Effect =
+    std::variant<SendDatagram, SendStream, ReplyStream, MemberEvent, StateArrived, Conflict, Refused, JoinedGroup,
+                 LeftGroup, IncarnationRaised, GossipOverflowed, DegradationChanged, GuardChanged>;
+using Effects = std::vector<Effect>;
+
+}  // namespace bellwether::membership

@@ -1,0 +1,101 @@
+// All figures of the membership protocol in one table: a profile for each kind of network, and what they add up to. The
+// two ancestors of the protocol are settings of the same kernel, so that a comparison compares rules and not programs.
+//
+// Sources: SWIM (Das, Gupta, Motivala, DSN 2002), Lifeguard (Dadgar, Phillips, Currey, arXiv 1707.00788).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace bellwether::membership {
+
+// What each kind of evidence about oneself adds to the local health score (LocalHealth).
+struct HealthSteps {
+  int probe_ok = -1;
+  int probe_failed = 1;
+  int indirect_needed = 1;
+  int nack_missing = 0;  // for each proxy that did not say anything
+  int suspected = 1;     // somebody thinks that we are gone
+  int refuted = -1;      // the group has heard otherwise
+  // A failed probe whose proxies all answered is the target's fault: what it added is taken back.
+  bool excused_by_nacks = true;
+};
+
+struct Figures {
+  std::string_view name;
+
+  // --- probing
+  Duration probe_interval;      // a probe is sent so often, jittered by a tenth
+  Duration timeout_min;         // bounds of the time that a direct answer gets, between which
+  Duration timeout_max;         // it follows the measured round trips of that member (mean + 4 deviations)
+  Duration verdict_after;       // after so long without any answer, direct or through proxies, the probe has failed
+  int proxies = 3;              // that are asked to probe for us
+  bool nacks = true;            // a proxy that gets no answer says so
+  bool watch_successor = true;  // every other probe goes to the next member by id: nobody waits long for a probe
+  bool adaptive_timeout = true;
+
+  // --- local health
+  int health_max = 8;
+  double health_step = 0.25;  // each point stretches our timeouts by so much
+  bool health_scales_suspicion = true;
+  HealthSteps health;
+
+  // --- suspicion
+  Duration suspicion_unit;          // a suspicion lasts unit·max(1, log10 n) once enough members have confirmed it,
+  double suspicion_max_factor = 6;  // and so many times longer while nobody has
+  int confirmations = 3;            // that are enough, beside the first accuser
+  bool nack_testifies = true;       // a proxy without answer is an accuser too
+  bool tell_suspect = true;         // a suspect is told first in every packet to it (Lifeguard's buddy system)
+  bool tell_at_once = true;         // and by a packet of its own, which it answers with one
+  bool deaf_pause = true;           // time in which we hear nobody does not count against anybody
+
+  // --- gossip
+  Duration gossip_interval;
+  int gossip_fanout = 2;
+  int lambda = 3;  // an update is sent λ·⌈log10(n + 1)⌉ times by each
+  std::size_t gossip_limit = 4096;
+
+  // --- anti-entropy, tombstones, islands
+  Duration sync_settle;          // views that differ although nothing was news for so long are compared
+  Duration sync_interval;        // but no oftener than this
+  Duration dead_probe_interval;  // a dead member is asked whether it is really dead
+  Duration island_interval;      // seeds and forgotten members are asked whether there is an island to join
+  Duration tombstone_ttl;
+  bool guard = true;     // hold evictions while more than half look failing
+  Duration guard_limit;  // how long a systemic failure holds evictions (correlation_guard.h), and deafness deaths
+
+  std::size_t max_members = 20'000;
+};
+
+Figures lan();
+Figures wan();
+Figures local();
+std::optional<Figures> figures_named(std::string_view name);
+
+// The ancestors with the defaults of their best-known implementation for a LAN (interval 1 s, timeout 500 ms, three
+// proxies, gossip to three each 200 ms, λ 4; suspicion 5·log10 n intervals for SWIM, α = 5, β = 6 for Lifeguard).
+Figures plain_swim();
+Figures lifeguard_as_published();
+
+// Suspicion times for a group of n, before the local health stretches them.
+Duration suspicion_min(const Figures& figures, std::size_t members);
+Duration suspicion_max(const Figures& figures, std::size_t members);
+// How long news takes to reach all of n by gossip alone: ⌈log_{fanout+1} n⌉ + 3 rounds.
+Duration spread(const Figures& figures, std::size_t members);
+
+// The time from a crash until the group knows, with healthy observers: its parts, for a budget that is printed.
+struct DetectionBudget {
+  Duration first_probe_mean;
+  Duration first_probe_p99;
+  Duration verdict;
+  Duration suspicion;
+  Duration spread;
+  Duration first_p99() const { return first_probe_p99 + verdict + suspicion; }
+  Duration all_p99() const { return first_p99() + spread; }
+};
+DetectionBudget detection_budget(const Figures& figures, std::size_t members);
+
+}  // namespace bellwether::membership

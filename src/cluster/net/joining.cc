@@ -1,0 +1,173 @@
+#include "cluster/net/joining.h"
+
+#include <utility>
+
+#include "core/base/overloaded.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using runtime::task;
+namespace event = discovery::event;
+namespace effect = discovery::effect;
+
+// Whoever is let in says nothing yet: the connection only shows that both ends belong to one cluster.
+class Silent final : public link::ConnectionHandler {
+ public:
+  void on_request(link::Connection& connection, const wire::Inbound& request) override {
+    connection.respond(request.id, wire::ReplyStatus::kBusy, {});
+  }
+};
+
+std::string told(const std::vector<discovery::Tried>& tried) {
+  std::string text;
+  for (const discovery::Tried& one : tried) {
+    text += "\n  " + to_string(one.place) + " (" + std::string(to_string(one.source)) + "): " + one.outcome;
+  }
+  return tried.empty() ? " There was nobody to ask: give it seeds or dns names" : text;
+}
+
+using UnderWay = std::map<HostPort, runtime::Cancellation*>;
+
+void cancel_in(const UnderWay& under_way, const HostPort& place) {
+  const auto found = under_way.find(place);
+  if (found != under_way.end()) found->second->cancel();
+}
+
+// Unless somebody else has taken the place since.
+void forget_in(UnderWay& under_way, const HostPort& place, const runtime::Cancellation* own) {
+  const auto found = under_way.find(place);
+  if (found != under_way.end() && found->second == own) under_way.erase(found);
+}
+
+}  // namespace
+
+Result<runtime::Endpoint> Joining::endpoint_of(const HostPort& place) {
+  BW_TRY(auto address, runtime::IpAddress::parse(place.host));
+  return runtime::Endpoint{address, place.port};
+}
+
+task<Result<Joining::Way>> Joining::find(discovery::BootstrapSettings settings, event::Start start,
+                                         runtime::Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  scope_ = &scope;
+  outcome_.reset();
+  probe_timeout_ = settings.probe_timeout;
+  kernel_.emplace(std::move(settings), Prng(runtime_.prng().next()), metrics_);
+  step(start);
+  while (!outcome_ && !scope.cancellation()->cancelled()) {
+    runtime::Cancellation nap(scope.cancellation());
+    nap_ = &nap;
+    const bool due = co_await runtime_.sleep_until(kernel_->next_deadline(), &nap);
+    nap_ = nullptr;
+    if (due) step(event::Tick{});
+  }
+  scope.cancel();
+  co_await scope.join();
+  scope_ = nullptr;
+  if (!outcome_) co_return fail(Errc::kCancelled, "joining was given up");
+  co_return std::move(*outcome_);
+}
+
+void Joining::step(const discovery::BootstrapEvent& event) {
+  if (outcome_) return;
+  std::vector<discovery::BootstrapEffect> effects;
+  kernel_->step(runtime_.read_clock(), event, effects);
+  for (const discovery::BootstrapEffect& one : effects) carry_out(one);
+  if (nap_ != nullptr) nap_->cancel();  // the next deadline may be another one now
+}
+
+void Joining::carry_out(const discovery::BootstrapEffect& wanted) {
+  std::visit(Overloaded{
+                 [&](const effect::Resolve& ask) { scope_->spawn(resolve(ask.question)); },
+                 [&](const effect::Probe& ping) { scope_->spawn(probe(ping.place, ping.at, probe_timeout_)); },
+                 [&](const effect::Join& ask_in) { scope_->spawn(knock(ask_in.place)); },
+                 [&](const effect::Joined& joined) {
+                   Way way;
+                   if (joined.through) {
+                     const auto endpoint = endpoint_of(*joined.through);
+                     if (endpoint) way.through = *endpoint;
+                   }
+                   outcome_ = way;
+                 },
+                 [&](const effect::Failed& failed) {
+                   outcome_ = fail(Errc::kTimeout,
+                                   "no member of the cluster was found within the limit." + told(failed.tried));
+                 },
+                 [&](const effect::CancelProbe& no_probe) { cancel_in(probing_, no_probe.place); },
+                 [&](const effect::CancelJoin& no_join) { cancel_in(knocking_, no_join.place); },
+             },
+             wanted);
+}
+
+task<void> Joining::resolve(discovery::Question question) {
+  runtime::Cancellation* cancel = scope_->cancellation();
+  event::Resolved resolved{question, {}, Duration::zero()};
+  Error trouble;
+  if (question.is_service()) {
+    const auto services = co_await runtime_.resolve_service(question.name, cancel);
+    if (!services) trouble = services.error();
+    for (const runtime::ServicePlace& service : services ? *services : std::vector<runtime::ServicePlace>()) {
+      const auto addresses = co_await runtime_.resolve(service.host, cancel);
+      if (!addresses) {
+        trouble = addresses.error();
+        continue;
+      }
+      for (const runtime::IpAddress& address : *addresses)
+        resolved.places.push_back({address.to_string(), service.port});
+    }
+  } else {
+    const auto addresses = co_await runtime_.resolve(question.name, cancel);
+    if (!addresses) trouble = addresses.error();
+    for (const runtime::IpAddress& address : addresses ? *addresses : std::vector<runtime::IpAddress>()) {
+      resolved.places.push_back({address.to_string(), question.port});
+    }
+  }
+  if (cancel->cancelled()) co_return;
+  if (!resolved.places.empty()) {
+    step(resolved);
+  } else {
+    step(event::NotResolved{question, trouble.message, trouble.code == Errc::kTimeout});
+  }
+}
+
+task<void> Joining::probe(HostPort place, Instant at, Duration timeout) {
+  runtime::Cancellation cancel(scope_->cancellation());
+  probing_[place] = &cancel;
+  co_await runtime_.sleep_until(at, &cancel);
+  const auto endpoint = endpoint_of(place);
+  Status answered = endpoint ? Status() : tl::unexpected(endpoint.error());
+  if (endpoint) answered = co_await link::probe(runtime_, *endpoint, timeout, &cancel);
+  forget_in(probing_, place, &cancel);
+  if (cancel.cancelled()) co_return;
+  if (answered) {
+    step(event::ProbeAnswered{place});
+  } else {
+    step(event::ProbeFailed{place, answered.error().message});
+  }
+}
+
+task<void> Joining::knock(HostPort place) {
+  const auto endpoint = endpoint_of(place);
+  if (!endpoint) co_return step(event::JoinRefused{place, endpoint.error().message});
+  runtime::Cancellation own(scope_->cancellation());
+  runtime::Cancellation* cancel = &own;
+  knocking_[place] = cancel;
+  Silent nobody;
+  auto dialled = co_await link::dial(runtime_, *endpoint, place.host, dialling_, keyring_, nobody, refusals_, cancel);
+  if (dialled) {
+    // The other end hears from us what became of the connection, instead of waiting for its first frame.
+    (*dialled)->say_goodbye();
+    const Error ended = co_await (*dialled)->run(cancel);
+    static_cast<void>(ended);
+  }
+  forget_in(knocking_, place, cancel);
+  if (cancel->cancelled()) co_return;
+  if (dialled) {
+    step(event::JoinAccepted{place});
+  } else {
+    step(event::JoinRefused{place, dialled.error().error.message});
+  }
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,55 @@
+// Finds one living member of the cluster to join through: the kernel of cluster/discovery/bootstrap.h with names,
+// probes and handshakes of a runtime. One thread, that of its runtime.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/discovery/bootstrap.h"
+#include "cluster/wire/link/client.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::cluster {
+
+class Joining {
+ public:
+  // All must outlive it.
+  Joining(runtime::Runtime& runtime, const link::DialSettings& dialling, const wire::Keyring& keyring,
+          link::RefusalWatch& refusals, discovery::Metrics& metrics)
+      : runtime_(runtime), dialling_(dialling), keyring_(keyring), refusals_(refusals), metrics_(metrics) {}
+  Joining(const Joining&) = delete;
+  Joining& operator=(const Joining&) = delete;
+
+  struct Way {
+    std::optional<runtime::Endpoint> through;  // nothing: this node is the first one
+  };
+  // kTimeout with all that was tried when the settings have a limit, kCancelled.
+  runtime::task<Result<Way>> find(discovery::BootstrapSettings settings, discovery::event::Start start,
+                                  runtime::Cancellation* cancel);
+
+ private:
+  void step(const discovery::BootstrapEvent& event);
+  void carry_out(const discovery::BootstrapEffect& effect);
+  runtime::task<void> resolve(discovery::Question question);
+  runtime::task<void> probe(HostPort place, Instant at, Duration timeout);
+  runtime::task<void> knock(HostPort place);
+  static Result<runtime::Endpoint> endpoint_of(const HostPort& place);
+
+  runtime::Runtime& runtime_;
+  const link::DialSettings& dialling_;
+  const wire::Keyring& keyring_;
+  link::RefusalWatch& refusals_;
+  discovery::Metrics& metrics_;
+  std::optional<discovery::Bootstrap> kernel_;
+  std::optional<Result<Way>> outcome_;
+  Duration probe_timeout_;
+  std::map<HostPort, runtime::Cancellation*> probing_;
+  std::map<HostPort, runtime::Cancellation*> knocking_;
+  runtime::Cancellation* nap_ = nullptr;
+  runtime::Scope* scope_ = nullptr;
+};
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,89 @@
+// Who leads a cluster, whatever decides it: the votes of its nodes (election_driver.h), or a store that they delegate
+// it to. A node stands through this and hands out the term of office; what is led cannot tell the difference. One
+// thread, that of the runtime.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/net/vote_view.h"
+#include "core/runtime/runtime.h"
+#include "election/quorum/quorum_events.h"
+#include "election/term_listener.h"
+
+namespace bellwether::cluster {
+
+class Leadership {
+ public:
+  // work_stopped() says when the work has stopped.
+  class Listener : public election::TermListener {
+   public:
+    // Empty: nobody is known to lead. `term` is the fencing token, whoever gives it out.
+    virtual void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) = 0;
+    // Where scores are voted on: an election in which this node took part is over: the winner, or nobody (empty); its
+    // term; and why it ended so.
+    virtual void on_election_complete(const std::string&, election::Term, const std::string&) {}
+    virtual void on_voters_changed(const std::vector<std::string>&) {}
+    // After leave(): this node stands no more.
+    virtual void on_retired() {}
+    virtual void on_note(bool warning, const std::string& text) = 0;
+  };
+
+  struct Voter {
+    std::string name;  // empty: nobody here knows it
+    bool joining = false;
+    bool leaving = false;
+  };
+  struct View {
+    std::string decided_by;     // "quorum", or the store, without credentials
+    std::vector<Voter> voters;  // none where a store decides
+    std::string role;           // of this node, in the words of what decides
+    std::string stands_back;    // why it lets others go first, or does not stand; empty: neither
+    uint64_t term = 0;
+    bool active = false;        // has the state of the group
+    bool follows_only = false;  // has lost its record of votes
+    bool changing = false;      // the voters are
+  };
+
+  virtual ~Leadership() = default;
+
+  // Takes part until cancelled; a term that runs then ends at once.
+  virtual runtime::task<void> run(runtime::Cancellation* cancel) = 0;
+  // `now` is of the boot clock.
+  virtual bool leads(Instant now) const = 0;
+  // How long after the end of a term its work may still act.
+  virtual Duration stop_grace() const = 0;
+  virtual void work_stopped() = 0;
+  // Whether this node may be elected, also before run(); it votes in any case, and a leader goes on leading. Where a
+  // store decides, who is fit stands.
+  virtual void stand(bool /*stands*/) {}
+  virtual void set_health(const quorum::LocalHealth& health) = 0;
+  // This node has the state of its group, and may lead before those that have not.
+  virtual void synced() {}
+  // Membership suspects this node, who leads. Never a proof.
+  virtual void suspect(const std::string& leader) = 0;
+  // Begins to hand over to `heir`; to the fittest when it is empty. kRefused and kInvalid say why not.
+  virtual Status hand_over(const std::string& cause, const std::string& heir) = 0;
+  // Hands over if it leads, and stands no more.
+  virtual void leave(const std::string& cause) = 0;
+  // Begins to change who votes.
+  virtual Status change_voters(bool add, const std::string& name) = 0;
+  // Why this node can neither stand nor tell who leads; empty: it can.
+  virtual std::string obstacle() const = 0;
+  // Whether this node could lead, as far as it knows itself.
+  virtual bool electable() const = 0;
+  // Whether others may need this node to elect the next leader.
+  virtual bool votes() const = 0;
+  virtual View view() const = 0;
+  // Nothing where no scores are voted on.
+  virtual std::optional<VoteView> last_vote() const { return std::nullopt; }
+  // The last messages of a scored vote, the oldest first.
+  virtual std::vector<VoteMessageView> vote_messages() const { return {}; }
+  // An election, as an operator asks for it; `forced`: also soon after the last one. kRefused says why there is none.
+  virtual Status call_election(bool) {
+    return fail(Errc::kUnsupported, "elections are called where nodes vote by scores: leadership: vote");
+  }
+};
+
+}  // namespace bellwether::cluster

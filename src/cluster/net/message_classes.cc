@@ -1,0 +1,81 @@
+#include "cluster/net/message_classes.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "cluster/net/message_types.h"
+#include "core/message/description.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using namespace wire::roles;  // NOLINT(google-build-using-namespace): a table of these
+using resilience::Operation;
+using resilience::Urgency;
+using wire::Role;
+using wire::Roles;
+
+constexpr MessageClass kUnknown{Urgency::kLow, Operation::kOther};
+
+struct Row {
+  uint16_t type;
+  std::string_view name;
+  MessageClass is;
+  Roles senders;  // whom the router lets send it
+};
+
+// Every type of message that there is, but letters. What has no row here is refused.
+constexpr Row kTable[] = {
+    {message_type::kMembershipStream, "membership", {Urgency::kCritical, Operation::kHeartbeat}, kNodes},
+    {message_type::kLeadership, "leadership", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
+    {message_type::kVote, "vote", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
+    {message_type::kKeyShare, "key_share", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
+    // Whoever has to mend a cluster must be heard when it is at its worst.
+    {message_type::kAdmin, "admin", {Urgency::kCritical, Operation::kOther}, kOperators},
+    // Registers of jobs and copies of their accounts. Which of them are keepers is for the register to know.
+    {message_type::kJobs, "jobs", {Urgency::kCritical, Operation::kOther}, kVoters},
+    {message_type::kCopies, "copies", {Urgency::kCritical, Operation::kFetch}, kVoters},
+    {message_type::kContext, "context", {Urgency::kHigh, Operation::kOther}, kAsking},
+    // What a piece belongs to is known when the whole is there, and is looked at again then.
+    {message_type::kParcelPiece, "parcel_piece", {Urgency::kHigh, Operation::kPiece}, kAll},
+    {message_type::kParcelFetch, "parcel_fetch", {Urgency::kHigh, Operation::kPiece}, kAll},
+};
+
+std::optional<Row> row_of(const message::Message* letters, uint16_t type, Bytes body) {
+  if (type == message_type::kDispatch) {
+    const message::Field* const letter =
+        letters == nullptr ? nullptr : message::alternative_in(*letters, as_text(body));
+    if (letter == nullptr) return std::nullopt;
+    const MessageClass is{static_cast<Urgency>(letter->urgency), static_cast<Operation>(letter->operation)};
+    return Row{type, letter->name, is, letter->senders};
+  }
+  const auto* const found =
+      std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& row) { return row.type == type; });
+  return found == std::end(kTable) ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+std::optional<bool> MessageClasses::may_send(uint16_t type, Bytes body, Role sender) const {
+  const auto row = row_of(letters_, type, body);
+  if (!row) return std::nullopt;
+  return (row->senders & bit(sender)) != 0;
+}
+
+MessageClass MessageClasses::class_of(uint16_t type, Bytes body, Role sender) const {
+  const auto row = row_of(letters_, type, body);
+  if (!row || (row->senders & bit(sender)) == 0) return kUnknown;
+  const bool is_node = (kNodes & bit(sender)) != 0;
+  // Of a node it may be of an account, which is never kept back.
+  if (is_node && row->is.operation == Operation::kPiece) return {Urgency::kCritical, Operation::kPiece};
+  // What others ask of a leader of contexts is asked again; what leaders say to each other moves the leadership.
+  if (is_node && type == message_type::kContext) return {Urgency::kCritical, Operation::kOther};
+  return row->is;
+}
+
+std::string MessageClasses::name(uint16_t type, Bytes body) const {
+  const auto row = row_of(letters_, type, body);
+  return "message " + std::to_string(type) + (row ? " (" + std::string(row->name) + ")" : "");
+}
+
+}  // namespace bellwether::cluster

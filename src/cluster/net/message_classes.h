@@ -1,0 +1,45 @@
+// What a message is to those who decide what is taken in (switchboard.h, front_desk.h) and what is held back
+// (peer_links.h): who may send it, how urgent it is, and which limit it counts against. One table of the types of
+// messages (message_classes.cc); what letters about jobs are stands in their description.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cluster/wire/identity.h"
+#include "core/base/bytes.h"
+#include "core/resilience/request_limiter.h"
+#include "core/resilience/shedding.h"
+
+namespace bellwether::message {
+struct Message;
+}
+
+namespace bellwether::cluster {
+
+struct MessageClass {
+  resilience::Urgency urgency = resilience::Urgency::kLow;
+  resilience::Operation operation = resilience::Operation::kOther;
+  bool operator==(const MessageClass&) const = default;
+};
+
+class MessageClasses {
+ public:
+  // `letters`: the description of letters about jobs, which the jobs district has; nullptr: no letter is known here.
+  explicit MessageClasses(const message::Message* letters = nullptr) : letters_(letters) {}
+
+  // Whether a role may send it; nothing: there is no such message. What is not allowed here is refused. `body` is
+  // looked at only where the type alone does not tell, and only at its outermost fields.
+  std::optional<bool> may_send(uint16_t type, Bytes body, wire::Role sender) const;
+  // A message of a type that is not known, and one that whoever sends it has no business to send, are of the lowest
+  // class: it costs little to find out what is wrong with them, but that is no reason to let them pass before others.
+  MessageClass class_of(uint16_t type, Bytes body, wire::Role sender) const;
+  // For people: "message 200 (leadership)", "message 500 (stop)", "message 9999".
+  std::string name(uint16_t type, Bytes body) const;
+
+ private:
+  const message::Message* letters_;
+};
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,474 @@
+#include "cluster/net/node_config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/units.h"
+#include "election/lease_timing.h"
+#include "election/store/store_url.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using wire::Role;
+using Kind = SettingSpec::Kind;
+
+constexpr std::size_t kVotersMax = 9;
+// A scored vote is told to everybody by everybody: beyond that an election is mostly messages.
+constexpr std::size_t kScoredVotersMax = 100;
+static_assert(kScoredVotersMax <= vote::kMostNodes);
+
+using C = NodeConfig;
+using V = VoteChoice;
+using X = ContextChoice;
+
+// The value of a setting in the type of the member that it lands in.
+void take(const Settings& from, std::string_view name, std::string& into) { into = from.text(name); }
+void take(const Settings& from, std::string_view name, std::vector<std::string>& into) { into = from.texts(name); }
+void take(const Settings& from, std::string_view name, bool& into) { into = from.flag(name); }
+void take(const Settings& from, std::string_view name, double& into) { into = from.share(name); }
+void take(const Settings& from, std::string_view name, uint32_t& into) {
+  into = static_cast<uint32_t>(from.number(name));
+}
+void take(const Settings& from, std::string_view name, uint64_t& into) { into = from.number(name); }
+void take(const Settings& from, std::string_view name, Duration& into) { into = from.duration(name); }
+void take(const Settings& from, std::string_view name, std::optional<Duration>& into) {
+  if (from.duration(name) > Duration::zero()) into = from.duration(name);
+}
+void take(const Settings& from, std::string_view name, Role& into) {
+  into = wire::parse_role(from.text(name)).value_or(Role::kManager);
+}
+void take(const Settings& from, std::string_view name, vote::QuorumRule& into) {
+  for (std::size_t i = 0; i < vote::kQuorumRules; ++i) {
+    const auto rule = static_cast<vote::QuorumRule>(i);
+    if (to_string(rule) == from.text(name)) into = rule;
+  }
+}
+void take_at(const Settings& from, std::string_view name, uint16_t port, HostPort& into) {
+  into = from.place(name, port);
+}
+void take_at(const Settings& from, std::string_view name, uint16_t port, std::optional<HostPort>& into) {
+  if (from.given(name)) into = from.place(name, port);
+}
+void take_at(const Settings& from, std::string_view name, uint16_t port, std::vector<HostPort>& into) {
+  into = from.places(name, port);
+}
+
+// `way`: the members on the way from the whole to the value.
+template <auto... way>
+void land(const Settings& from, std::string_view name, NodeConfig& config) {
+  take(from, name, (config.*....*way));
+}
+// Of places that name no port.
+template <uint16_t port, auto... way>
+void land_at(const Settings& from, std::string_view name, NodeConfig& config) {
+  take_at(from, name, port, (config.*....*way));
+}
+void land_advertised(const Settings& from, std::string_view name, NodeConfig& config) {
+  if (from.given(name)) config.advertise = from.place(name, config.listen.port);
+}
+template <auto... way>
+void land_percent(const Settings& from, std::string_view name, NodeConfig& config) {
+  (config.*....*way) = static_cast<double>(from.number(name)) / 100;
+}
+// 0s leaves it to the profile, whose times are there before.
+template <Duration vote::VoteTiming::*time>
+void land_timing(const Settings& from, std::string_view name, NodeConfig& config) {
+  const Duration given = from.duration(name);
+  if (given > Duration::zero()) config.vote.timing.*time = given;
+}
+// The last of those from which the windows follow; these may be given too, and come after it.
+void land_heartbeat_timeout(const Settings& from, std::string_view name, NodeConfig& config) {
+  land_timing<&vote::VoteTiming::heartbeat_timeout>(from, name, config);
+  config.vote.timing.set_windows();
+}
+
+// In the order in which they land.
+constexpr std::array kSpecs{
+    SettingSpec{"cluster", "", "The cluster's name: nodes of other clusters are refused", land<&C::cluster>},
+    SettingSpec{"environment", "default", "Production, staging …: nodes of other environments are refused",
+                land<&C::environment>},
+    SettingSpec{"name", "", "This node's name, unique in the cluster (usual: the host's name)", land<&C::name>},
+    SettingSpec{"role", "manager", "What the node is for", land<&C::role>, Kind::kChoice, "gate|manager|worker"},
+    SettingSpec{"datacenter", "default", "Where it stands", land<&C::datacenter>},
+    SettingSpec{"region", "", "A group of datacenters that are near to each other", land<&C::region>},
+    SettingSpec{"listen", "0.0.0.0:9000", "Where it listens, TCP and UDP", land_at<kDefaultPort, &C::listen>,
+                Kind::kPlace},
+    SettingSpec{"advertise", "", "How others reach it (usual: the address that its first peer sees)", land_advertised,
+                Kind::kPlace},
+    SettingSpec{"http", "127.0.0.1:9001", "Health and metrics over HTTP; empty: nowhere",
+                land_at<kDefaultPort + 1, &C::http>, Kind::kPlace},
+    SettingSpec{"seeds", "", "Nodes to ask first when it joins", land_at<kDefaultPort, &C::seeds>, Kind::kPlaces},
+    SettingSpec{"dns", "", "Names whose A, AAAA or SRV records are nodes to ask", land<&C::dns_names>, Kind::kTexts},
+    SettingSpec{"join_limit", "0s", "Give up joining after so long, with an error; 0s: never", land<&C::join_limit>,
+                Kind::kDuration},
+    SettingSpec{"voters", "", "The names of all nodes that elect the leader, the same everywhere", land<&C::voters>,
+                Kind::kTexts},
+    SettingSpec{"leadership", kQuorum,
+                "Who decides who leads: quorum, vote (by scores), or a store's URL (etcd:, k8s:, redis:, postgres:)",
+                land<&C::leadership>},
+    SettingSpec{"leadership_lease", "0s", "There a leader is replaced after so long (0s: local 2s, lan 5s, wan 15s)",
+                land<&C::store_lease>, Kind::kDuration},
+    SettingSpec{"jobs", kQuorum, "Where it stands which manager has a job, and its state: quorum, or an etcd's URL",
+                land<&C::jobs>},
+    SettingSpec{"keepers", "",
+                "The managers that keep jobs and results, the same everywhere (usual: the voters, up to 9)",
+                land<&C::keepers>, Kind::kTexts},
+    SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", land<&C::priority>,
+                Kind::kNumber, "0..8"},
+    SettingSpec{"gates", "false", "The cluster has gates: clients may ask these only", land<&C::has_gates>,
+                Kind::kFlag},
+    SettingSpec{"profile", "lan", "The timing of membership and elections", land<&C::profile>, Kind::kChoice,
+                "local|lan|wan"},
+    SettingSpec{"data", "", "The folder of what must survive a restart", land<&C::data>},
+    SettingSpec{"cores", "0", "Of a worker: how many cores make load (0: all that it may use)", land<&C::cores>,
+                Kind::kNumber, "0..4096"},
+    SettingSpec{"pin", "true", "Of a worker: its load threads stay on their cores", land<&C::pin>, Kind::kFlag},
+    SettingSpec{"hand_over", "10s", "Of a worker that leaves: it waits so long for others to go on with what it runs",
+                land<&C::hand_over>, Kind::kDuration},
+    SettingSpec{"trust_keys", "",
+                "Of a worker: a file with public keys (PEM), or a folder of them; what they signed may run as C++",
+                land<&C::trust_keys>},
+    SettingSpec{"agent.capabilities", "admin_election", "Of a scored vote: what this node can do; decides its score",
+                land<&C::vote, &V::capabilities>, Kind::kTexts},
+    SettingSpec{"vote.quorum", "majority", "Whose votes make an admin; but for majority, two admins are possible",
+                land<&C::vote, &V::rule>, Kind::kChoice, "majority|plurality|highest_score"},
+    SettingSpec{"vote.key", "", "PEM (Ed25519): what this node signs its messages of a scored vote with",
+                land<&C::vote, &V::key>},
+    SettingSpec{"vote.keys", "", "A folder with the public key of each voter, NAME.pem", land<&C::vote, &V::keys>},
+    SettingSpec{"vote.weights.uptime", "0.30", "What uptime counts in the score; the weights add up to 1",
+                land<&C::vote, &V::weights, &vote::ScoreWeights::uptime>, Kind::kShare},
+    SettingSpec{"vote.weights.capability", "0.20", "… capabilities; all weights are the same on all nodes",
+                land<&C::vote, &V::weights, &vote::ScoreWeights::capability>, Kind::kShare},
+    SettingSpec{"vote.weights.resources", "0.20", "… what of the machine is free",
+                land<&C::vote, &V::weights, &vote::ScoreWeights::resources>, Kind::kShare},
+    SettingSpec{"vote.weights.network", "0.15", "… the network between the nodes",
+                land<&C::vote, &V::weights, &vote::ScoreWeights::network>, Kind::kShare},
+    SettingSpec{"vote.weights.experience", "0.15", "… the uptime of all lives",
+                land<&C::vote, &V::weights, &vote::ScoreWeights::experience>, Kind::kShare},
+    SettingSpec{"vote.operator_key", "",
+                "PEM, public: who attests capabilities; voters believe nothing else then. The same on all nodes",
+                land<&C::vote, &V::operator_key>},
+    SettingSpec{"agent.attestation", "", "What the operator has attested this node (bellwether keys attest)",
+                land<&C::vote, &V::attestation>},
+    SettingSpec{"vote.reputation_weight", "0", "Percent of a score that a bad reputation takes; 0: none",
+                land_percent<&C::vote, &V::reputation_weight>, Kind::kNumber, "0..100"},
+    SettingSpec{"vote.key_share", "", "This node's key share of the key that only an admin has (bellwether keys split)",
+                land<&C::vote, &V::key_share>},
+    SettingSpec{"vote.key_commitment", "", "What was written with the key shares, the same on all nodes",
+                land<&C::vote, &V::key_commitment>},
+    SettingSpec{"vote.key_command", "", "A command that runs with that key while this node is the admin: [CMD, ARG]",
+                land<&C::vote, &V::key_command>, Kind::kTexts},
+    SettingSpec{"security.election_config.discovery_timeout", "0s",
+                "Between requests for an admin (0s: lan 500ms, wan 10s)", land_timing<&vote::VoteTiming::discovery>,
+                Kind::kDuration},
+    SettingSpec{"security.election_config.discovery_backoff", "0s",
+                "After an election that nobody won (0s: lan 250ms, wan 5s)",
+                land_timing<&vote::VoteTiming::discovery_backoff>, Kind::kDuration},
+    SettingSpec{"security.election_config.election_timeout", "0s",
+                "After that an election is over (0s: lan 2s, wan 30s)", land_timing<&vote::VoteTiming::election>,
+                Kind::kDuration},
+    SettingSpec{"security.election_config.heartbeat_timeout", "0s",
+                "So long an admin is believed that says nothing (0s: lan 1s, wan 15s)", land_heartbeat_timeout,
+                Kind::kDuration},
+    SettingSpec{"security.election_config.gather_timeout", "0s",
+                "Candidacies of all are waited for so long (0s: lan 100ms, wan 1s)",
+                land_timing<&vote::VoteTiming::gather>, Kind::kDuration},
+    SettingSpec{"security.election_config.transfer_timeout", "0s", "For an heir to take over (0s: lan 3s, wan 30s)",
+                land_timing<&vote::VoteTiming::transfer>, Kind::kDuration},
+    SettingSpec{"security.election_config.stop_grace", "0s",
+                "For the work to stop after the end of a term (0s: lan 100ms, wan 1s)",
+                land_timing<&vote::VoteTiming::stop_grace>, Kind::kDuration},
+    SettingSpec{"security.election_config.election_min_term", "0s", "Between elections (0s: twice discovery_timeout)",
+                land_timing<&vote::VoteTiming::election_min_term>, Kind::kDuration, "", "CHORUS_ELECTION_MIN_TERM"},
+    SettingSpec{"security.election_config.leader_min_term", "0s",
+                "An admin is not challenged for so long (0s: three times heartbeat_timeout)",
+                land_timing<&vote::VoteTiming::leader_min_term>, Kind::kDuration, "", "CHORUS_LEADER_MIN_TERM"},
+    SettingSpec{"context.serve", "false", "This node leads the making of contexts when it leads the cluster",
+                land<&C::context, &X::serves>, Kind::kFlag},
+    SettingSpec{"context.manager", "", "… with this command for each request: [PROGRAM, ARGUMENT …]",
+                land<&C::context, &X::manager>, Kind::kTexts},
+    SettingSpec{"context.jobs", "1", "So many of these run at once", land<&C::context, &X::jobs>, Kind::kNumber,
+                "1..1000"},
+    SettingSpec{"context.job_timeout", "10m", "One that takes longer is stopped, and has failed",
+                land<&C::context, &X::job_timeout>, Kind::kDuration},
+    SettingSpec{"context.job_grace", "10s", "… and killed after so long", land<&C::context, &X::job_grace>,
+                Kind::kDuration},
+    SettingSpec{"context.enable_context_leadership", "true", "false: it takes the office, and leads no contexts",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::enable_context_leadership>,
+                Kind::kFlag},
+    SettingSpec{"context.context_leadership_weight", "0.3", "Of fitness for contexts in the score for admin",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::context_leadership_weight>,
+                Kind::kShare},
+    SettingSpec{"context.require_context_capability", "true", "Whoever has no context manager is handed nothing",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::require_context_capability>,
+                Kind::kFlag},
+    SettingSpec{"context.auto_start_generation", "true", "A new leader begins by itself",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::auto_start_generation>, Kind::kFlag},
+    SettingSpec{"context.generation_start_delay", "5s", "Before it does",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::generation_start_delay>,
+                Kind::kDuration},
+    SettingSpec{"context.generation_stop_timeout", "30s", "For jobs that were asked to end",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::generation_stop_timeout>,
+                Kind::kDuration},
+    SettingSpec{"context.context_failover_timeout", "60s", "For the whole of a transfer",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::context_failover_timeout>,
+                Kind::kDuration},
+    SettingSpec{"context.state_transfer_timeout", "30s", "For the state to reach the next leader",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::state_transfer_timeout>,
+                Kind::kDuration},
+    SettingSpec{"context.validation_timeout", "10s", "For the next leader to check it",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::validation_timeout>, Kind::kDuration},
+    SettingSpec{"context.require_state_validation", "true", "State that was not checked is not taken",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::require_state_validation>, Kind::kFlag},
+    SettingSpec{"context.context_health_check_interval", "30s", "Between two looks at the health of all nodes",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::context_health_check_interval>,
+                Kind::kDuration},
+    SettingSpec{"context.cluster_health_threshold", "0.7", "Below it no new context is made",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::cluster_health_threshold>,
+                Kind::kShare},
+    SettingSpec{"context.leader_health_threshold", "0.8", "A leader below it at two checks hands over",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::leader_health_threshold>, Kind::kShare},
+    SettingSpec{"context.max_queue_transfer_size", "1000", "Requests that are queued or active at once",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::max_queue_transfer_size>, Kind::kNumber,
+                "1..1000"},
+    SettingSpec{"context.queue_drain_timeout", "60s", "For jobs to end by themselves before a transfer or a stop",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::queue_drain_timeout>, Kind::kDuration},
+    SettingSpec{"context.preserve_completed_jobs", "true", "What is done goes along with a transfer",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::preserve_completed_jobs>, Kind::kFlag},
+    SettingSpec{"context.coordination_timeout", "10s", "For one question to the register or to another node",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::coordination_timeout>, Kind::kDuration},
+    SettingSpec{"context.max_coordination_retries", "3", "After the first attempt",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::max_coordination_retries>,
+                Kind::kNumber, "0..100"},
+    SettingSpec{"context.coordination_backoff", "2s", "Between attempts",
+                land<&C::context, &X::settings, &context_lead::ContextSettings::coordination_backoff>, Kind::kDuration},
+    SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
+                land<&C::secret_file>, Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
+    SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced",
+                land<&C::previous_secret_file>, Kind::kText, "", "BELLWETHER_AUTH_SECRET_PREVIOUS_FILE"},
+    SettingSpec{"tls.certificate", "", "PEM, with its chain: proves this node's role to others", land<&C::certificate>},
+    SettingSpec{"tls.key", "", "PEM, of that certificate", land<&C::key>},
+    SettingSpec{"tls.ca", "", "PEM: who signs the certificates of this cluster", land<&C::ca>},
+    SettingSpec{"tls.verify_hostname", "true", "A peer's certificate must be for the address it is reached at",
+                land<&C::verify_hostname>, Kind::kFlag},
+};
+
+class Check {
+ public:
+  Check(const Settings& settings, yaml::Diagnostics& diagnostics) : settings_(settings), diagnostics_(diagnostics) {}
+
+  void complain(std::string_view name, std::string message, std::string hint = {}) {
+    diagnostics_.add(
+        {}, {.message = std::move(message) + " (" + settings_.value(name).origin + ")", .hint = std::move(hint)});
+  }
+
+  // What travels in messages, file names and metrics.
+  void names() {
+    if (!settings_.given("cluster"))
+      complain("cluster", "'cluster' is missing", "cluster: NAME, the same on every node");
+    for (const char* setting : {"cluster", "environment", "name", "datacenter", "region"}) {
+      const std::string& text = settings_.text(setting);
+      if (text.empty() || wire::is_name(text)) continue;
+      complain(setting, yaml::in_quotes(setting) + " is " + yaml::in_quotes(text) +
+                            ": a name has 1 to 64 letters, digits, '-', '_' and '.'");
+    }
+  }
+
+  void majority_of(std::string_view setting, std::vector<std::string> names, std::size_t most, const char* more) {
+    std::sort(names.begin(), names.end());
+    if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
+      complain(setting, yaml::in_quotes(setting) + " names a node twice: each counts once");
+    }
+    if (names.size() > most) {
+      complain(
+          setting,
+          yaml::in_quotes(setting) + " has " + std::to_string(names.size()) + " names; at most " + std::to_string(most),
+          std::string("5 survive the loss of 2; more only make ") + more + " slower");
+    }
+  }
+
+  void voters(const NodeConfig& config) {
+    majority_of("voters", config.voters, config.votes_by_score() ? kScoredVotersMax : kVotersMax, "elections");
+    if (!config.delegates() && config.role != Role::kWorker && config.voters.empty()) {
+      complain("voters", "'voters' is missing, and this cluster elects its leader itself",
+               "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
+    }
+    if (config.votes() && config.role == Role::kWorker) {
+      complain("voters", "'voters' names this node, which is a worker: workers do not vote");
+    }
+    if (config.votes() && !config.delegates() && config.data.empty()) {
+      complain("data", "'data' is missing, and this node votes: a vote must survive a restart",
+               "data: /var/lib/bellwether");
+    }
+  }
+
+  void jobs(const NodeConfig& config) {
+    if (config.role == Role::kWorker) return;
+    if (settings_.given("keepers")) {
+      majority_of("keepers", config.keepers, kVotersMax, "each change of a job");
+      if (!config.voters.empty() && !config.votes_by_score()) {
+        complain("keepers", "'keepers' is for clusters without voters: where there are voters, they keep the jobs",
+                 "leave it out");
+      }
+    }
+    if (config.keeps_jobs() && !config.votes() && config.data.empty()) {
+      complain("data", "'data' is missing, and this node keeps jobs: they must survive a restart",
+               "data: /var/lib/bellwether");
+    }
+    if (!config.jobs_in_etcd()) return;
+    const auto url = store::parse_store_url(config.jobs);
+    if (!url) {
+      complain("jobs", "'jobs' is neither quorum nor the URL of an etcd: " + url.error().message);
+    } else if (url->scheme != "etcd" && url->scheme != "etcds") {
+      complain("jobs", "'jobs' is " + yaml::in_quotes(config.jobs) + ", but only etcd can have registers of jobs",
+               "jobs: etcd://HOST:PORT, or quorum");
+    } else if (config.keepers.empty()) {
+      complain("jobs", "'jobs' is in etcd, but scenarios and results are too large for it, and no manager keeps them",
+               "name managers that do, the same everywhere: keepers: [m1, m2, m3]");
+    }
+  }
+
+  void vote(const NodeConfig& config) {
+    if (!config.votes_by_score() || !config.votes()) return;
+    if (config.vote.key.empty() || config.vote.keys.empty()) {
+      complain(
+          "vote.key", "'vote' needs both key and keys: what is said in a scored vote is signed",
+          "openssl genpkey -algorithm ed25519 -out NAME.key; openssl pkey -in NAME.key -pubout -out keys/NAME.pem");
+    }
+    if (const Status good = config.vote.weights.validate(); !good) {
+      complain("vote.weights.uptime", "'vote.weights': " + good.error().message);
+    }
+    admin_key(config.vote);
+    if (config.vote.operator_key.empty() && !config.vote.attestation.empty()) {
+      complain("agent.attestation", "'agent.attestation' is checked with 'vote.operator_key', which is missing",
+               "vote: {operator_key: operator.pem}, the same on all nodes");
+    }
+    if (const Status good = config.vote.timing.validate(); !good) {
+      complain("security.election_config.heartbeat_timeout", "'security.election_config': " + good.error().message);
+    }
+  }
+
+  void context(const NodeConfig& config) {
+    if (const Status good = check_context(config.context); !good) {
+      complain("context.context_failover_timeout", "'context': " + good.error().message);
+    }
+    if (config.context.serves && !config.vote.key_command.empty()) {
+      complain("vote.key_command", "'vote.key_command' and 'context.serve' are both the work of who leads",
+               "leave one of them out: a command that needs the key can run in a cluster of its own");
+    }
+    if (config.context.serves && (config.role != Role::kManager || !config.keeps_jobs())) {
+      complain("context.serve", "'context' needs a manager that keeps jobs, and this node is none",
+               "role: manager, and its name among 'voters' or 'keepers'");
+    }
+  }
+
+  void admin_key(const VoteChoice& vote) {
+    if (vote.key_share.empty() != vote.key_commitment.empty()) {
+      complain("vote.key_share", "'vote' needs both key_share and key_commitment, or neither",
+               "bellwether keys split --names NAME,NAME,… makes both");
+    }
+    if (vote.key_share.empty()) {
+      if (!vote.key_command.empty()) {
+        complain("vote.key_command", "'vote.key_command' works with a key, and this node has no key share of one",
+                 "bellwether keys split; then vote: {key_share: NAME.share, key_commitment: key.commitment}");
+      }
+    } else if (vote.rule != vote::QuorumRule::kMajority) {
+      complain("vote.quorum",
+               "'vote.quorum' is " + std::string(to_string(vote.rule)) +
+                   ", and key shares are sent to nobody but an admin that a majority has elected",
+               "vote: {quorum: majority}, or leave vote.key_share out");
+    }
+  }
+
+  void leadership(const NodeConfig& config) {
+    const bool timed = settings_.duration("leadership_lease") > Duration::zero();
+    if (!config.delegates()) {
+      if (timed) {
+        complain("leadership_lease", "'leadership_lease' is of stores, and this cluster elects its leader itself",
+                 "leave it out: the times of an election come from 'profile'");
+      }
+      return;
+    }
+    if (!config.voters.empty()) {
+      complain("voters", "'voters' names nodes that elect the leader, and 'leadership' a store that decides",
+               "leave one of them out: voters without leadership, or leadership without voters");
+    }
+    const auto url = store::parse_store_url(config.leadership);
+    if (!url) {
+      complain("leadership", "'leadership' is neither quorum nor the URL of a store: " + url.error().message);
+    } else if (const std::string why = reach_of(url->scheme); !why.empty()) {
+      complain("leadership", "'leadership' is " + yaml::in_quotes(config.leadership) + ", but " + why,
+               "let a store decide that all nodes reach, etcd, k8s, redis or postgres, or say quorum");
+    }
+    if (const Status good = election::LeaseTiming::of(config.store_lease).validate(); !good) {
+      complain("leadership_lease",
+               "'leadership_lease' " + format_duration(config.store_lease) + ": " + good.error().message);
+    }
+  }
+
+ private:
+  // Why a store of this scheme cannot decide for nodes of several machines; empty: it can.
+  static std::string reach_of(std::string_view scheme) {
+    if (scheme == "memory") return "what one process remembers is seen by no other node";
+    if (scheme == "flock") return "locks of a host are seen by no node of another one";
+    if (scheme == "file")
+      return "a file is safe only where all nodes share one disk whose locks and fsync can be trusted";
+    return {};
+  }
+
+  const Settings& settings_;
+  yaml::Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+Status check_context(const ContextChoice& choice) {
+  BW_RETURN_IF_ERROR(choice.settings.validate());
+  for (const Duration one : {choice.job_timeout, choice.job_grace}) {
+    if (one >= Duration::millis(1) && one <= kLongestJob) continue;
+    return fail(Errc::kInvalid, "'job_timeout' is " + format_duration(choice.job_timeout) + " and 'job_grace' " +
+                                    format_duration(choice.job_grace) + "; each has 1ms to 24h");
+  }
+  return {};
+}
+
+bool NodeConfig::votes() const { return std::find(voters.begin(), voters.end(), name) != voters.end(); }
+bool NodeConfig::keeps_jobs() const { return std::find(keepers.begin(), keepers.end(), name) != keepers.end(); }
+
+Duration usual_store_lease(std::string_view profile) {
+  return Duration::seconds(profile == "local" ? 2 : profile == "wan" ? 15 : 5);
+}
+
+std::span<const SettingSpec> node_settings() { return kSpecs; }
+
+std::optional<NodeConfig> node_config(const Settings& settings, const std::string& host_name,
+                                      yaml::Diagnostics& diagnostics) {
+  Check check(settings, diagnostics);
+  NodeConfig config;
+  // Only "wan" is slower than one network of a site.
+  config.profile = settings.text("profile");
+  config.vote.timing = config.profile == "wan" ? vote::VoteTiming::standard() : vote::VoteTiming::lan();
+  for (const SettingSpec& spec : kSpecs) spec.land(settings, spec.name, config);
+  check.names();
+  if (!settings.given("name")) config.name = host_name;
+  if (config.leadership.empty()) config.leadership = kQuorum;
+  if (config.jobs.empty()) config.jobs = kQuorum;
+  if (!settings.given("keepers") && config.voters.size() <= kVotersMax) config.keepers = config.voters;
+  if (config.store_lease <= Duration::zero()) config.store_lease = usual_store_lease(config.profile);
+  if (!config.context.manager.empty()) config.context.serves = true;
+  const context_lead::ContextSettings& contexts = config.context.settings;
+  config.vote.weights.fitness = contexts.enable_context_leadership ? contexts.context_leadership_weight : 0;
+  if (config.certificate.empty() != config.key.empty() || config.certificate.empty() != config.ca.empty()) {
+    check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none of them");
+  }
+  check.leadership(config);
+  check.vote(config);
+  check.voters(config);
+  check.jobs(config);
+  check.context(config);
+  if (!diagnostics.empty()) return std::nullopt;
+  return config;
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,89 @@
+// Requests and answers that are larger than a message may be (cluster/wire/session.h): in pieces, each a request of its
+// own, over one connection. Senders cut and receivers put together; whoever is in between sees a request and its
+// answer.
+//
+//   a request    kParcelPiece × n, of which the last is answered by what answers the whole
+//   an answer    status kParcel, with a number and the size; then kParcelFetch × n by whoever asked
+//
+// What is not whole, or not fetched, is thrown away with its connection, when more comes than there is room for, and
+// after a minute. The bytes of a piece are its numbers, big-endian, and what it holds. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cluster/wire/pieces.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+
+namespace bellwether::cluster {
+
+// What does not fit into a message even when it does not compress.
+constexpr bool needs_parcel(std::size_t bytes) { return bytes > wire::kPieceBytes; }
+
+struct ParcelPiece {
+  uint64_t id = 0;  // of the parcel, given by its sender, once in a connection
+  uint64_t size = 0;
+  uint32_t index = 0;
+  uint16_t type = 0;  // of the message that the whole is
+  Bytes bytes;
+};
+std::string encode(const ParcelPiece& piece);
+// kProtocol: no such bytes, or numbers that do not go together.
+Result<ParcelPiece> decode_parcel_piece(Bytes bytes);
+
+// An answer that is to be fetched, and the question for one of its pieces.
+struct ParcelSlip {
+  uint64_t id = 0;
+  uint64_t size = 0;
+};
+std::string encode(const ParcelSlip& slip);
+Result<ParcelSlip> decode_parcel_slip(Bytes bytes);
+struct ParcelFetch {
+  uint64_t id = 0;
+  uint32_t index = 0;
+};
+std::string encode(const ParcelFetch& fetch);
+Result<ParcelFetch> decode_parcel_fetch(Bytes bytes);
+
+class Parcels {
+ public:
+  // Of all connections; one parcel more than that is refused.
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMostOfOne = 16;  // parcels of one connection
+  static constexpr Duration kKept = Duration::minutes(1);
+
+  // Takes a piece that came on a connection. The whole, when this was the last of it; nothing while some are missing.
+  // Pieces come in their order. kProtocol, kTooLarge, kExhausted.
+  Result<std::optional<std::string>> add(Instant now, const void* connection, const ParcelPiece& piece);
+  // Keeps an answer for the one who asked on this connection. kExhausted.
+  Result<ParcelSlip> keep(Instant now, const void* connection, std::string body);
+  // A piece of such an answer; with the last one it is forgotten. kNotFound.
+  Result<std::string> fetch(const void* connection, const ParcelFetch& fetch);
+  void closed(const void* connection);
+
+ private:
+  struct Parcel {
+    std::string bytes;
+    uint64_t size = 0;
+    uint16_t type = 0;
+    Instant until;
+  };
+  using Key = std::pair<const void*, uint64_t>;
+  using Kept = std::map<Key, Parcel>;
+
+  Status make_room(Instant now, const Kept& where, const void* connection, uint64_t size);
+  static void drop_old(Instant now, Kept& kept, std::size_t& bytes);
+  static void drop(const void* connection, Kept& kept, std::size_t& bytes);
+
+  Kept coming_;
+  Kept waiting_;  // to be fetched
+  std::size_t bytes_ = 0;
+  uint64_t next_ = 0;
+};
+
+}  // namespace bellwether::cluster

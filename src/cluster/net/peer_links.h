@@ -1,0 +1,150 @@
+// Connections to other nodes, by their name and address: made when somebody has something to say, kept while that goes
+// on, made again when they end, later and later while that fails. What is to be said while there is none waits, but not
+// for long. Nobody here asks a peer that wants to be left alone. One thread, that of its runtime.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/net/message_classes.h"
+#include "cluster/net/switchboard.h"
+#include "cluster/wire/link/client.h"
+#include "core/resilience/breaker.h"
+#include "core/resilience/client_limiter.h"
+#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::cluster {
+
+struct PeerAddress {
+  std::string name;  // empty: whoever is there
+  runtime::Endpoint endpoint;
+  auto operator<=>(const PeerAddress&) const = default;
+};
+
+class PeerLinks {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // A connection to this peer had been open, has ended, and nobody listens at its address any more: its process is
+    // gone.
+    virtual void on_refused(const PeerAddress& peer) = 0;
+    virtual void on_trouble(const PeerAddress& peer, const Error& why) = 0;
+  };
+
+  // A connection that nobody has used for `idle` is closed. All must outlive it.
+  PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
+            Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener,
+            Duration idle = Duration::seconds(60), resilience::BreakerSettings breakers = {});
+  PeerLinks(const PeerLinks&) = delete;
+  PeerLinks& operator=(const PeerLinks&) = delete;
+
+  // Says something, without an answer. It waits at most `patience` for a connection, and is lost when there is none by
+  // then: whoever sends must be able to bear that.
+  void send(const PeerAddress& peer, uint16_t type, wire::Priority priority, std::string body, Duration patience);
+  // Asks and gives the body of the answer; connects first where that is needed. kTimeout, kCancelled, kRefused (the
+  // peer says why it does not answer), kExhausted (it is busy, or too much is under way here), kUnreachable, and what
+  // connecting may end with.
+  //
+  // A peer that is busy and says when to ask again is asked again then, within `timeout`
+  // (core/resilience/client_limiter.h); so are those who would ask it for the same in the meantime. One that fails
+  // again and again is left alone for a while (core/resilience/breaker.h), and requests to it fail at once. Neither
+  // holds for what is critical (message_classes.h): that is always tried, and when it is answered, the peer is well
+  // again.
+  //
+  // `again_after`: set, with kExhausted, to the time after which the peer wants to be asked again; zero when it does
+  // not say, and with any other outcome. Outlives the call.
+  runtime::task<Result<std::string>> request(PeerAddress peer, uint16_t type, wire::Priority priority, std::string body,
+                                             Duration timeout, runtime::Cancellation* cancel,
+                                             Duration* again_after = nullptr);
+  // Ends the connection to a peer that is not one any more.
+  void forget(const std::string& name);
+
+  // Connections that stand on this secret end in good order: what is under way on them goes on, and what comes after it
+  // goes over a new one.
+  void renew(wire::KeyId old);
+  // Ends all connections in good order, at most within `most`.
+  runtime::task<void> close(Duration most);
+  // Those that end in good order among them. Views until the next turn of the loop.
+  std::vector<const link::Connection*> connections() const;
+  std::size_t open_connections() const { return connections().size(); }
+  // Of those peers that have ever failed; those without a name go by "@" and their address.
+  std::vector<resilience::Breakers::Status> breakers() const { return breakers_.status(runtime_.now()); }
+
+ private:
+  struct Letter {
+    uint16_t type = 0;
+    wire::Priority priority = wire::Priority::kNormal;
+    std::string body;
+    Instant best_before;
+  };
+  struct Peer {
+    PeerAddress address;
+    link::Connection* connection = nullptr;  // of the coroutine that keeps it
+    bool connecting = false;                 // or keeping a connection
+    bool was_open = false;                   // since it was last said to be refused
+    Instant used;
+    Instant next_try;                      // not before
+    Duration pause;                        // before the try after that
+    std::deque<Letter> letters;            // that wait for the connection
+    std::vector<runtime::Event*> waiters;  // set when a try has ended
+    Error trouble;                         // of the last try
+  };
+
+  static std::string key_of(const PeerAddress& address);
+
+  // How a question ended.
+  struct Outcome {
+    Result<std::string> result;
+    bool answered = false;      // by the peer, whatever it says
+    Duration again_after = {};  // it is busy, and says so
+  };
+  runtime::task<Outcome> ask(PeerAddress address, uint16_t type, wire::Priority priority, const std::string* body,
+                             Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<bool> pause_until(Instant when, runtime::Cancellation* cancel);
+  std::optional<Error> left_alone(const PeerAddress& address);
+  void note(const std::string& key, const Outcome& outcome, bool failed_before);
+
+  Peer& peer_at(const PeerAddress& address);
+  bool is_still(const std::string& key, const link::Connection* connection) const;
+  runtime::task<Result<wire::ReplyStatus>> say(std::string key, link::Connection* connection, uint16_t type,
+                                               wire::Priority priority, const std::string* body, Instant deadline,
+                                               std::vector<std::byte>* answer, runtime::Cancellation* cancel);
+  runtime::task<Result<std::string>> fetch(std::string key, link::Connection* connection, wire::Priority priority,
+                                           std::vector<std::byte>* answer, Instant deadline,
+                                           runtime::Cancellation* cancel);
+  void wake(Peer& peer);
+  static runtime::task<void> keep(PeerLinks* self, Peer* peer);
+  runtime::task<std::unique_ptr<link::Connection>> connect(Peer& peer);
+  link::Connection* usable(Peer& peer);
+  void part(Peer& peer);
+  void start(Peer& peer);
+  void deliver(Peer& peer);
+  void release(Peer& peer);
+  void failed(Peer& peer, Error why, bool nobody);
+  static runtime::task<void> retire_idle(PeerLinks* self);
+
+  runtime::Runtime& runtime_;
+  const link::DialSettings& settings_;
+  const wire::Keyring& keyring_;
+  Switchboard& switchboard_;
+  link::RefusalWatch& refusals_;
+  Listener& listener_;
+  Duration idle_;
+  std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
+  runtime::Condition connections_changed_;
+  std::vector<link::Connection*> parting_;  // that end in good order, and are nobody's any more
+  resilience::BreakerSettings breaker_settings_;
+  resilience::Breakers breakers_;  // by the keys of peers, as is:
+  resilience::ClientLimiter limiter_;
+  bool closing_ = false;
+  uint64_t parcel_ = 0;   // number of the last one
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,139 @@
+#include "cluster/net/switchboard.h"
+
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "core/base/check.h"
+
+namespace bellwether::cluster {
+
+void Service::on_request(link::Connection& connection, const wire::Inbound& request) {
+  connection.respond(request.id, wire::ReplyStatus::kUnknownType, {});
+}
+
+void Service::on_message(link::Connection&, const wire::Inbound&) {}
+
+void Switchboard::connect(uint16_t type, Service& service) {
+  const bool added = services_.emplace(type, &service).second;
+  check(added, "one service a type");
+}
+
+void Switchboard::disconnect(uint16_t type) { services_.erase(type); }
+
+void Switchboard::refuse(const link::Connection& connection, wire::Refusal why, const std::string& what) {
+  ++(why == wire::Refusal::kUnknownMessage ? unknown_ : refused_);
+  const wire::Identity& sender = connection.peer().identity;
+  const std::string text = std::string(to_string(sender.role)) + " '" + sender.node + "': " + what;
+  if (refusals_ != nullptr) refusals_->note(why, connection.peer_endpoint(), text, connection.now());
+}
+
+// What a request is answered that its sender must not ask; nothing: it may.
+std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection& connection,
+                                                          const wire::Inbound& inbound) {
+  const wire::Role role = connection.peer().identity.role;
+  const auto allowed = classes_.may_send(inbound.type, inbound.body, role);
+  if (allowed && *allowed) return std::nullopt;
+  const std::string what = classes_.name(inbound.type, inbound.body);
+  if (!allowed) {
+    refuse(connection, wire::Refusal::kUnknownMessage,
+           what + " is none that this version knows; it was not acted upon");
+    return wire::ReplyStatus::kUnknownType;
+  }
+  refuse(connection, wire::Refusal::kSender,
+         what + " is not for a " + std::string(to_string(role)) + " to send; it was not acted upon");
+  return wire::ReplyStatus::kNotPermitted;
+}
+
+// True: it was answered that there is too much to do.
+bool Switchboard::turned_away(link::Connection& connection, const wire::Inbound& request) {
+  const auto busy = doorman_ == nullptr ? std::nullopt : doorman_->turns_away(connection, request);
+  if (busy) {
+    const std::string body = wire::encode_busy(busy->again_after, busy->why);
+    connection.respond(request.id, wire::ReplyStatus::kBusy, as_bytes(body));
+  }
+  return busy.has_value();
+}
+
+void Switchboard::on_request(link::Connection& connection, const wire::Inbound& request) {
+  if (const auto status = not_allowed(connection, request)) {
+    connection.respond(request.id, *status, {});
+    return;
+  }
+  if (turned_away(connection, request)) return;
+  if (request.type == message_type::kParcelPiece) return take_piece(connection, request);
+  if (request.type == message_type::kParcelFetch) return give_piece(connection, request);
+  deliver(connection, request);
+}
+
+void Switchboard::deliver(link::Connection& connection, const wire::Inbound& request) {
+  const auto found = services_.find(request.type);
+  if (found != services_.end()) {
+    found->second->on_request(connection, request);
+    return;
+  }
+  ++unknown_;
+  connection.respond(request.id, wire::ReplyStatus::kUnknownType, {});
+}
+
+// The last piece of a request is answered by whoever the whole is for.
+void Switchboard::take_piece(link::Connection& connection, const wire::Inbound& request) {
+  const auto piece = decode_parcel_piece(request.body);
+  auto whole = piece ? parcels_.add(connection.now(), &connection, *piece)
+                     : Result<std::optional<std::string>>(tl::unexpected(piece.error()));
+  if (!whole) {
+    connection.respond(request.id, wire::ReplyStatus::kFailed, as_bytes(whole.error().message));
+  } else if (!*whole) {
+    connection.respond(request.id, wire::ReplyStatus::kOk, {});
+  } else {
+    wire::Inbound all = request;
+    all.type = piece->type;
+    all.body = as_bytes(**whole);
+    if (const auto status = not_allowed(connection, all)) {
+      connection.respond(request.id, *status, {});
+    } else if (!turned_away(connection, all)) {
+      deliver(connection, all);
+    }
+  }
+}
+
+void Switchboard::give_piece(link::Connection& connection, const wire::Inbound& request) {
+  const auto wanted = decode_parcel_fetch(request.body);
+  const auto piece =
+      wanted ? parcels_.fetch(&connection, *wanted) : Result<std::string>(tl::unexpected(wanted.error()));
+  if (piece) {
+    connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(*piece), true);
+  } else {
+    connection.respond(request.id, wire::ReplyStatus::kFailed, as_bytes(piece.error().message));
+  }
+}
+
+void Switchboard::respond(link::Connection& connection, wire::RequestId id, std::string body) {
+  if (!needs_parcel(body.size())) {
+    connection.respond(id, wire::ReplyStatus::kOk, as_bytes(body), true);
+    return;
+  }
+  const auto slip = parcels_.keep(connection.now(), &connection, std::move(body));
+  if (slip) {
+    connection.respond(id, wire::ReplyStatus::kParcel, as_bytes(encode(*slip)));
+  } else {
+    connection.respond(id, wire::ReplyStatus::kFailed, as_bytes(slip.error().message));
+  }
+}
+
+void Switchboard::on_message(link::Connection& connection, const wire::Inbound& message) {
+  if (not_allowed(connection, message)) return;
+  if (doorman_ != nullptr && doorman_->turns_away(connection, message)) return;
+  const auto found = services_.find(message.type);
+  if (found != services_.end()) {
+    found->second->on_message(connection, message);
+  } else {
+    ++unknown_;
+  }
+}
+
+void Switchboard::on_closed(link::Connection& connection, const Error&) {
+  parcels_.closed(&connection);
+  for (const auto& [type, service] : services_) service->on_closed(connection);
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,105 @@
+// How this process is: how much of the processors and of the memory that it may use it does use, and how late its loop
+// runs. What it may use is the least of what the machine has and of what its control groups (cgroup v2) allow: in a
+// container the machine's own figures would say that all is well until the end. One thread, that of its runtime.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/runtime/runtime.h"
+
+namespace bellwether::cluster {
+
+struct VitalSigns {
+  double cores = 1;          // that it may use
+  double cpu_share = 0;      // of those, 0 to 1, over the last interval
+  uint64_t memory = 0;       // bytes, resident or charged to its group, without what could be dropped at once
+  uint64_t memory_most = 0;  // 0: not known
+  double memory_share() const {
+    return memory_most == 0 ? 0 : static_cast<double>(memory) / static_cast<double>(memory_most);
+  }
+  uint64_t descriptors = 0;       // open files and connections
+  uint64_t descriptors_most = 0;  // 0: there is no limit, or it is not known
+  double descriptor_share() const {
+    return descriptors_most == 0 ? 0 : static_cast<double>(descriptors) / static_cast<double>(descriptors_most);
+  }
+  Duration run_delay;   // for how long its thread could have run and had no processor, over the last interval
+  double loop_lag = 0;  // how late a timer fired, over its period; the worst of the last interval
+};
+
+// Who knows these figures of a process.
+class VitalSource {
+ public:
+  virtual ~VitalSource() = default;
+  // All of them but the lag of the loop, which is seen from within it.
+  virtual runtime::task<VitalSigns> measure() = 0;
+};
+
+// Of this very process, as the system says them.
+class ProcessVitals final : public VitalSource {
+ public:
+  // The runtime must outlive it, and is that of the thread whose waits for a processor count.
+  explicit ProcessVitals(runtime::Runtime& runtime) : runtime_(runtime) {}
+  runtime::task<VitalSigns> measure() override;
+
+ private:
+  void count_descriptors();
+
+  runtime::Runtime& runtime_;
+  VitalSigns signs_;
+  std::optional<Duration> cpu_before_;
+  std::optional<Duration> waited_before_;
+  int uncounted_ = 0;  // measures since descriptors were counted
+  Instant measured_;
+};
+
+inline constexpr Duration kLoopBeat = Duration::millis(100);
+
+class VitalMeter {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // Every kLoopBeat.
+    virtual void on_loop_lag(double ratio) = 0;
+    // Every second.
+    virtual void on_vital_signs(const VitalSigns& signs) = 0;
+  };
+  // All must outlive it. `source` may be nullptr: then only the lag of the loop is known.
+  VitalMeter(runtime::Runtime& runtime, VitalSource* source, Listener& listener)
+      : runtime_(runtime), source_(source), listener_(listener) {}
+  VitalMeter(const VitalMeter&) = delete;
+  VitalMeter& operator=(const VitalMeter&) = delete;
+
+  runtime::task<void> run(runtime::Cancellation* cancel);
+
+ private:
+  runtime::Runtime& runtime_;
+  VitalSource* source_;
+  Listener& listener_;
+  double worst_lag_ = 0;
+};
+
+// A small file of the kernel, as it is now; empty when it cannot be read.
+runtime::task<std::string> read_small(runtime::Runtime& runtime, std::string path);
+
+// The parts that need no system. Each gives nothing when the text is not what it should be.
+// /proc/self/stat: processor time that the process has used.
+std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_second);
+// /proc/self/task/ID/schedstat: for how long the thread has waited for a processor, in all.
+std::optional<Duration> waited_of(std::string_view schedstat);
+// /proc/self/statm: resident pages.
+std::optional<uint64_t> resident_pages_of(std::string_view statm);
+// cpu.max: processors that the group may use; nothing when there is no limit.
+std::optional<double> cores_of(std::string_view cpu_max);
+// memory.max, memory.current: bytes; nothing for "max".
+std::optional<uint64_t> bytes_of(std::string_view memory);
+// memory.stat: bytes of files that are kept in memory and could be dropped at once.
+std::optional<uint64_t> droppable_of(std::string_view memory_stat);
+// /proc/meminfo: MemTotal in bytes.
+std::optional<uint64_t> total_memory_of(std::string_view meminfo);
+
+}  // namespace bellwether::cluster

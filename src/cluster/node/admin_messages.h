@@ -1,0 +1,96 @@
+// What operators ask a node, and what it answers: plain structs, each described once (core/message/README.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cluster/node/node_view.h"
+#include "core/message/message.h"
+
+namespace bellwether::node {
+
+inline constexpr std::size_t kAdminRequestMax = 4096;  // bytes
+
+struct AskMembers {};
+struct AskLeader {};
+struct AskQuorum {};
+// The node that is asked leaves in good order and ends.
+struct Leave {};
+// The leader hands over.
+struct Transfer {
+  std::string to;  // empty: to the fittest
+};
+struct ChangeVoters {
+  bool add = false;  // else: remove
+  std::string name;
+};
+// The secrets of this one node; a rotation asks every node in turn.
+struct AskSecrets {
+  enum class Act : uint8_t {
+    kList,
+    kLearn,   // also open with `text`
+    kUse,     // seal with `id` from now on
+    kForget,  // do not open with `id` any more
+  };
+  Act act = Act::kList;
+  std::string text;
+  uint32_t id = 0;
+};
+// The worker that is asked takes nothing new, finishes what it runs, leaves and ends.
+struct Drain {};
+// The last election by scores.
+struct AskVotes {
+  bool messages = false;  // also the last messages
+};
+// The admin gives up its office and an election follows; without an admin, one begins at once.
+struct CallElection {
+  bool forced = false;  // also soon after the last one
+};
+
+using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, Leave, Transfer, ChangeVoters, AskSecrets, Drain,
+                                  AskVotes, CallElection>;
+
+struct MembersAnswer {
+  std::vector<MemberView> members;
+  std::string degradation;  // of the answering node
+  int health_score = 0;
+};
+struct SecretsAnswer {
+  std::vector<uint32_t> ids;  // the one in use first
+};
+struct VotesAnswer {
+  struct Refused {
+    std::string reason;
+    uint64_t count = 0;
+  };
+  cluster::VoteView view;       // without its weights, and of its counts those of heartbeats only
+  std::vector<double> weights;  // uptime, capability, resources, network, experience, fitness
+  std::string answered_by;
+  std::vector<Refused> refused;                    // what was not listened to since the node was started
+  std::vector<std::string> unsigned_of;            // who does not sign with the key that the answering node has of it
+  std::vector<cluster::VoteMessageView> messages;  // the oldest first
+};
+
+// A text says what has come of an act.
+using AdminAnswer = std::variant<MembersAnswer, LeaderView, QuorumView, SecretsAnswer, std::string, VotesAnswer>;
+
+// The answer to a question that has answers of this kind only.
+template <class Answer>
+Result<Answer> only(Result<AdminAnswer> answer) {
+  if (!answer) return tl::unexpected(std::move(answer.error()));
+  if (Answer* one = std::get_if<Answer>(&*answer)) return std::move(*one);
+  return fail(Errc::kProtocol, "the node has answered something that was not asked");
+}
+
+}  // namespace bellwether::node
+
+namespace bellwether::message {
+template <>
+const Message& message_of<node::AdminRequest>();
+template <>
+const Message& message_of<node::AdminAnswer>();
+}  // namespace bellwether::message

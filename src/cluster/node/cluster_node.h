@@ -1,0 +1,109 @@
+// One node of a cluster: it finds its cluster, takes part in membership, votes when it is one of the voters, and
+// answers operators and pages. What it is for are its roles (node_role.h), which whoever makes it brings along, as
+// everything else that it is supplied with (node_supplies.h): `bellwether node` and the simulator run this same class.
+//
+// It is put together from parts, each of which owns what it listens to:
+//
+//   node_port      its sockets, connections and secrets; what is taken in
+//   node_members   who is there
+//   node_election  who leads
+//   node_roles     what it is for
+//   node_admin     what operators and pages are answered
+//
+// Here is what is between the parts, and its life. One thread, that of its runtime.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/net/joining.h"
+#include "cluster/net/node_config.h"
+#include "cluster/node/node_members.h"
+#include "cluster/node/node_role.h"
+#include "core/journal/journal.h"
+#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
+
+namespace bellwether::node {
+
+class NodeAdmin;
+class NodeRoles;
+
+struct NodeOptions {
+  cluster::NodeConfig config;
+  bool first_start = false;  // a person says that this voter never voted before
+  bool found = false;        // the first node of a new cluster, although it has seeds
+};
+
+inline constexpr int kExitNotStarted = 104;  // settings, files, ports, secrets
+inline constexpr int kExitNotJoined = 1;     // within its limit; or another process bears its name
+
+class ClusterNode final : public NodeCore, public cluster::VitalMeter::Listener {
+ public:
+  // `runtime`, `options` and `journal` must outlive it. Of the roles one that stands on another comes after it.
+  ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies supplies,
+              std::vector<std::shared_ptr<NodeRole>> roles, Journal& journal);
+  ClusterNode(const ClusterNode&) = delete;
+  ClusterNode& operator=(const ClusterNode&) = delete;
+  ~ClusterNode() override;
+
+  // Until it has left, or cannot go on: the exit code of its process. Once.
+  runtime::task<int> run();
+  // Hands over and leaves, and then run() ends.
+  void go(const std::string& cause) override;
+  bool leaves() const { return leaving_.is_set(); }
+  // Of one that leaves: waits for nothing any more.
+  void end_at_once(int exit_code);
+
+  const NodeMembers& members() const { return *members_; }
+  const NodeElection& election() const { return *election_; }
+  // What operators ask and do. REQUIRES that it has found its cluster.
+  NodeAdmin& admin() { return *admin_; }
+
+ private:
+  void on_member(const membership::MemberEvent& event) override;
+  void on_peer_state(const std::string& name, const PeerState& state) override;
+  void on_joined() override { tell_health(); }
+  void on_left() override;
+  void on_name_taken(const runtime::Endpoint& holder) override;
+  void on_degraded() override;
+  void on_standing_changed() override { tell_state(); }
+  std::string not_ready() const override;
+  bool drain(const std::string& cause) override;
+  void on_loop_lag(double ratio) override;
+  void on_vital_signs(const cluster::VitalSigns& signs) override;
+
+  runtime::task<void> take_part(cluster::Joining::Way way, runtime::Scope& outer);
+  runtime::task<void> serve(cluster::Joining::Way way);
+  runtime::task<void> depart();
+  static runtime::task<void> drain_and_leave(ClusterNode* self);
+  void fail_to_start(const std::string& why);
+  std::string unfit() const;
+  void tell_health();
+  void tell_state();
+
+  runtime::Runtime& runtime_;
+  const NodeOptions& options_;
+  const cluster::NodeConfig& config_;
+  NodeSupplies supplies_;
+  NodeLog log_;
+  cluster::VitalMeter meter_;
+  cluster::VitalSigns vital_;
+  runtime::Scope* scope_ = nullptr;  // of all that runs while it takes part
+  runtime::Cancellation* joining_ = nullptr;
+  runtime::Cancellation* winding_up_ = nullptr;
+  runtime::Event leaving_;  // somebody wants it to go, or it must
+  std::string leave_cause_;
+  bool gone_ = false;  // from the group
+  runtime::Condition gone_changed_;
+  bool draining_ = false;
+  int exit_code_ = 0;
+  std::unique_ptr<NodePort> port_;
+  std::unique_ptr<NodeMembers> members_;
+  std::unique_ptr<NodeElection> election_;
+  std::unique_ptr<NodeAdmin> admin_;
+  std::unique_ptr<NodeRoles> roles_;  // last: they use everything above
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,271 @@
+#include "cluster/node/node_admin.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "cluster/node/admin_messages.h"
+#include "cluster/node/node_figures.h"
+#include "cluster/node/vote_answer.h"
+#include "core/base/bytes.h"
+#include "core/base/printable.h"
+
+namespace bellwether::node {
+namespace {
+
+// What a request is called in the audit log, without any secret; empty for a question, which changes nothing.
+struct ActOf {
+  std::string operator()(const Leave&) { return "leave"; }
+  std::string operator()(const Drain&) { return "drain"; }
+  std::string operator()(const Transfer& ask) { return "transfer to '" + ask.to + "'"; }
+  std::string operator()(const CallElection& ask) { return ask.forced ? "elect by force" : "elect"; }
+  std::string operator()(const ChangeVoters& ask) {
+    return std::string(ask.add ? "add" : "remove") + " voter '" + ask.name + "'";
+  }
+  std::string operator()(const AskSecrets& ask) {
+    constexpr std::array kActs{"", "learn a secret", "use another secret", "forget a secret"};
+    return kActs[static_cast<std::size_t>(ask.act)];
+  }
+  std::string operator()(const auto&) { return {}; }
+};
+
+struct Answering {
+  using Answer = Result<AdminAnswer>;
+
+  NodeDesk& desk;
+  const std::string& self;
+  const std::string& by;
+
+  Answer operator()(AskMembers&) { return MembersAnswer{desk.members(), desk.degradation(), desk.health_score()}; }
+  Answer operator()(AskLeader&) {
+    LeaderView leader = desk.leader();
+    leader.answered_by = self;
+    return leader;
+  }
+  Answer operator()(AskQuorum&) { return desk.quorum(); }
+  Answer operator()(AskVotes& ask) {
+    BW_TRY(auto vote, desk.last_vote());
+    auto messages = ask.messages ? desk.vote_messages() : std::vector<cluster::VoteMessageView>();
+    return votes_answer(std::move(vote), std::move(messages), self);
+  }
+  Answer operator()(CallElection& ask) { return desk.call_election(ask.forced); }
+  Answer operator()(Leave&) { return desk.leave(by); }
+  Answer operator()(Drain&) { return desk.drain(by); }
+  Answer operator()(Transfer& ask) { return desk.transfer(ask.to); }
+  Answer operator()(ChangeVoters& ask) { return desk.change_voters(ask.add, ask.name); }
+  Answer operator()(AskSecrets& ask) {
+    switch (ask.act) {
+      case AskSecrets::Act::kList: break;
+      case AskSecrets::Act::kLearn: return desk.learn_secret(std::move(ask.text));
+      case AskSecrets::Act::kUse: return desk.use_secret(ask.id);
+      case AskSecrets::Act::kForget: return desk.forget_secret(ask.id);
+    }
+    return SecretsAnswer{desk.secrets()};
+  }
+};
+
+}  // namespace
+
+Result<std::string> AdminService::answer(std::string_view bytes, const std::string& by) {
+  BW_TRY(auto request, message::decode<AdminRequest>(bytes));
+  const std::string act = std::visit(ActOf(), request);
+  const Result<AdminAnswer> answer = std::visit(Answering{desk_, self_, by}, request);
+  if (!act.empty()) {
+    audit_.on_act(by, act, answer ? std::get<std::string>(*answer) : "refused: " + answer.error().message);
+  }
+  if (!answer) return tl::unexpected(answer.error());
+  return message::encode(*answer);
+}
+
+void AdminService::on_request(link::Connection& connection, const wire::Inbound& request) {
+  if (connection.peer().identity.role != wire::Role::kOperator) {
+    connection.respond(request.id, wire::ReplyStatus::kNotPermitted, {});
+    return;
+  }
+  const auto text = answer(as_text(request.body), connection.peer().identity.node);
+  if (text) {
+    connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(*text), true);
+  } else {
+    connection.respond(request.id, wire::ReplyStatus::kFailed, as_bytes(text.error().message));
+  }
+}
+
+using runtime::task;
+
+NodeAdmin::NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodePort& port, NodeMembers& members,
+                     NodeElection& election, NodeRoles& roles, NodeLog& log, NodeCore& node)
+    : runtime_(runtime),
+      config_(config),
+      port_(port),
+      members_(members),
+      election_(election),
+      roles_(roles),
+      log_(log),
+      node_(node),
+      probes_(runtime, *this),
+      service_(*this, config.name, *this),
+      page_(*this, probes_, *this) {}
+
+NodeAdmin::~NodeAdmin() {
+  if (connected_) port_.switchboard().disconnect(cluster::message_type::kAdmin);
+}
+
+task<Status> NodeAdmin::open(runtime::Scope& scope) {
+  scope.spawn(probes_.run(scope.cancellation()));
+  port_.switchboard().connect(cluster::message_type::kAdmin, service_);
+  connected_ = true;
+  if (!config_.http) co_return Status();
+  const std::string place = to_string(*config_.http);
+  const auto at = co_await web::endpoint_of(runtime_, place);
+  auto http = at ? web::HttpServer::listen(runtime_, *at, page_, {}) : tl::unexpected(at.error());
+  if (!http) co_return fail(http.error().code, "http " + place + ": " + http.error().message);
+  http_ = std::move(*http);
+  scope.spawn(http_->serve(scope.cancellation()));
+  log_.say("http", "health and metrics at http://" + http_->local().to_string() + "/",
+           {{"address", http_->local().to_string()}});
+  co_return Status();
+}
+
+// --- what is known ---------------------------------------------------------------------------------------------------
+
+std::vector<MemberView> NodeAdmin::members() const {
+  std::vector<MemberView> out;
+  members_.for_each([&](const NodeMembers::Member& member) {
+    MemberView view;
+    view.name = member.name;
+    view.state = to_string(member.state);
+    view.role = to_string(member.role());
+    view.address = cluster::to_runtime(member.profile.endpoint).to_string();
+    view.incarnation = member.incarnation;
+    const auto meta = read_meta(member.profile.meta);
+    view.datacenter = meta.datacenter;
+    view.software = meta.software;
+    view.since = members_.since(view.name);
+    view.leads = view.name == election_.leader();
+    view.self = view.name == config_.name;
+    out.push_back(std::move(view));
+  });
+  std::sort(out.begin(), out.end(), [](const MemberView& a, const MemberView& b) { return a.name < b.name; });
+  return out;
+}
+
+QuorumView NodeAdmin::quorum() const {
+  QuorumView view;
+  roles_.each([&](const NodeRole& role) { role.describe(view); });
+  const auto add = [&](const cluster::Leadership::Voter& voter) {
+    VoterView one{.name = voter.name, .leads = voter.name == election_.leader(), .self = voter.name == config_.name};
+    one.alive = one.self || members_.state_of(voter.name) == membership::MemberState::kAlive;
+    one.joining = voter.joining;
+    one.leaving = voter.leaving;
+    view.voters.push_back(std::move(one));
+  };
+  if (election_.leadership() == nullptr) {
+    for (const std::string& name : config_.voters) add({.name = name});
+    view.term = election_.leader_term();
+    view.decided_by = config_.leadership;
+  } else {
+    const cluster::Leadership::View seen = election_.leadership()->view();
+    for (const cluster::Leadership::Voter& one : seen.voters) add(one);
+    view.role = seen.role;
+    view.term = seen.term;
+    view.active = seen.active;
+    view.follows_only = seen.follows_only;
+    view.changing = seen.changing;
+    view.decided_by = seen.decided_by;
+    view.stands_back = seen.stands_back;
+    view.obstacle = election_.obstacle();
+  }
+  if (config_.delegates()) {
+    view.has_quorum = view.obstacle.empty();
+    view.jobs = 0;
+    view.jobs_unable.clear();
+    return view;
+  }
+  const auto majority = [&](bool VoterView::*other_side) {
+    std::size_t all = 0;
+    std::size_t alive = 0;
+    for (const VoterView& one : view.voters) {
+      if (one.*other_side) continue;
+      ++all;
+      alive += one.alive ? 1 : 0;
+    }
+    return alive >= quorum::majority_of(all);
+  };
+  view.needed = quorum::majority_of(view.voters.size());
+  view.alive = static_cast<std::size_t>(
+      std::count_if(view.voters.begin(), view.voters.end(), [](const VoterView& one) { return one.alive; }));
+  view.has_quorum = majority(&VoterView::joining) && majority(&VoterView::leaving);
+  return view;
+}
+
+std::optional<cluster::VoteView> NodeAdmin::vote() const {
+  return election_.leadership() == nullptr ? std::nullopt : election_.leadership()->last_vote();
+}
+
+Result<cluster::VoteView> NodeAdmin::last_vote() const {
+  const auto last = vote();
+  if (!last) return fail(Errc::kUnsupported, "nobody votes by scores here: that is 'leadership: vote'");
+  return *last;
+}
+
+std::vector<cluster::VoteMessageView> NodeAdmin::vote_messages() const {
+  return election_.leadership() == nullptr ? std::vector<cluster::VoteMessageView>()
+                                           : election_.leadership()->vote_messages();
+}
+
+std::vector<Figure> NodeAdmin::figures() const {
+  NodeFigures sources{.members = members_.kernel().table(),
+                      .refusals = port_.refusals().counts(),
+                      .datagrams = port_.datagrams().counts(),
+                      .discovery = port_.discovery(),
+                      .vital = vital_,
+                      .front_desk = port_.front_desk(),
+                      .member_changes = members_.changes()};
+  sources.leads = election_.leads();
+  sources.term = election_.leader_term();
+  sources.leader_changes = election_.changes();
+  sources.health_score = health_score();
+  sources.degradation = static_cast<int>(members_.kernel().degradation());
+  sources.ready = not_ready().empty();
+  sources.connections = port_.agreements();
+  sources.breakers = port_.links().breakers();
+  sources.datacenter = config_.datacenter;
+  std::vector<Figure> all = figures_of(sources);
+  if (const auto last = vote()) {
+    std::ranges::copy(figures_of_vote(*last), std::back_inserter(all));
+    all.push_back({"bellwether_vote_unheard",
+                   "gauge",
+                   "Voters that this node does not hear.",
+                   {},
+                   static_cast<double>(last->unheard.size())});
+    all.push_back({"bellwether_vote_in_minority",
+                   "gauge",
+                   "1 while this node hears no majority of the voters.",
+                   {},
+                   last->in_minority ? 1.0 : 0.0});
+  }
+  std::ranges::copy(roles_.figures(), std::back_inserter(all));
+  return all;
+}
+
+// --- what operators do -----------------------------------------------------------------------------------------------
+
+Result<std::string> NodeAdmin::leave(const std::string& who) {
+  node_.go("operator '" + who + "' said so");
+  return "'" + config_.name + "' leaves the cluster and ends";
+}
+
+Result<std::string> NodeAdmin::drain(const std::string& who) {
+  if (!node_.drain("operator '" + who + "' drains it")) {
+    return fail(Errc::kRefused, "'" + config_.name + "' is no worker: there is nothing to drain");
+  }
+  return "'" + config_.name + "' takes nothing new, and leaves when what it runs has ended";
+}
+
+void NodeAdmin::on_act(const std::string& by, const std::string& what, const std::string& outcome) {
+  log_.say("operator", "operator '" + printable(by) + "': " + what + ": " + outcome,
+           {{"by", by}, {"act", what}, {"outcome", outcome}});
+}
+
+}  // namespace bellwether::node

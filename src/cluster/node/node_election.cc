@@ -1,0 +1,252 @@
+#include "cluster/node/node_election.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/net/election_driver.h"
+#include "cluster/node/dialling.h"
+
+namespace bellwether::node {
+namespace {
+
+using namespace std::string_literals;
+using runtime::task;
+
+constexpr Duration kHandOverMost = Duration::seconds(2);
+
+}  // namespace
+
+NodeElection::NodeElection(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies& supplies,
+                           NodePort& port, NodeMembers& members, NodeRoles& roles, NodeLog& log, NodeCore& node)
+    : runtime_(runtime),
+      options_(options),
+      config_(options.config),
+      supplies_(supplies),
+      port_(port),
+      members_(members),
+      roles_(roles),
+      log_(log),
+      node_(node) {}
+
+// --- what decides ----------------------------------------------------------------------------------------------------
+
+void NodeElection::make() {
+  const uint64_t seed = runtime_.prng().next();
+  if (supplies_.store != nullptr) {
+    leadership_ = in_store(seed);
+  } else if (config_.votes()) {
+    leadership_ = config_.votes_by_score() ? by_score(seed) : by_quorum(seed);
+  }
+}
+
+std::unique_ptr<cluster::Leadership> NodeElection::in_store(uint64_t seed) {
+  StoreElectionSettings settings;
+  settings.key = leadership_key(config_);
+  settings.self = config_.name;
+  settings.decided_by = kind_of_decision(config_.leadership);
+  settings.priority = config_.priority;
+  settings.timing = election::LeaseTiming::of(config_.store_lease);
+  return std::make_unique<StoreElection>(runtime_, *supplies_.store, *supplies_.store_key, supplies_.kv.get(), members_,
+                                         std::move(settings), seed, *this);
+}
+
+std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
+  cluster::VoteSettings settings;
+  settings.key = config_.cluster;
+  settings.self = config_.name;
+  settings.members = config_.voters;
+  settings.rule = config_.vote.rule;
+  settings.timing = config_.vote.timing;
+  settings.weights = config_.vote.weights;
+  settings.capabilities = config_.vote.capabilities;
+  settings.first_start = options_.first_start;
+  settings.reputation_weight = config_.vote.reputation_weight;
+  settings.fitness = &roles_;
+  settings.vetting = std::move(supplies_.vetting);
+  settings.key_holding = std::move(supplies_.key_holding);
+  if (roles_.take_admin_key()) settings.key_receiver = &roles_;
+  if (settings.rule != vote::QuorumRule::kMajority) {
+    log_.note(true, "'vote.quorum' is " + std::string(to_string(settings.rule)) +
+                        ": when the network parts, each side may have an admin. Use majority with three nodes or more");
+  }
+  return std::make_unique<cluster::VoteDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(), members_,
+                                               *supplies_.vote_seal, *supplies_.resources, std::move(settings), seed,
+                                               *this);
+}
+
+std::unique_ptr<cluster::Leadership> NodeElection::by_quorum(uint64_t seed) {
+  cluster::ElectionSettings settings;
+  settings.key = config_.cluster;
+  settings.self = config_.name;
+  settings.voters = config_.voters;
+  settings.timing = timing_named(config_.profile);
+  settings.priority = config_.priority;
+  settings.first_start = options_.first_start;
+  return std::make_unique<cluster::ElectionDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(),
+                                                   members_, std::move(settings), seed, *this);
+}
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+task<void> NodeElection::run(runtime::Cancellation* cancel) {
+  if (leadership_ != nullptr) co_await leadership_->run(cancel);
+}
+
+task<void> NodeElection::resign(std::string cause, Duration at_most) {
+  if (leadership_ == nullptr) co_return;
+  const bool led = leadership_->leads(runtime_.boot_now());
+  leadership_->leave(cause);
+  // It ends in time by itself, or is made to.
+  co_await roles_.work_ended();
+  const Instant deadline = runtime_.read_clock() + at_most;
+  const auto over = [this] { return end_at_once_ || term_.end == nullptr; };
+  co_await changed_.wait(runtime_, over, deadline);
+  // The successor still needs this voter; a store still needs to hear that the key is free.
+  const Instant known = std::min(deadline, runtime_.read_clock() + kHandOverMost);
+  const auto done = [this, led] {
+    if (end_at_once_) return true;
+    return leadership_->votes() ? !led || !(leader_.empty() || leader_ == config_.name) : retired_;
+  };
+  co_await changed_.wait(runtime_, done, known);
+}
+
+// --- what membership says --------------------------------------------------------------------------------------------
+
+void NodeElection::on_member(const membership::MemberEvent& event) {
+  using membership::MemberChange;
+  if (event.name != leader_) return;
+  const bool gone = event.change == MemberChange::kDied || event.change == MemberChange::kLeft;
+  if (leadership_ != nullptr && (gone || event.change == MemberChange::kSuspected)) leadership_->suspect(event.name);
+  if (leadership_ == nullptr && gone) {
+    leader_.clear();
+    leader_evidence_ = "'" + event.name + "', who led, has " + to_string(event.change);
+  }
+}
+
+// A node that takes part hears of the leader from the election itself. The others believe what the leader says of
+// itself, and what any node says of a later term: so all know of a new leader after a few rounds of probes, and not
+// only when each has probed the leader. Of a term that it knows of, the leader alone can say that it leads no more, or
+// does again.
+void NodeElection::on_peer_state(const std::string& name, const PeerState& state) {
+  if (leadership_ != nullptr || state.term < leader_term_) return;
+  if (state.leads) {
+    if (leader_ != name || leader_term_ != state.term) {
+      on_leader_changed(name, election::Term(state.term), "it says so itself");
+    }
+  } else if (leader_ == name) {
+    on_leader_changed({}, election::Term(leader_term_), "it leads no more, as it says");
+  } else if (state.term > leader_term_ && !state.leader.empty() && state.leader != name) {
+    on_leader_changed(state.leader, election::Term(state.term), "'" + name + "' says so");
+  }
+}
+
+void NodeElection::set_health(const quorum::LocalHealth& health) {
+  if (leadership_ != nullptr) leadership_->set_health(health);
+}
+
+// --- what the election says ------------------------------------------------------------------------------------------
+
+void NodeElection::on_elected(const election::TermOfOffice& term) {
+  term_ = term;
+  if (!roles_.tell_of_terms()) {
+    log_.say("elected", "this node leads, term " + std::to_string(term.epoch.value()),
+             {{"term", static_cast<int64_t>(term.epoch.value())}});
+  }
+  node_.on_standing_changed();
+  roles_.each([&](NodeRole& role) { role.on_elected(term); });
+}
+
+void NodeElection::on_renewed(Instant ends, Duration took) {
+  roles_.each([&](NodeRole& role) { role.on_renewed(ends, took); });
+}
+
+void NodeElection::on_drain(const std::string& cause) {
+  if (!roles_.tell_of_terms()) log_.note(false, "hands the leadership over: " + cause);
+  roles_.each([&](NodeRole& role) { role.on_drain(cause); });
+  // Beside that of such a role, all work of a leader asks for its term before it acts.
+  if (!roles_.work_while_leading()) leadership_->work_stopped();
+}
+
+void NodeElection::on_term_ended(const election::TermEnded& ended) {
+  term_ = {};
+  if (!roles_.tell_of_terms()) {
+    const bool resigned = ended.reason == election::EndReason::kResigned;
+    log_.say(resigned ? "resigned" : "deposed", "no longer leads ("s + to_string(ended.reason) + "): " + ended.why,
+             {{"term", static_cast<int64_t>(ended.epoch.value())}, {"reason", std::string(to_string(ended.reason))}});
+  }
+  node_.on_standing_changed();
+  changed_.changed();
+  roles_.each([&](NodeRole& role) { role.on_term_ended(ended); });
+  if (ended.work_runs && !roles_.work_while_leading()) leadership_->work_stopped();
+}
+
+void NodeElection::on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) {
+  ++changes_;
+  leader_ = leader;
+  leader_term_ = term.value();
+  leader_since_ = runtime_.now();
+  leader_evidence_ = evidence;
+  changed_.changed();
+  node_.on_standing_changed();
+  // Who leads is all the state of a group that a node has to learn before it may lead itself.
+  if (leadership_ != nullptr && !leader.empty()) leadership_->synced();
+  if (!roles_.tell_of_terms()) {
+    log_.say("leader",
+             leader.empty() ? "nobody leads: " + evidence
+                            : "'" + leader + "' leads, term " + std::to_string(term.value()) + ": " + evidence,
+             {{"leader", leader}, {"term", static_cast<int64_t>(term.value())}});
+  }
+  roles_.each([&](NodeRole& role) { role.on_leader_changed(leader, term, evidence); });
+}
+
+void NodeElection::on_election_complete(const std::string& winner, election::Term term, const std::string& why) {
+  log_.say("election_complete",
+           "the election of term " + std::to_string(term.value()) + " is over, and " +
+               (winner.empty() ? "nobody" : "'" + winner + "'") + " has won: " + why,
+           {{"winner", winner}, {"term", static_cast<int64_t>(term.value())}});
+}
+
+void NodeElection::on_voters_changed(const std::vector<std::string>& voters) {
+  std::string names;
+  for (const std::string& one : voters) names += (names.empty() ? "" : ", ") + (one.empty() ? "somebody unknown" : one);
+  log_.say("voters", "the voters are " + names, {{"voters", names}});
+}
+
+void NodeElection::on_retired() {
+  retired_ = true;
+  changed_.changed();
+}
+
+// --- for people ------------------------------------------------------------------------------------------------------
+
+LeaderView NodeElection::view() const {
+  LeaderView view{leader_, leader_term_, runtime_.now() - leader_since_, std::nullopt, leader_evidence_};
+  if (term_.end != nullptr) view.valid_for = term_.valid_for(runtime_.boot_now());
+  return view;
+}
+
+Result<std::string> NodeElection::transfer(const std::string& to) {
+  if (leadership_ == nullptr || !leadership_->leads(runtime_.boot_now())) {
+    return fail(Errc::kRefused, "'" + config_.name + "' does not lead" +
+                                    (leader_.empty() ? ", and nobody is known to" : ": ask '" + leader_ + "'"));
+  }
+  BW_RETURN_IF_ERROR(leadership_->hand_over("an operator moves the leadership", to));
+  return "'" + config_.name + "' hands over to " + (to.empty() ? "the fittest" : "'" + to + "'");
+}
+
+Result<std::string> NodeElection::call_election(bool forced) {
+  if (leadership_ == nullptr) return fail(Errc::kRefused, "this node does not vote: ask one that does");
+  BW_RETURN_IF_ERROR(leadership_->call_election(forced));
+  return "an election begins; `bellwether cluster votes` shows how it ends";
+}
+
+Result<std::string> NodeElection::change_voters(bool add, const std::string& name) {
+  if (leadership_ == nullptr || (leadership_->votes() && !leadership_->leads(runtime_.boot_now()))) {
+    return fail(Errc::kRefused, "only the leader changes the voters" +
+                                    (leader_.empty() ? ", and nobody is known to lead" : ": ask '" + leader_ + "'"));
+  }
+  BW_RETURN_IF_ERROR(leadership_->change_voters(add, name));
+  return "the change has begun; `bellwether cluster quorum` shows when it is done";
+}
+
+}  // namespace bellwether::node

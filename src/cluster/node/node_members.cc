@@ -1,0 +1,271 @@
+#include "cluster/node/node_members.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/node/dialling.h"
+#include "core/base/bytes.h"
+#include "core/base/printable.h"
+#include "core/base/probe.h"
+#include "core/base/units.h"
+
+namespace bellwether::node {
+namespace {
+
+using namespace std::string_literals;
+using membership::MemberChange;
+using runtime::task;
+
+constexpr const char* kPeers = "discovery/peers";
+constexpr const char* kIncarnation = "membership/incarnation";  // of this node
+constexpr Duration kRememberEvery = Duration::seconds(30);
+
+}  // namespace
+
+NodeMembers::NodeMembers(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies,
+                         NodePort& port, NodeLog& log, NodeCore& node)
+    : runtime_(runtime), config_(config), supplies_(supplies), port_(port), log_(log), node_(node) {}
+
+NodeMembers::~NodeMembers() { port_.report_to(nullptr); }
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+std::optional<runtime::IpAddress> NodeMembers::own_address(const runtime::Endpoint& there) const {
+  return supplies_.own_address == nullptr ? std::nullopt : supplies_.own_address(there);
+}
+
+task<Result<cluster::Joining::Way>> NodeMembers::find_cluster(bool founds, runtime::Cancellation* cancel) {
+  if (supplies_.kv != nullptr) {
+    const auto stored = co_await supplies_.kv->get(kPeers);
+    if (stored && *stored) {
+      auto peers = discovery::PeerCache::decode(**stored);
+      if (peers) peers_ = std::move(*peers);
+    }
+  }
+  const runtime::Endpoint& local = port_.local();
+  discovery::BootstrapSettings settings;
+  settings.seeds = config_.seeds;
+  for (const std::string& name : config_.dns_names) settings.names.push_back({name, cluster::kDefaultPort});
+  settings.self.push_back({local.address.to_string(), local.port});
+  if (!config_.advertise.host.empty()) settings.self.push_back(config_.advertise);
+  for (const HostPort& seed : config_.seeds) {
+    const auto address = runtime::IpAddress::parse(seed.host);
+    if (!address || seed.port != local.port) continue;
+    if (own_address({*address, seed.port}) == *address) settings.self.push_back(seed);
+  }
+  settings.give_up_after = config_.join_limit;
+  settings.founding = founds ? discovery::Founding::kAtOnce : discovery::Founding::kWhenAlone;
+  const WallTime now = runtime_.wall_now();
+  discovery::event::Start start{peers_.healthy(now), peers_.stale(now)};
+  cluster::Joining joining(runtime_, port_.dialling(), port_.keyring(), port_.refusals(), port_.discovery());
+  auto way = co_await joining.find(std::move(settings), std::move(start), cancel);
+  co_return way;
+}
+
+task<void> NodeMembers::make(const cluster::Joining::Way& way) {
+  membership::MembershipConfig config;
+  config.name = config_.name;
+  config.figures = membership::figures_named(config_.profile).value_or(membership::lan());
+  config.life = static_cast<uint32_t>(runtime_.wall_now().unix_ns / 1'000'000'000);
+  runtime::Endpoint own = port_.local();
+  if (!config_.advertise.host.empty()) {
+    const auto addresses = co_await runtime_.resolve(config_.advertise.host, nullptr);
+    if (addresses) own = {addresses->front(), config_.advertise.port};
+  } else if (own.address == runtime::IpAddress::any() || own.address == runtime::IpAddress::v6({})) {
+    const runtime::Endpoint there = way.through.value_or(runtime::Endpoint{runtime::IpAddress::loopback(), 1});
+    own.address = own_address(there).value_or(runtime::IpAddress::loopback());
+  }
+  config.profile.endpoint = cluster::from_runtime(own);
+  config.profile.role = static_cast<uint8_t>(config_.role);
+  PeerMeta meta{config_.datacenter, config_.region, software_name(), {}, {}};
+  if (config_.role != wire::Role::kWorker) {
+    meta.priority = config_.priority;
+    meta.decided_by = kind_of_decision(config_.leadership);
+  }
+  config.profile.meta = write_meta(meta);
+  if (supplies_.kv != nullptr) {
+    const auto stored = co_await supplies_.kv->get(kIncarnation);
+    if (stored && *stored) config.incarnation = static_cast<uint32_t>(parse_u64(**stored).value_or(0));
+  }
+  driver_ = std::make_unique<cluster::MembershipDriver>(runtime_, port_.datagrams(), port_.links(), port_.switchboard(),
+                                                        std::move(config), runtime_.prng().next(), *this);
+  port_.report_to(this);
+  log_.say("listening", "listens on " + port_.local().to_string() + ", reached at " + own.to_string(),
+           {{"address", own.to_string()}});
+}
+
+task<std::vector<runtime::Endpoint>> NodeMembers::resolve_seeds() {
+  std::vector<runtime::Endpoint> out;
+  for (const HostPort& seed : config_.seeds) {
+    const auto addresses = co_await runtime_.resolve(seed.host, nullptr);
+    if (addresses) out.push_back({addresses->front(), seed.port});
+  }
+  co_return out;
+}
+
+task<void> NodeMembers::run(cluster::Joining::Way way, runtime::Cancellation* cancel) {
+  // All seeds, and not only the one that answered first: of nodes that start at the same time each may have joined
+  // through one that knew nobody either. Who founds a cluster asks them later, for it may have been cut off.
+  std::vector<runtime::Endpoint> seeds = co_await resolve_seeds();
+  const bool founds = !way.through;
+  if (!founds && std::find(seeds.begin(), seeds.end(), *way.through) == seeds.end()) seeds.push_back(*way.through);
+  runtime::Scope scope(cancel);
+  scope_ = &scope;
+  scope.spawn(driver_->run(std::move(seeds), founds, scope.cancellation()));
+  if (supplies_.kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
+  co_await scope.join();
+  scope_ = nullptr;
+}
+
+task<void> NodeMembers::remember_peers(runtime::Cancellation* cancel) {
+  while (true) {
+    const Duration most = kRememberEvery;
+    const bool due =
+        co_await runtime_.sleep(Duration::nanos(runtime_.prng().between(most.ns() / 2, most.ns())), cancel);
+    if (!due) co_return;
+    for_each([&](const Member& member) {
+      if (member.name == config_.name || member.state != membership::MemberState::kAlive) return;
+      const runtime::Endpoint at = cluster::to_runtime(member.profile.endpoint);
+      peers_.succeeded(runtime_.wall_now(), {at.address.to_string(), at.port});
+    });
+    peers_.evict_expired(runtime_.wall_now());
+    co_await remember(kPeers, peers_.encode());
+  }
+}
+
+task<void> NodeMembers::remember(std::string key, std::string value) {
+  std::vector<cluster::KvChange> changes;
+  changes.push_back({std::move(key), std::move(value)});
+  const Status done = co_await supplies_.kv->put(std::move(changes));
+  if (!done) log_.note(true, "data: " + done.error().message);
+}
+
+// --- what membership says --------------------------------------------------------------------------------------------
+
+void NodeMembers::on_member(const membership::MemberEvent& event) {
+  const std::string change = to_string(event.change);
+  ++changes_[change];
+  if (event.change == MemberChange::kForgotten) {
+    since_.erase(event.name);
+  } else if (event.change != MemberChange::kUpdated) {
+    since_[event.name] = runtime_.now();
+  }
+  const bool gone = event.change == MemberChange::kDied || event.change == MemberChange::kLeft;
+  if (gone || event.change == MemberChange::kForgotten) said_.erase(event.name);
+  const runtime::Endpoint at = cluster::to_runtime(event.endpoint);
+  const HostPort place{at.address.to_string(), at.port};
+  if (gone) {
+    peers_.failed(place);
+  } else if (event.change == MemberChange::kJoined) {
+    peers_.succeeded(runtime_.wall_now(), place);
+  }
+  compare_decisions(event);
+  node_.on_member(event);
+  std::string accusers;
+  for (const membership::AccuserMark mark : event.accusers) {
+    const std::string name = kernel().name_of(mark);
+    accusers += (accusers.empty() ? "" : ", ") + (name.empty() ? "somebody unknown" : name);
+  }
+  log_.say("member_" + change,
+           "'" + event.name + "' at " + at.to_string() + " " + change + ": " + to_string(event.cause) +
+               (accusers.empty() ? "" : ", accused by " + accusers),
+           {{"member", event.name},
+            {"address", at.to_string()},
+            {"incarnation", int64_t{event.incarnation}},
+            {"cause", std::string(to_string(event.cause))},
+            {"accusers", accusers}});
+}
+
+// Two that leave it to different things who leads could both lead.
+void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
+  if (config_.role == wire::Role::kWorker) return;
+  if (event.change != MemberChange::kJoined && event.change != MemberChange::kUpdated) return;
+  const std::vector<Rival> others = rivals();
+  const std::string own = kind_of_decision(config_.leadership);
+  const Rival* other = other_minded(others, own);
+  if (other == nullptr || other->name != event.name) return;
+  log_.note(true, "'" + event.name + "' leaves it to " + printable(other->decided_by) +
+                      " who leads, and this node to " + own + ": 'leadership' must be the same on all nodes");
+}
+
+void NodeMembers::on_state(const membership::StateArrived& arrived) {
+  const auto state = read_state(arrived.bytes);
+  if (!state) return;
+  said_[arrived.name] = *state;
+  node_.on_peer_state(arrived.name, *state);
+}
+
+void NodeMembers::on_conflict(const membership::Conflict& conflict) {
+  log_.note(true, "conflict of "s + to_string(conflict.kind) + ": '" + printable(conflict.name) + "' at " +
+                      to_string(conflict.held) + " and " +
+                      (conflict.other.empty() ? "" : "'" + printable(conflict.other) + "' ") + "at " +
+                      to_string(conflict.claimed));
+}
+
+void NodeMembers::on_joined(std::size_t members) {
+  joined_ = true;
+  since_[config_.name] = runtime_.now();
+  log_.say("joined", "joined cluster '" + config_.cluster + "', " + format_count(members, "member"),
+           {{"members", static_cast<int64_t>(members)}});
+  node_.on_joined();
+}
+
+void NodeMembers::on_incarnation(uint32_t incarnation) {
+  if (supplies_.kv != nullptr && scope_ != nullptr) scope_->spawn(remember(kIncarnation, std::to_string(incarnation)));
+}
+
+void NodeMembers::on_degraded(const membership::DegradationChanged& changed) {
+  log_.say("degradation",
+           "this node is "s + to_string(changed.level) + " (health score " + std::to_string(changed.health_score) +
+               ", loop lag " + std::to_string(changed.lag_ratio) + ")",
+           {{"level", std::string(to_string(changed.level))}, {"health_score", int64_t{changed.health_score}}});
+  node_.on_degraded();
+}
+
+void NodeMembers::on_guard(const membership::GuardChanged& guard) {
+  log_.say("correlation_guard",
+           guard.holding ? "more than half of the nodes of one kind look dead: nobody is evicted for now"
+                         : "evictions are no longer held",
+           {{"holding", int64_t{guard.holding}}});
+}
+
+void NodeMembers::on_refused(const cluster::PeerAddress& peer) {
+  BW_PROBE("node: a process is proven to have ended");
+  driver_->tell(membership::ProofOfDeath{peer.name, cluster::from_runtime(peer.endpoint)});
+}
+
+// --- what it knows ---------------------------------------------------------------------------------------------------
+
+bool NodeMembers::is_gone(const std::string& name) const {
+  const auto state = state_of(name);
+  return state == membership::MemberState::kDead || state == membership::MemberState::kLeft;
+}
+
+const PeerState* NodeMembers::said_by(const std::string& name) const {
+  const auto said = said_.find(name);
+  return said == said_.end() ? nullptr : &said->second;
+}
+
+Duration NodeMembers::since(const std::string& name) const {
+  const auto since = since_.find(name);
+  return since == since_.end() ? Duration() : runtime_.now() - since->second;
+}
+
+std::vector<Rival> NodeMembers::rivals() const {
+  std::vector<Rival> out;
+  for_each([&](const Member& member) {
+    if (member.state != membership::MemberState::kAlive || member.name == config_.name) return;
+    if (member.role() != wire::Role::kGate && member.role() != wire::Role::kManager) return;
+    const PeerMeta meta = read_meta(member.profile.meta);
+    Rival one{.name = member.name, .decided_by = meta.decided_by};
+    one.priority = meta.priority.value_or(0);
+    if (member.said != nullptr) {
+      one.electable = member.said->electable;
+      one.health_score = member.said->health_score;
+    }
+    out.push_back(std::move(one));
+  });
+  return out;
+}
+
+}  // namespace bellwether::node

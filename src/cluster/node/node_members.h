@@ -1,0 +1,141 @@
+// The part of a node that knows who is there: it finds the cluster, takes part in its membership, and remembers from
+// life to life whom it knew. One thread, that of its runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/discovery/peer_cache.h"
+#include "cluster/membership/membership_events.h"
+#include "cluster/net/joining.h"
+#include "cluster/net/membership_driver.h"
+#include "cluster/net/peer_names.h"
+#include "cluster/node/node_port.h"
+#include "cluster/node/node_words.h"
+#include "cluster/node/store_election.h"
+#include "core/runtime/address.h"
+
+namespace bellwether::node {
+
+// What the parts of a node tell it as a whole, and what they ask of it. Calls come one after the other, on the thread
+// of its runtime, and must not wait.
+class NodeCore {
+ public:
+  virtual ~NodeCore() = default;
+  virtual void on_member(const membership::MemberEvent& event) = 0;
+  // What another node says of itself.
+  virtual void on_peer_state(const std::string& name, const PeerState& state) = 0;
+  virtual void on_joined() = 0;
+  // It is no member any more, as the others know.
+  virtual void on_left() = 0;
+  // Another process bears its name.
+  virtual void on_name_taken(const runtime::Endpoint& holder) = 0;
+  virtual void on_degraded() = 0;
+  // Whether it leads, and whom it follows, is what others are told.
+  virtual void on_standing_changed() = 0;
+
+  // Why it is not ready for work; empty: it is.
+  virtual std::string not_ready() const = 0;
+  // Leaves in good order, and ends.
+  virtual void go(const std::string& cause) = 0;
+  // Takes nothing new, and goes when what it has is done. False: it has nothing that could be drained.
+  virtual bool drain(const std::string& cause) = 0;
+};
+
+class NodeMembers final : public cluster::Addresses,
+                          public StoreElection::Rivals,
+                          public cluster::MembershipDriver::Listener {
+ public:
+  // A member as this node sees it; a view until the next turn of the loop.
+  struct Member {
+    const std::string& name;
+    const membership::Profile& profile;
+    membership::MemberState state;
+    uint32_t incarnation;
+    const PeerState* said;  // of itself; nullptr: nothing yet
+    wire::Role role() const { return static_cast<wire::Role>(profile.role); }
+    bool gone() const { return state == membership::MemberState::kDead || state == membership::MemberState::kLeft; }
+  };
+
+  // All must outlive it.
+  NodeMembers(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies, NodePort& port,
+              NodeLog& log, NodeCore& node);
+  ~NodeMembers() override;
+  NodeMembers(const NodeMembers&) = delete;
+  NodeMembers& operator=(const NodeMembers&) = delete;
+
+  // `founds`: the first node of a new cluster, although it has seeds. kTimeout, kCancelled.
+  runtime::task<Result<cluster::Joining::Way>> find_cluster(bool founds, runtime::Cancellation* cancel);
+  // Makes ready to join that way. All below but joined() REQUIRES that it is done.
+  runtime::task<void> make(const cluster::Joining::Way& way);
+  // Joins, and takes part until cancelled.
+  runtime::task<void> run(cluster::Joining::Way way, runtime::Cancellation* cancel);
+  void leave() { driver_->tell(membership::Leave{}); }
+  // What others are told of this node with every acknowledgement.
+  void say(const PeerState& state) { driver_->tell(membership::SetState{write_state(state)}); }
+  void on_loop_lag(double ratio) { driver_->tell(membership::LoopLag{ratio}); }
+  // Nobody listens any more where this peer was.
+  void on_refused(const cluster::PeerAddress& peer);
+
+  bool made() const { return driver_ != nullptr; }
+  bool joined() const { return joined_; }
+  const membership::Membership& kernel() const { return driver_->kernel(); }
+  std::optional<cluster::PeerAddress> find(const std::string& name) const override { return driver_->find(name); }
+  std::optional<membership::MemberState> state_of(const std::string& name) const { return driver_->state_of(name); }
+  bool is_gone(const std::string& name) const;
+  bool is_suspect(const std::string& name) const { return state_of(name) == membership::MemberState::kSuspect; }
+  // What it says of itself; nullptr: nothing yet.
+  const PeerState* said_by(const std::string& name) const;
+  // In its present state.
+  Duration since(const std::string& name) const;
+  // Other gates and managers that are alive, as they describe themselves.
+  std::vector<Rival> rivals() const override;
+  // Calls visit(const Member&) for each, this node included.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const membership::MemberTable& table = kernel().table();
+    for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
+      if (!table.has(i)) continue;
+      visit(
+          Member{table.name(i), table.profile(i), table.at(i).state, table.at(i).incarnation, said_by(table.name(i))});
+    }
+  }
+  // How often each change was seen.
+  const std::map<std::string, uint64_t>& changes() const { return changes_; }
+
+ private:
+  void on_member(const membership::MemberEvent& event) override;
+  void on_state(const membership::StateArrived& state) override;
+  void on_conflict(const membership::Conflict& conflict) override;
+  void on_name_taken(const runtime::Endpoint& holder) override { node_.on_name_taken(holder); }
+  void on_joined(std::size_t members) override;
+  void on_left() override { node_.on_left(); }
+  void on_incarnation(uint32_t incarnation) override;
+  void on_degraded(const membership::DegradationChanged& changed) override;
+  void on_guard(const membership::GuardChanged& guard) override;
+
+  runtime::task<std::vector<runtime::Endpoint>> resolve_seeds();
+  runtime::task<void> remember_peers(runtime::Cancellation* cancel);
+  runtime::task<void> remember(std::string key, std::string value);
+  std::optional<runtime::IpAddress> own_address(const runtime::Endpoint& there) const;
+  void compare_decisions(const membership::MemberEvent& event);
+
+  runtime::Runtime& runtime_;
+  const cluster::NodeConfig& config_;
+  NodeSupplies& supplies_;
+  NodePort& port_;
+  NodeLog& log_;
+  NodeCore& node_;
+  discovery::PeerCache peers_;
+  std::unique_ptr<cluster::MembershipDriver> driver_;
+  runtime::Scope* scope_ = nullptr;  // while it takes part
+  bool joined_ = false;
+  std::map<std::string, Instant> since_;  // of members in their present state
+  std::map<std::string, PeerState> said_;
+  std::map<std::string, uint64_t> changes_;
+};
+
+}  // namespace bellwether::node

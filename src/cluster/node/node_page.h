@@ -1,0 +1,54 @@
+// A node over HTTP, for those who know nothing of clusters: /livez, /readyz and /startupz for orchestrators, /health
+// with what is behind them, /leader for load balancers, /metrics for Prometheus.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/node/node_probes.h"
+#include "cluster/node/node_view.h"
+#include "core/web/http_server.h"
+
+namespace bellwether::node {
+
+// One figure of the page of metrics. `labels` is what stands between the braces, or empty.
+struct Figure {
+  std::string_view name;
+  std::string_view type;  // "gauge", "counter", "histogram"
+  std::string_view help;
+  std::string labels;
+  double value = 0;
+  std::string_view family = {};  // "histogram": that of which this is the _bucket, _sum or _count
+};
+inline constexpr std::string_view kGauge = "gauge";
+inline constexpr std::string_view kCounter = "counter";
+// name="value"
+std::string label(std::string_view name, std::string_view value);
+
+class NodePage final : public web::Handler {
+ public:
+  class Figures {
+   public:
+    virtual ~Figures() = default;
+    // Those of one name stand together.
+    virtual std::vector<Figure> figures() const = 0;
+  };
+  // All must outlive it.
+  NodePage(const NodeDesk& desk, const NodeProbes& probes, const Figures& figures)
+      : desk_(desk), probes_(probes), figures_(figures) {}
+
+  runtime::task<web::Answer> answer(web::Request request, runtime::Cancellation* cancel) override;
+
+ private:
+  web::Answer answer_to(const web::Request& request) const;
+  web::Answer health() const;
+  web::Answer metrics() const;
+
+  const NodeDesk& desk_;
+  const NodeProbes& probes_;
+  const Figures& figures_;
+};
+
+}  // namespace bellwether::node

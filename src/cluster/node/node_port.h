@@ -1,0 +1,92 @@
+// The port of a node: all that others send comes in here, and all that it sends goes out here. It owns the sockets, the
+// connections and the secrets that they stand on, decides what is taken in, and counts what is refused. One thread,
+// that of its runtime.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/discovery/metrics.h"
+#include "cluster/net/front_desk.h"
+#include "cluster/net/node_config.h"
+#include "cluster/net/peer_links.h"
+#include "cluster/net/switchboard.h"
+#include "cluster/node/node_log.h"
+#include "cluster/node/node_supplies.h"
+#include "cluster/wire/link/datagrams.h"
+#include "cluster/wire/link/server.h"
+
+namespace bellwether::node {
+
+class NodeMembers;
+
+class NodePort final : public link::RefusalListener,
+                       public cluster::PeerLinks::Listener,
+                       public cluster::Switchboard::Doorkeeper,
+                       public cluster::FrontDesk::Listener {
+ public:
+  // All must outlive it.
+  NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies, NodeLog& log);
+  NodePort(const NodePort&) = delete;
+  NodePort& operator=(const NodePort&) = delete;
+
+  // Listens, TCP and UDP. An error says what is wrong with the address.
+  runtime::task<Status> open();
+  // Answers until cancelled. REQUIRES open().
+  runtime::task<void> serve(runtime::Cancellation* cancel);
+  // Who is told of processes that are gone; nullptr: nobody (any more). Outlives its being told.
+  void report_to(NodeMembers* members) { members_ = members; }
+  // From whoever measures (cluster/net/vital_signs.h).
+  void on_loop_lag(double ratio) { front_desk_.on_loop_lag(ratio); }
+  void on_vital_signs(const cluster::VitalSigns& signs);
+
+  // Each of them says what it has done. kInvalid, kExists and the like say why not.
+  Result<std::string> learn_secret(std::string text);
+  Result<std::string> use_secret(uint32_t id);
+  Result<std::string> forget_secret(uint32_t id);
+
+  const wire::Keyring& keyring() const { return supplies_.keyring; }
+  link::RefusalWatch& refusals() { return refusals_; }
+  const link::RefusalWatch& refusals() const { return refusals_; }
+  cluster::Switchboard& switchboard() { return switchboard_; }
+  const cluster::FrontDesk& front_desk() const { return front_desk_; }
+  discovery::Metrics& discovery() { return discovery_; }
+  const discovery::Metrics& discovery() const { return discovery_; }
+  const link::DialSettings& dialling() const { return dialling_; }
+  // REQUIRES open(), as do those that follow.
+  const runtime::Endpoint& local() const { return local_; }
+  link::Datagrams& datagrams() { return *datagrams_; }
+  const link::Datagrams& datagrams() const { return *datagrams_; }
+  cluster::PeerLinks& links() { return *links_; }
+  const cluster::PeerLinks& links() const { return *links_; }
+  // What the ends of all connections have agreed on.
+  std::vector<const wire::Agreement*> agreements() const;
+
+ private:
+  void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
+                  uint64_t unheard) override;
+  void on_mismatch(wire::Refusal refusal, const wire::Mismatch& names) override;
+  void on_refused(const cluster::PeerAddress& peer) override;
+  void on_trouble(const cluster::PeerAddress& peer, const Error& why) override;
+  // Its datagrams need no challenge then.
+  void on_open(link::Connection& connection) override { datagrams_->introduce(connection.peer()); }
+  void on_load_changed(resilience::LoadState state, std::string_view reason) override;
+
+  runtime::Runtime& runtime_;
+  const cluster::NodeConfig& config_;
+  NodeSupplies& supplies_;
+  NodeLog& log_;
+  NodeMembers* members_ = nullptr;
+  link::RefusalWatch refusals_;
+  cluster::Switchboard switchboard_;
+  cluster::FrontDesk front_desk_;
+  discovery::Metrics discovery_;
+  link::DialSettings dialling_;
+  std::unique_ptr<link::Datagrams> datagrams_;
+  std::unique_ptr<link::Server> server_;
+  std::unique_ptr<cluster::PeerLinks> links_;
+  runtime::Endpoint local_;
+};
+
+}  // namespace bellwether::node

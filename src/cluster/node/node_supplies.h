@@ -1,0 +1,47 @@
+// What a node is given beside its settings and its runtime: keys, disks, and what measures its machine. Whoever makes a
+// node brings them: `bellwether node` from files, the environment and the system (local_supplies.h), a world of the
+// simulator from whatever it has in their place.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "cluster/net/kv.h"
+#include "cluster/net/vital_signs.h"
+#include "cluster/vote/key_keeper.h"
+#include "cluster/vote/vetting.h"
+#include "cluster/vote/vote_driver.h"
+#include "cluster/vote/vote_seal.h"
+#include "cluster/wire/keyring.h"
+#include "core/runtime/tls.h"
+#include "election/store/lease_store.h"
+
+namespace bellwether::message {
+struct Message;
+}
+
+namespace bellwether::node {
+
+struct NodeSupplies {
+  wire::Keyring keyring;
+  std::shared_ptr<runtime::TlsContext> dial_tls;  // both or none
+  std::shared_ptr<runtime::TlsContext> serve_tls;
+  // The description of letters about jobs, of a node that takes part in them; nullptr: it refuses them.
+  const message::Message* letters = nullptr;
+  std::unique_ptr<cluster::Kv> kv;  // nothing: this node has nothing to remember; of one that votes: required
+  // Who decides who leads, where that is a store and this node may lead; and the key in it.
+  std::unique_ptr<store::LeaseStore> store;
+  std::unique_ptr<store::StoreKey> store_key;
+  // Of one who votes by scores; the seal is required there.
+  std::optional<cluster::VoteSeal> vote_seal = {};
+  std::optional<cluster::KeyHolding> key_holding = {};
+  cluster::VettingSettings vetting = {};
+  std::unique_ptr<cluster::ResourceSource> resources;  // required of one who votes by scores, or leads contexts
+  std::unique_ptr<cluster::VitalSource> vitals;        // nothing: only the lag of its loop is known
+  // Which address of this machine the way to somebody begins with; nothing where there is no way.
+  std::optional<runtime::IpAddress> (*own_address)(const runtime::Endpoint& there) = nullptr;
+
+  explicit NodeSupplies(wire::Keyring keys) : keyring(std::move(keys)) {}
+};
+
+}  // namespace bellwether::node

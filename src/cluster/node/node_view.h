@@ -1,0 +1,96 @@
+// What a node knows of its cluster at a moment, for those who ask: operators and pages. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/net/vote_view.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+
+namespace bellwether::node {
+
+struct MemberView {
+  std::string name;
+  std::string state;  // "alive", "suspect", "dead", "left"
+  std::string role;
+  std::string datacenter;
+  std::string address;
+  std::string software;
+  uint32_t incarnation = 0;
+  Duration since;  // in this state
+  bool leads = false;
+  bool self = false;
+};
+
+struct LeaderView {
+  std::string name;  // empty: nobody is known to lead
+  uint64_t term = 0;
+  Duration since;                     // known to this node
+  std::optional<Duration> valid_for;  // only the leader itself knows
+  std::string evidence;
+  std::string answered_by = {};
+};
+
+struct VoterView {
+  std::string name;
+  bool alive = false;
+  bool leads = false;
+  bool self = false;
+  bool joining = false;
+  bool leaving = false;
+};
+
+struct QuorumView {
+  std::vector<VoterView> voters;
+  std::size_t needed = 0;
+  std::size_t alive = 0;
+  std::string role;  // of this node in the election; empty: it does not vote
+  uint64_t term = 0;
+  bool active = false;
+  bool follows_only = false;
+  bool has_quorum = false;  // enough are alive; while voters change, of the old ones and of the new ones
+  bool changing = false;
+  std::size_t jobs = 0;     // whose registers this node keeps
+  std::string jobs_unable;  // why it takes no part in that, although it is a voter; else empty
+  std::string decided_by;   // "quorum", or a store: then there are no voters
+  std::string obstacle;     // why this node can neither stand nor tell who leads
+  std::string stands_back;  // why it lets others go first
+  std::string state;        // of this node's work: "active", "syncing: ..."; empty when it has none
+  std::string submissions;  // why it takes no new jobs for now; else empty
+};
+
+// What pages and operators are answered from, and what operators may do.
+class NodeDesk {
+ public:
+  virtual ~NodeDesk() = default;
+  virtual std::vector<MemberView> members() const = 0;
+  virtual LeaderView leader() const = 0;
+  virtual QuorumView quorum() const = 0;
+  // kUnsupported: nobody votes by scores here.
+  virtual Result<cluster::VoteView> last_vote() const = 0;
+  // The last messages of a scored vote, the oldest first.
+  virtual std::vector<cluster::VoteMessageView> vote_messages() const { return {}; }
+  virtual std::string degradation() const = 0;
+  virtual int health_score() const = 0;
+  // Empty when it is ready for work, else why not.
+  virtual std::string not_ready() const = 0;
+  virtual bool joined() const = 0;
+  // Of what it could do as a manager, what it does: "idle", "normal", "slow", "degraded", "stuck"; empty when it is
+  // none.
+  virtual std::string progress() const { return {}; }
+  // Each begins it and says in words what will happen, or why not.
+  virtual Result<std::string> leave(const std::string& who) = 0;
+  virtual Result<std::string> drain(const std::string& who) = 0;
+  virtual Result<std::string> transfer(const std::string& to) = 0;
+  virtual Result<std::string> call_election(bool forced) = 0;
+  virtual Result<std::string> change_voters(bool add, const std::string& name) = 0;
+  virtual Result<std::string> learn_secret(std::string secret) = 0;
+  virtual Result<std::string> use_secret(uint32_t id) = 0;
+  virtual Result<std::string> forget_secret(uint32_t id) = 0;
+  virtual std::vector<uint32_t> secrets() const = 0;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,211 @@
+#include "cluster/register/acceptor.h"
+
+#include <algorithm>
+
+#include "cluster/register/content.h"
+#include "core/base/check.h"
+#include "core/base/overloaded.h"
+#include "core/base/probe.h"
+
+namespace bellwether::registers {
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGranted: return "granted";
+    case Verdict::kFenced: return "a newer claim is known";
+    case Verdict::kLeased: return "the job is held under a lease";
+    case Verdict::kUnable: return "cannot say";
+  }
+  return "?";
+}
+
+void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects& out) {
+  if (const auto* begin = std::get_if<AcceptorStart>(&event)) return start(now, *begin);
+  if (const auto* question = std::get_if<Asked>(&event)) return asked(now, *question, out);
+  if (const auto* done = std::get_if<JobKept>(&event)) return kept(*done, out);
+  const auto slot = slots_.find(std::get<Forget>(event).key);
+  if (slot == slots_.end() || !is_retired(slot->second.record.value)) return;
+  out.push_back(DropJob{++number_, slot->first});
+  bytes_ -= slot->second.record.value.size();
+  slots_.erase(slot);
+}
+
+// What was promised in an earlier life is kept: nobody but the owner is promised anything before a lease is over.
+void JobAcceptor::start(Instant now, const AcceptorStart& start) {
+  check(slots_.empty(), "an acceptor starts once");
+  readable_ = start.readable;
+  for (const JobRecord& record : start.records) {
+    Slot slot;
+    slot.record = record;
+    lease(now, slot, record.longest_lease);
+    bytes_ += record.value.size();
+    slots_.emplace(record.key, std::move(slot));
+  }
+}
+
+const JobRecord* JobAcceptor::find(const std::string& key) const {
+  const auto slot = slots_.find(key);
+  return slot == slots_.end() ? nullptr : &slot->second.record;
+}
+
+bool JobAcceptor::is_leased(Instant now, const std::string& key) const {
+  const auto slot = slots_.find(key);
+  return slot != slots_.end() && now < slot->second.leased_until;
+}
+
+void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
+  const Ask& ask = asked.ask;
+  if (ask.key.empty() || ask.key.size() > kMostKeyBytes) return;
+  if (ask.lease <= Duration::zero() || ask.lease > kLongestJobLease) return;
+  auto place = slots_.find(ask.key);
+  const bool is_new = place == slots_.end();
+  if (!readable_ || (is_new && slots_.size() >= config_.most_jobs)) {
+    Answer unable;
+    unable.key = ask.key;
+    unable.number = ask.number;
+    return out.push_back(Reply{asked.from, std::move(unable)});
+  }
+  if (is_new) {
+    if (!std::holds_alternative<Prepare>(ask.body) && !std::holds_alternative<Accept>(ask.body)) return;
+    place = slots_.emplace(ask.key, Slot{}).first;
+    place->second.record.key = ask.key;
+  }
+  Slot& slot = place->second;
+  std::visit(Overloaded{[&](const Prepare&) { prepare(now, slot, asked.from, ask, out); },
+                        [&](const Accept& writing) { accept(now, slot, writing, asked.from, ask, out); },
+                        [&](const Confirm&) { confirm(now, slot, asked.from, ask, out); },
+                        [&](const Release& leaving) { release(now, slot, ask.claim, leaving.write, out); }},
+             ask.body);
+}
+
+void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out) {
+  const Claim& promised = slot.record.promised;
+  if (ask.claim.owner != from) return;
+  if (ask.claim != promised) {
+    if (ask.claim.fence <= promised.fence) return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
+    // Whoever held the job itself needs not wait for itself.
+    if (promised.owner != from && now < slot.leased_until) {
+      BW_PROBE("register: a job is held under a lease");
+      Answer leased = answer(slot, ask, Verdict::kLeased);
+      leased.again_after = slot.leased_until - now;
+      const bool known = std::find(slot.waiting.begin(), slot.waiting.end(), from) != slot.waiting.end();
+      if (!known && slot.waiting.size() < kMostWaiting) slot.waiting.push_back(from);
+      return out.push_back(Reply{from, std::move(leased)});
+    }
+    // No lease yet: of several that take a job at once each would hold a part of the peers, and none a majority.
+    slot.record.promised = ask.claim;
+    keep(slot, out);
+  }
+  Answer granted = answer(slot, ask, Verdict::kGranted);
+  granted.accepted = slot.record.accepted;
+  granted.value = slot.record.value;
+  grant(slot, from, std::move(granted), out);
+}
+
+// A claim that a majority has promised may be new to this peer; that it is newer is all that counts.
+void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask,
+                         AcceptorEffects& out) {
+  const Claim& promised = slot.record.promised;
+  const Place place{ask.claim.fence, body.write};
+  if (ask.claim.owner != from || body.value.size() > kMostValueBytes) return;
+  if (ask.claim != promised && ask.claim.fence <= promised.fence) {
+    BW_PROBE("register: a write under an older fence is refused");
+    return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
+  }
+  if (ask.claim != promised || place > slot.record.accepted) {
+    slot.record.promised = ask.claim;
+    slot.record.accepted = place;
+    bytes_ += body.value.size() - slot.record.value.size();
+    slot.record.value = body.value;
+    slot.record.unsettled = true;
+    slot.record.longest_lease = std::max(slot.record.longest_lease, ask.lease);
+    keep(slot, out);
+  }
+  lease(now, slot, ask.lease);
+  grant(slot, from, answer(slot, ask, Verdict::kGranted), out);
+}
+
+void JobAcceptor::confirm(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out) {
+  const Claim& promised = slot.record.promised;
+  if (ask.claim != promised) {
+    const bool older = ask.claim.fence <= promised.fence;
+    return out.push_back(Reply{from, answer(slot, ask, older ? Verdict::kFenced : Verdict::kUnable)});
+  }
+  if (ask.lease > slot.record.longest_lease) {
+    slot.record.longest_lease = ask.lease;
+    keep(slot, out);
+  }
+  lease(now, slot, ask.lease);
+  grant(slot, from, answer(slot, ask, Verdict::kGranted), out);
+}
+
+void JobAcceptor::release(Instant now, Slot& slot, const Claim& claim, uint64_t write, AcceptorEffects& out) {
+  if (claim != slot.record.promised) return;
+  if (slot.record.unsettled && slot.record.accepted == Place{claim.fence, write}) {
+    slot.record.unsettled = false;
+    keep(slot, out);
+  }
+  slot.leased_until = std::min(slot.leased_until, now);
+  for (const MemberId one : slot.waiting) out.push_back(TellFreed{one, slot.record.key});
+  slot.waiting.clear();
+}
+
+void JobAcceptor::lease(Instant now, Slot& slot, Duration span) {
+  slot.leased_until =
+      std::max(slot.leased_until, now + Duration::from_seconds_f(span.seconds_f() * (1 + config_.drift)));
+}
+
+Answer JobAcceptor::answer(const Slot& slot, const Ask& ask, Verdict verdict) const {
+  Answer out;
+  out.key = ask.key;
+  out.number = ask.number;
+  out.verdict = verdict;
+  out.promised = slot.record.promised;
+  return out;
+}
+
+// --- the disk --------------------------------------------------------------------------------------------------------
+
+void JobAcceptor::keep(Slot& slot, AcceptorEffects& out) {
+  slot.wanted = ++number_;
+  slot.failed = false;
+  keeping_.emplace(number_, slot.record.key);
+  out.push_back(KeepJob{number_, slot.record});
+}
+
+// What is granted is granted only as far as the disk has it.
+void JobAcceptor::grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects& out) {
+  if (slot.failed) keep(slot, out);
+  if (slot.durable >= slot.wanted) return out.push_back(Reply{to, std::move(answer)});
+  std::erase_if(slot.held, [&](const Held& one) { return one.to == to; });
+  if (slot.held.size() < kMostHeld) slot.held.push_back({to, std::move(answer), slot.wanted});
+}
+
+void JobAcceptor::kept(const JobKept& kept, AcceptorEffects& out) {
+  const auto key = keeping_.find(kept.number);
+  if (key == keeping_.end()) return;
+  const auto place = slots_.find(key->second);
+  keeping_.erase(key);
+  if (place == slots_.end()) return;
+  Slot& slot = place->second;
+  if (!kept.ok) {
+    BW_PROBE("register: a record could not be written");
+    if (kept.number == slot.wanted) slot.failed = true;
+    std::erase_if(slot.held, [&](const Held& one) { return one.keep == kept.number; });
+    return;
+  }
+  slot.durable = std::max(slot.durable, kept.number);
+  std::vector<Held> held;
+  held.swap(slot.held);
+  for (Held& one : held) {
+    // Of a claim that is not the newest any more nothing is granted.
+    if (one.answer.promised != slot.record.promised) continue;
+    if (one.keep <= slot.durable) {
+      out.push_back(Reply{one.to, std::move(one.answer)});
+    } else {
+      slot.held.push_back(std::move(one));
+    }
+  }
+}
+
+}  // namespace bellwether::registers

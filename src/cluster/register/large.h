@@ -1,0 +1,137 @@
+// Big values that belong to a job (its bundle, the state of its account), kept by the voters of a cluster: what they
+// are called, which of two is newer, and what is said about them. A value may have many versions, of which one is kept:
+// the newest. Each version has one writer, who never gives its number to two values.
+//
+// This is the register of Attiya, Bar-Noy and Dolev ("Sharing Memory Robustly in Message-Passing Systems", 1995): who
+// writes waits until a majority has the value, who reads takes the newest of a majority and sees to it that a majority
+// has that one before it goes on. No consensus is needed, because whoever writes under a fence is alone: the fence
+// comes from the job's register (small.h). A new owner reads under its own fence, and from then on a
+// majority refuses what its predecessor writes; so what the predecessor was told to be kept is what the new owner has
+// read.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cluster/register/small.h"
+#include "cluster/wire/crypto.h"
+#include "cluster/wire/pieces.h"
+#include "core/base/result.h"
+
+namespace bellwether::copies {
+
+using registers::JobFence;
+
+using wire::kMostPieces;
+using wire::kPieceBytes;
+using wire::piece_of;
+using wire::pieces_of;
+
+inline constexpr std::size_t kMostCopyBytes = wire::kMostBytesInPieces;
+inline constexpr std::size_t kMostKindBytes = 32;
+inline constexpr std::size_t kMostWhyBytes = 256;
+
+struct CopyKey {
+  std::string job;   // 1 to registers::kMostKeyBytes bytes
+  std::string kind;  // "bundle", "account": 1 to 32 of a-z, 0-9 and '-'
+  auto operator<=>(const CopyKey&) const = default;
+};
+bool is_copy_kind(std::string_view kind);
+// kInvalid says what is wrong with it.
+Status check_key(const CopyKey& key);
+// For people.
+std::string to_string(const CopyKey& key);
+
+struct Version {
+  JobFence fence;
+  uint64_t number = 0;
+  constexpr auto operator<=>(const Version&) const = default;
+};
+std::string to_string(const Version& version);
+
+// A version of a value without the value: enough to know each piece of it when it comes.
+struct CopyHead {
+  Version version;
+  uint64_t size = 0;
+  std::vector<wire::Digest> pieces;  // SHA-256 of each; all but the last have kPieceBytes
+  bool operator==(const CopyHead&) const = default;
+};
+bool fits(const CopyHead& head, std::size_t index, std::string_view piece);
+
+// --- what is asked of those who keep copies --------------------------------------------------------------------------
+
+// What have you? With a fence: and promise to take nothing more that is written under a lower one.
+struct Look {
+  CopyKey key;
+  JobFence fence;  // 0: no promise is wanted
+};
+// Here is a version; which pieces of it do you want?
+struct Offer {
+  CopyKey key;
+  CopyHead head;
+  bool again = false;  // by a reader, who writes it for those to come: no promise is against it
+};
+struct Piece {
+  CopyKey key;
+  Version version;
+  uint32_t index = 0;
+  bool again = false;
+  std::string bytes;
+};
+struct Fetch {
+  CopyKey key;
+  Version version;
+  uint32_t index = 0;
+};
+// All values of a job go away, and none of them comes back.
+struct Drop {
+  std::string job;
+  bool leftover = false;  // said by one who keeps copies to one that may have missed it
+};
+using Question = std::variant<Look, Offer, Piece, Fetch, Drop>;
+// As it travels.
+struct Asked {
+  uint64_t peers = 0;  // hash of those who keep copies, as the sender was told
+  Question question;
+};
+
+enum class Verdict : uint8_t {
+  kKept,     // it is here, complete and durable; of a drop: it is done
+  kWanted,   // go on with these pieces
+  kNothing,  // there is no such value, version or piece here
+  kNewer,    // a newer version is here, which `head` names
+  kFenced,   // nothing below `fence` is taken any more
+  kDropped,  // the job was dropped
+  kBusy,     // ask again in a moment
+  kUnable,   // `why` says why not
+};
+inline constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::kUnable) + 1;
+const char* to_string(Verdict verdict);
+
+struct Answer {
+  Verdict verdict = Verdict::kUnable;
+  CopyHead head;                 // kKept, to a Look; kNewer, without its pieces
+  std::vector<uint32_t> wanted;  // kWanted
+  std::string bytes;             // kKept, to a Fetch
+  JobFence fence;                // kFenced
+  std::string why;               // for people
+};
+
+// What one who keeps a complete version must never forget of it.
+struct CopyRecord {
+  CopyKey key;
+  CopyHead head;
+  uint64_t slot = 0;  // where its pieces are
+  bool operator==(const CopyRecord&) const = default;
+};
+
+inline Answer answer(Verdict verdict) { return {verdict, {}, {}, {}, {}, {}}; }
+inline Answer unable(std::string why) { return {Verdict::kUnable, {}, {}, {}, {}, std::move(why)}; }
+inline Answer newer(Version version) { return {Verdict::kNewer, {version, 0, {}}, {}, {}, {}, {}}; }
+
+}  // namespace bellwether::copies

@@ -1,0 +1,279 @@
+#include "cluster/register/owner.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/overloaded.h"
+#include "core/base/probe.h"
+
+namespace bellwether::registers {
+
+JobOwner::JobOwner(JobOwnerConfig config, uint64_t seed)
+    : config_(std::move(config)),
+      prng_(seed),
+      renewals_(Period::up_to(config_.renew_every), prng_.fork()),
+      number_(prng_.next() >> 1) {
+  check(!config_.key.empty() && config_.key.size() <= kMostKeyBytes, "keys are validated before they are used");
+  check(!config_.peers.empty() && config_.peers.size() <= quorum::kMostMembers, "peers are validated");
+  check(config_.lease <= kLongestJobLease && config_.renew_every * 3 <= config_.lease &&
+            config_.renew_every > Duration::zero() && config_.retry > Duration::zero(),
+        "times are validated before they are used");
+  for (const MemberId id : config_.peers) peers_.push_back({id, false, false, {}, false});
+}
+
+void JobOwner::step(Instant now, const OwnerEvent& event, OwnerEffects& out) {
+  // A node that was paused past its lease finds that out before anything else.
+  if (owning() && now >= ends_) lose(now, quorum::kNobody, "no majority has answered before the lease was over", out);
+  std::visit(Overloaded{
+                 [&](const TakeJob&) {
+                   wants_ = true;
+                   if (state_ == State::kIdle) take(now, out);
+                 },
+                 [&](const GiveJobBack&) { give_back(now, out); },
+                 [&](const WriteJob& write) {
+                   want(now, {write.ticket, true, write.value}, out);
+                 },
+                 [&](const ReadJob& read) {
+                   want(now, {read.ticket, false, {}}, out);
+                 },
+                 [&](const Withdraw& unwanted) { withdraw(unwanted.ticket, out); },
+                 [&](const JobFreed&) { freed(now); },
+                 [&](const JobAnswered& answer) { answered(now, answer, out); },
+                 [&](const JobTick&) { on_tick(now, out); },
+             },
+             event);
+}
+
+void JobOwner::on_tick(Instant now, OwnerEffects& out) {
+  if (state_ == State::kWaiting && now >= again_at_) {
+    if (wants_) {
+      take(now, out);
+    } else {
+      state_ = State::kIdle;
+    }
+  } else if (asking_ && now >= repeat_at_) {
+    repeat_at_ = now + config_.retry;
+    send(out);
+  } else if (owning() && !asking_ && now >= renew_at_) {
+    for_wish_ = false;
+    ask(now, Confirm{}, out);
+  }
+}
+
+Instant JobOwner::wake() const {
+  Instant wake = Instant::never();
+  if (state_ == State::kWaiting) wake = again_at_;
+  if (asking_) wake = std::min(wake, repeat_at_);
+  if (owning()) wake = std::min(wake, asking_ ? ends_ : std::min(ends_, renew_at_));
+  return wake;
+}
+
+void JobOwner::take(Instant now, OwnerEffects& out) {
+  state_ = State::kPreparing;
+  claim_ = {JobFence(std::max(highest_fence_, claim_.fence).value() + 1), config_.self, prng_.next() | 1};
+  newest_ = {};
+  value_.clear();
+  again_after_ = Duration::zero();
+  freed_ = false;
+  ask(now, Prepare{}, out);
+}
+
+// The lease was given back at one peer, and about now at the others.
+void JobOwner::freed(Instant now) {
+  freed_ = true;
+  if (state_ == State::kWaiting) again_at_ = std::min(again_at_, now + prng_.between(Duration::zero(), config_.retry));
+}
+
+void JobOwner::give_back(Instant now, OwnerEffects& out) {
+  wants_ = false;
+  if (state_ == State::kIdle || state_ == State::kWaiting) {
+    state_ = State::kIdle;
+    return;
+  }
+  const Claim claim = claim_;
+  const Release release{owning() ? newest_.write : 0};
+  lose(now, quorum::kNobody, "given back", out);
+  asking_ = false;
+  for (const Peer& peer : peers_) {
+    out.push_back(SendAsk{peer.id, {config_.key, ++number_, config_.lease, claim, release}});
+  }
+}
+
+void JobOwner::want(Instant now, Wish wish, OwnerEffects& out) {
+  if (!owning() || waiting_.size() >= kMostWaiting || wish.value.size() > kMostValueBytes) {
+    out.push_back(JobFailed{wish.ticket, false,
+                            !owning()                             ? "this node does not own the job"
+                            : wish.value.size() > kMostValueBytes ? "the value is longer than 64 KiB"
+                                                                  : "too much waits for this job already"});
+    return;
+  }
+  waiting_.push_back(std::move(wish));
+  next(now, out);
+}
+
+void JobOwner::withdraw(uint64_t ticket, OwnerEffects& out) {
+  const auto found =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const Wish& wish) { return wish.ticket == ticket; });
+  if (found == waiting_.end() || (found == waiting_.begin() && asking_ && for_wish_)) return;
+  waiting_.erase(found);
+  out.push_back(JobFailed{ticket, false, "it was withdrawn before it had begun"});
+}
+
+// One after the other. A read is asked for after it was wished for: a renewal that is under way proves nothing of it.
+void JobOwner::next(Instant now, OwnerEffects& out) {
+  if (!owning() || asking_ || waiting_.empty()) return;
+  for_wish_ = true;
+  const Wish& wish = waiting_.front();
+  if (!wish.write) return ask(now, Confirm{}, out);
+  written_ = {claim_.fence, newest_.write + 1};
+  writing_ = wish.value;
+  ask(now, Accept{written_.write, wish.value}, out);
+}
+
+// --- questions -------------------------------------------------------------------------------------------------------
+
+void JobOwner::ask(Instant now, decltype(Ask::body) body, OwnerEffects& out) {
+  asking_ = true;
+  question_ = {config_.key, ++number_, config_.lease, claim_, std::move(body)};
+  sent_ = now;
+  repeat_at_ = now + config_.retry;
+  for (Peer& peer : peers_) peer.granted = peer.refused = false;
+  send(out);
+}
+
+void JobOwner::send(OwnerEffects& out) {
+  for (const Peer& peer : peers_) {
+    if (!peer.granted && !peer.refused) out.push_back(SendAsk{peer.id, question_});
+  }
+}
+
+std::size_t JobOwner::granted() const {
+  return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& p) { return p.granted; }));
+}
+
+void JobOwner::answered(Instant now, const JobAnswered& answered, OwnerEffects& out) {
+  const Answer& answer = answered.answer;
+  highest_fence_ = std::max(highest_fence_, answer.promised.fence);
+  const auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& p) { return p.id == answered.from; });
+  if (peer == peers_.end() || !asking_ || answer.number != number_) return;
+  if (answer.verdict == Verdict::kUnable) return;  // it may be able when asked again
+  if (answer.verdict != Verdict::kGranted) {
+    peer->refused = true;
+    return refused(now, answer, out);
+  }
+  if (answer.promised != claim_) return;
+  peer->granted = true;
+  // The first sending counts, so that an answer that took long never makes a lease longer.
+  if (!peer->acked || sent_ > peer->acked_sent) peer->acked_sent = sent_;
+  peer->acked = true;
+  if (state_ == State::kPreparing && answer.accepted > newest_) {
+    newest_ = answer.accepted;
+    value_ = answer.value;
+  }
+  if (granted() >= quorum::majority_of(peers_.size())) decided(now, out);
+}
+
+// One peer that refuses has perhaps been asked by somebody who reaches no majority: only a majority deposes an owner.
+void JobOwner::refused(Instant now, const Answer& answer, OwnerEffects& out) {
+  if (answer.verdict == Verdict::kLeased) {
+    again_after_ = std::max(again_after_, answer.again_after);
+    held_by_ = answer.promised.owner;
+  }
+  const auto against =
+      static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& p) { return p.refused; }));
+  if (peers_.size() - against >= quorum::majority_of(peers_.size())) return;
+  if (state_ != State::kPreparing) {
+    BW_PROBE("register: an owner learns that it is none any more");
+    return lose(now, answer.promised.owner, "somebody else has taken the job", out);
+  }
+  asking_ = false;
+  if (again_after_ > Duration::zero()) out.push_back(JobBusy{held_by_, again_after_});
+  // Two that take it at once would go on to refuse each other.
+  if (freed_) return wait(now + prng_.between(Duration::zero(), config_.retry));
+  wait(now + std::min(again_after_, config_.lease) + spread());
+}
+
+// A majority has granted what was asked.
+void JobOwner::decided(Instant now, OwnerEffects& out) {
+  asking_ = false;
+  if (state_ == State::kPreparing) return adopt(now, out);
+  if (state_ == State::kAdopting) {
+    if (now >= leased_until()) return lose(now, quorum::kNobody, "taking it over took longer than the lease", out);
+    newest_ = written_;
+    state_ = State::kOwning;
+    failures_ = 0;
+    ends_ = leased_until();
+    out.push_back(JobTaken{claim_.fence, ends_, newest_, value_});
+  } else {
+    if (leased_until() > ends_) {
+      ends_ = leased_until();
+      out.push_back(JobRenewed{ends_});
+    }
+    finish(out);
+  }
+  renew_at_ = now + renewals_.next();
+  next(now, out);
+}
+
+// The newest value becomes one of this owner, so that what is read from it is read from then on by everybody.
+void JobOwner::adopt(Instant now, OwnerEffects& out) {
+  state_ = State::kAdopting;
+  written_ = {claim_.fence, 1};
+  // Only from here on do answers carry a lease.
+  for (Peer& peer : peers_) peer.acked = false;
+  ask(now, Accept{written_.write, value_}, out);
+}
+
+void JobOwner::finish(OwnerEffects& out) {
+  if (!for_wish_) return;
+  const Wish wish = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (wish.write) {
+    newest_ = written_;
+    value_ = std::move(writing_);
+    out.push_back(JobWritten{wish.ticket, newest_});
+  } else {
+    out.push_back(JobRead{wish.ticket, newest_, value_});
+  }
+}
+
+// A majority has promised it to nobody else before then, as this node's clock shows it.
+Instant JobOwner::leased_until() const {
+  std::array<Instant, quorum::kMostMembers> sent;
+  std::size_t count = 0;
+  for (const Peer& peer : peers_) sent[count++] = peer.acked ? peer.acked_sent : Instant();
+  const auto nth = sent.begin() + static_cast<std::ptrdiff_t>(quorum::majority_of(count) - 1);
+  std::nth_element(sent.begin(), nth, sent.begin() + static_cast<std::ptrdiff_t>(count), std::greater<>());
+  return *nth + Duration::from_seconds_f(config_.lease.seconds_f() * (1 - config_.drift));
+}
+
+void JobOwner::lose(Instant now, MemberId owner, const std::string& why, OwnerEffects& out) {
+  const bool owned = owning();
+  const bool writing = owned && asking_ && std::holds_alternative<Accept>(question_.body);
+  asking_ = false;
+  state_ = State::kIdle;
+  ends_ = Instant();
+  if (owned) out.push_back(JobLost{claim_.fence, owner, why});
+  bool first = true;
+  for (const Wish& wish : waiting_) {
+    out.push_back(JobFailed{wish.ticket, first && writing && wish.write, why});
+    first = false;
+  }
+  waiting_.clear();
+  // Whoever has it holds it for a lease; it is asked for again after that, or a little later when nobody is known to.
+  if (wants_) {
+    const Duration rest = owner == quorum::kNobody ? config_.retry : config_.lease;
+    wait(now + rest + spread());
+  }
+}
+
+// Longer each time, since the more there are who want it, the further apart they must come.
+Duration JobOwner::spread() {
+  const Duration widest = std::min(config_.retry * (int64_t{1} << std::min(failures_, 8)), config_.lease);
+  ++failures_;
+  return prng_.between(Duration::zero(), widest);
+}
+
+}  // namespace bellwether::registers

@@ -1,0 +1,188 @@
+// One node's way to own one job: takes it over, writes and reads it, renews its lease, and notices when somebody else
+// has it. It reads no clock: each step is told the time of the boot clock, freshly read, and answers with effects.
+//
+// What it guarantees, given acceptors that keep what they have confirmed:
+//   - what was written, or read, is seen by everybody who owns the job later;
+//   - writes and reads of a job take effect one after the other, each between its asking and its answer;
+//   - no two owners have one fence.
+// And with clocks within the drift: no two believe at once that they hold the job.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/register/small.h"
+#include "core/base/periodic.h"
+#include "core/base/prng.h"
+
+namespace bellwether::registers {
+
+struct JobOwnerConfig {
+  std::string key;
+  MemberId self;
+  std::vector<MemberId> peers;  // all that are configured, this node with them when it is one
+  Duration lease = Duration::seconds(30);
+  Duration renew_every = Duration::seconds(10);  // at the latest
+  Duration retry = Duration::millis(200);  // of what has not been answered, and the spread of the wait after a refusal
+  double drift = 0.01;                     // how far a clock may run from true time, as a share
+};
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+// Own the job from now on, as soon as nobody else does.
+struct TakeJob {};
+struct GiveJobBack {};
+struct WriteJob {
+  uint64_t ticket = 0;
+  std::string value;
+};
+struct ReadJob {
+  uint64_t ticket = 0;
+};
+// The wish is not wanted any more. One that waits is dropped (JobFailed follows); one that is under way goes on,
+// perhaps for as long as the lease does, and its end is told.
+struct Withdraw {
+  uint64_t ticket = 0;
+};
+// A peer says that the lease it refused us for has been given back.
+struct JobFreed {};
+struct JobTick {};
+struct JobAnswered {
+  MemberId from;
+  Answer answer;
+};
+using OwnerEvent = std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, Withdraw, JobFreed, JobTick, JobAnswered>;
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+
+struct SendAsk {
+  MemberId to;
+  Ask ask;
+};
+// The job is ours until `ends`, under this fence. Empty value: nobody has written it yet.
+struct JobTaken {
+  JobFence fence;
+  Instant ends;
+  Place place;
+  std::string value;
+};
+struct JobRenewed {
+  Instant ends;
+};
+struct JobWritten {
+  uint64_t ticket = 0;
+  Place place;
+};
+struct JobRead {
+  uint64_t ticket = 0;
+  Place place;
+  std::string value;
+};
+// Not done. A write that was under way (`perhaps`) may take effect all the same.
+struct JobFailed {
+  uint64_t ticket = 0;
+  bool perhaps = false;
+  std::string why;
+};
+struct JobLost {
+  JobFence fence;
+  MemberId owner;  // who has it now, as far as is known
+  std::string why;
+};
+// Somebody else holds it.
+struct JobBusy {
+  MemberId owner;
+  Duration again_after;
+};
+using OwnerEffect = std::variant<SendAsk, JobTaken, JobRenewed, JobWritten, JobRead, JobFailed, JobLost, JobBusy>;
+using OwnerEffects = std::vector<OwnerEffect>;
+
+class JobOwner {
+ public:
+  // `seed` decides claims and jitter; it must differ between nodes and between starts.
+  // REQUIRES a key of at most kMostKeyBytes, 1 to quorum::kMostMembers peers, and 3 renewals in a lease.
+  JobOwner(JobOwnerConfig config, uint64_t seed);
+
+  void step(Instant now, const OwnerEvent& event, OwnerEffects& out);
+  // When to send JobTick at the latest.
+  Instant wake() const;
+
+  bool owns(Instant now) const { return owning() && now < ends_; }
+  Instant ends() const { return ends_; }
+  JobFence fence() const { return claim_.fence; }
+
+ private:
+  static constexpr std::size_t kMostWaiting = 256;  // writes and reads
+
+  enum class State : uint8_t { kIdle, kWaiting, kPreparing, kAdopting, kOwning };
+
+  struct Peer {
+    MemberId id;
+    bool granted = false;  // the present question
+    bool refused = false;
+    Instant acked_sent;  // when that was sent which it granted last
+    bool acked = false;
+  };
+  struct Wish {
+    uint64_t ticket;
+    bool write;
+    std::string value;
+  };
+
+  bool owning() const { return state_ == State::kOwning; }
+  void on_tick(Instant now, OwnerEffects& out);
+  void take(Instant now, OwnerEffects& out);
+  void give_back(Instant now, OwnerEffects& out);
+  void want(Instant now, Wish wish, OwnerEffects& out);
+  void withdraw(uint64_t ticket, OwnerEffects& out);
+  void freed(Instant now);
+  void next(Instant now, OwnerEffects& out);
+  void ask(Instant now, decltype(Ask::body) body, OwnerEffects& out);
+  void send(OwnerEffects& out);
+  void answered(Instant now, const JobAnswered& answered, OwnerEffects& out);
+  void refused(Instant now, const Answer& answer, OwnerEffects& out);
+  void decided(Instant now, OwnerEffects& out);
+  void adopt(Instant now, OwnerEffects& out);
+  void finish(OwnerEffects& out);
+  Instant leased_until() const;
+  void lose(Instant now, MemberId owner, const std::string& why, OwnerEffects& out);
+  void wait(Instant until) { state_ = State::kWaiting, again_at_ = until; }
+  std::size_t granted() const;
+  Duration spread();
+
+  JobOwnerConfig config_;
+  Prng prng_;
+  Periodic renewals_;
+  std::vector<Peer> peers_;
+  State state_ = State::kIdle;
+  bool wants_ = false;
+
+  Claim claim_;
+  JobFence highest_fence_;  // that was heard of
+  Instant ends_;
+  Instant again_at_;
+  Duration again_after_;
+  MemberId held_by_;
+  bool freed_ = false;  // a lease was given back since it was last asked for
+  int failures_ = 0;    // to take it, in a row
+
+  // The question that is being asked; at most one.
+  bool asking_ = false;
+  bool for_wish_ = false;  // that of waiting_.front()
+  Ask question_;
+  uint64_t number_;
+  Instant sent_;
+  Instant repeat_at_;
+  Instant renew_at_;
+
+  Place newest_;  // while preparing: of what was answered; then: what is written
+  std::string value_;
+  Place written_;
+  std::string writing_;
+  std::deque<Wish> waiting_;
+};
+
+}  // namespace bellwether::registers

@@ -1,0 +1,160 @@
+// The rules of one who keeps copies: which version is taken, which pieces of it are still wanted, when it is complete,
+// what is refused. A kernel: time comes in as a value, and what must be durable before an answer goes out as a value.
+//
+// Whoever drives it asks decide() of a question until an Answer comes; anything else is to be written first, in the
+// order in which it was decided, and reported to written(). So what is answered is durable, a version that was torn by
+// a crash leaves the one before it whole, and promises are kept across crashes. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cluster/register/large.h"
+#include "core/base/time.h"
+
+namespace bellwether::copies {
+
+struct ShelfLimits {
+  std::size_t most_bytes = std::size_t{4} << 30;  // of all values, complete or not
+  std::size_t most_values = 10'000;
+  std::size_t most_jobs = 10'000;                // to which promises were made, and that were dropped
+  std::size_t most_uploads = 64;                 // versions that are not complete
+  Duration upload_idle = Duration::seconds(60);  // after which one of those goes away
+  Duration dropped_kept = Duration::hours(1);    // at least so long a dropped job takes nothing
+  std::size_t others = 0;                        // who keep copies too, and are to hear of what was dropped
+};
+
+// Where the pieces of one version are.
+struct Slot {
+  uint64_t id = 0;
+  std::size_t pieces = 0;
+  uint64_t bytes = 0;
+};
+
+// --- what is to be done before the question is decided again ---------------------------------------------------------
+
+struct KeepFence {
+  std::string job;
+  JobFence fence;
+};
+// The question's bytes; with the first ones, that this slot is not complete.
+struct KeepPiece {
+  CopyKey key;
+  Version version;
+  Slot slot;
+  uint32_t index = 0;
+  bool first = false;
+};
+// At once: the record of the key, that the slot is complete, and the pieces of the version before are gone.
+struct Commit {
+  CopyRecord record;
+  Slot slot;
+  Slot old;  // no pieces: there was none
+};
+// At once: the job was dropped; its promise, its records and all these pieces are gone.
+struct KeepDrop {
+  std::string job;
+  std::vector<CopyKey> keys;
+  std::vector<Slot> slots;
+};
+// Pieces that nobody wants any more, and jobs that were dropped so long ago that it need not be known.
+struct Discard {
+  std::vector<Slot> slots;
+  std::vector<std::string> jobs;
+};
+// The piece is there to be read, and is the answer.
+struct ReadPiece {
+  uint64_t slot = 0;
+  uint32_t index = 0;
+};
+using Decision = std::variant<Answer, KeepFence, KeepPiece, Commit, KeepDrop, Discard, ReadPiece>;
+
+// What was found on the disk.
+struct ShelfStart {
+  std::vector<CopyRecord> records;
+  std::vector<std::pair<uint64_t, std::size_t>> torn;  // slots that are not complete, with the number of their pieces
+  std::vector<std::pair<std::string, JobFence>> fences;
+  std::vector<std::string> dropped;
+};
+
+class CopyShelf {
+ public:
+  explicit CopyShelf(ShelfLimits limits) : limits_(limits) {}
+
+  // Once, before anything else.
+  void start(Instant now, const ShelfStart& start);
+  Decision decide(Instant now, const Question& question);
+  // What decide() or expire() wanted written is durable, or it is not known whether it is.
+  void written(const Decision& done, bool durable);
+  // What is to be written now and then.
+  std::vector<Decision> expire(Instant now);
+
+  // Jobs that were dropped and of which this one has not heard yet, at most `most`.
+  std::vector<std::string> untold(const std::string& other, std::size_t most) const;
+  void told(const std::string& other, const std::string& job);
+
+  std::size_t values() const { return kept_.size(); }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  enum class Have : uint8_t { kMissing, kBeingWritten, kHave };
+  struct Kept {
+    CopyHead head;
+    Slot slot;
+  };
+  struct Upload {
+    CopyHead head;
+    Slot slot;
+    std::vector<Have> have;
+    Instant touched;
+    bool begun = false;       // the disk knows of the slot
+    bool committing = false;  // while that is being written
+    bool unsure = false;      // it may have been written, or not
+  };
+  struct Promise {
+    JobFence asked;
+    JobFence durable;
+  };
+  struct Tombstone {
+    Instant since;
+    bool durable = false;
+    std::vector<CopyKey> keys;
+    std::vector<Slot> slots;
+    std::set<std::string> told;
+  };
+  using UploadKey = std::pair<CopyKey, Version>;
+
+  Decision look(const Look& look);
+  Decision offer(Instant now, const Offer& offer);
+  Decision piece(Instant now, const Piece& piece);
+  Decision fetch(const Fetch& fetch) const;
+  Decision drop(Instant now, const Drop& drop);
+  // kWanted when this version may come in.
+  Answer admit(const CopyKey& key, Version version, bool again) const;
+  Answer make_room(Instant now, const CopyKey& key, const CopyHead& head);
+  Decision complete(const CopyKey& key, Upload& upload);
+  void supersede(const CopyKey& key, Version than, bool any_writer);
+  void discard(const Upload& upload);
+  std::map<UploadKey, Upload>::iterator first_upload(const CopyKey& key) { return uploads_.lower_bound({key, {}}); }
+  void committed(const Commit& commit, bool durable);
+  void dropped(const KeepDrop& drop, bool durable);
+  bool known(const std::string& job) const;
+  void bury(Instant now, const std::string& job);
+  bool is_committing(const CopyKey& key) const;
+
+  ShelfLimits limits_;
+  std::map<CopyKey, Kept> kept_;
+  std::map<UploadKey, Upload> uploads_;
+  std::map<std::string, Promise> promises_;
+  std::map<std::string, Tombstone> tombstones_;
+  std::vector<Slot> garbage_;
+  uint64_t next_slot_ = 1;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace bellwether::copies

@@ -1,0 +1,122 @@
+// The state of a job as a register: one value that one owner at a time may write, kept by a majority of the configured
+// peers. Taking a job over (phase 1 of Paxos, Lamport, "Paxos Made Simple", 2001) makes a majority promise the new
+// owner's fence and learns the newest value, which the new owner writes again under its own fence before anything else;
+// each write (phase 2) is accepted by a majority. So ownership and state move together, jobs do not depend on each
+// other, and there is no log.
+//
+// An owner holds the job under a lease, renewed by every write and confirmation: nobody else is promised anything
+// before it is over (election/quorum/quorum_timing.h has the arithmetic of clocks). The fence, not the lease, is what
+// keeps the value whole: two owners never have one fence, and a write under an older one is refused whatever clocks do.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/base/time.h"
+#include "election/epoch.h"
+#include "election/quorum/configuration.h"
+
+namespace bellwether::registers {
+
+using election::JobFence;
+using quorum::MemberId;
+
+inline constexpr std::size_t kMostValueBytes = 64 * 1024;
+inline constexpr std::size_t kMostKeyBytes = 200;
+inline constexpr Duration kLongestJobLease = Duration::minutes(5);
+
+// Which write: of two owners the later one's, of one owner the later one.
+struct Place {
+  JobFence fence;
+  uint64_t write = 0;
+  constexpr auto operator<=>(const Place&) const = default;
+};
+
+// Whose fence it is. The claim is drawn anew for each take-over, so that a node which has forgotten that it had taken
+// the job does not take its own old fence for a new one.
+struct Claim {
+  JobFence fence;
+  MemberId owner;
+  uint64_t nonce = 0;
+  bool operator==(const Claim&) const = default;
+};
+
+// --- what proposers ask of acceptors ---------------------------------------------------------------------------------
+
+struct Prepare {};
+struct Accept {
+  uint64_t write = 0;  // its place is under the fence of the claim
+  std::string value;
+};
+// Is the claim still the newest? Renews the lease, and makes what was written last certain to be the newest.
+struct Confirm {};
+// Gives the job back: others need not wait for the lease. Not answered.
+struct Release {
+  uint64_t write = 0;  // the last under the claim that a majority has accepted, for all times; 0: none is known
+};
+struct Ask {
+  std::string key;
+  uint64_t number = 0;  // of the question; the answer repeats it
+  Duration lease;
+  Claim claim;
+  std::variant<Prepare, Accept, Confirm, Release> body;
+};
+
+enum class Verdict : uint8_t {
+  kGranted,
+  kFenced,  // a newer claim is known
+  kLeased,  // the job is held under a lease that is not over
+  kUnable,  // not durable, too many jobs, or never heard of the claim
+};
+inline constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::kUnable) + 1;
+const char* to_string(Verdict verdict);
+
+struct Answer {
+  std::string key;
+  uint64_t number = 0;
+  Verdict verdict = Verdict::kUnable;
+  Claim promised;        // the newest that is known
+  Duration again_after;  // of kLeased
+  Place accepted;        // to Prepare, when granted: the newest write that was accepted, and its value
+  std::string value;
+};
+
+// Who was refused because of a lease hears that it was given back.
+struct Freed {
+  std::string key;
+};
+// Nothing will be promised or accepted by the one who says it.
+struct Unable {
+  std::string key;
+  std::string why;  // for people; at most kMostWhyBytes are kept
+};
+inline constexpr std::size_t kMostWhyBytes = 256;
+
+// What travels between those who own registers and those who keep them.
+struct Message {
+  uint64_t peers = 0;  // hash of those who keep the registers, as the sender was told
+  std::variant<Ask, Answer, Freed, Unable> body;
+};
+
+// What one who keeps a register must never forget of it.
+struct JobRecord {
+  std::string key;
+  Claim promised;
+  Place accepted;
+  std::string value;
+  Duration longest_lease;  // that any owner was promised
+  bool unsettled = false;  // nobody has said here that a majority has accepted it, too
+  bool operator==(const JobRecord&) const = default;
+};
+
+// Who wrote what was accepted last; nobody when a newer claim was promised since: whoever made that may never get the
+// job, and its fence may be above that of an owner who has it and goes on.
+inline MemberId writer_of(const JobRecord& record) {
+  return record.promised.fence == record.accepted.fence ? record.promised.owner : quorum::kNobody;
+}
+
+}  // namespace bellwether::registers

@@ -1,0 +1,62 @@
+// One voter that keeps the big values of jobs, at work: the rules (copy_shelf.h) with a disk and lines to those who
+// ask. What it answers is durable before it is said. A disk that is full or fails makes it refuse, with the reason, and
+// nothing worse. One thread, that of its runtime.
+//
+// In its Kv: a record for each complete value, its pieces, a mark for each slot that is not complete, what was
+// promised, and which jobs were dropped. Pieces are written before the record that names them, and removed with it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/register/shelf.h"
+#include "cluster/replication/keeper_disk.h"
+#include "core/runtime/event.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::copies {
+
+struct CopyKeeperSettings {
+  bool first_start = false;  // as of KeeperDisk
+  ShelfLimits limits;        // `others` is filled in
+  Duration sweep_every = Duration::seconds(15);
+};
+
+class CopyKeeper final : private registers::Lines::CopyKeeper {
+ public:
+  // All must outlive it. `kv` is one of its own: votes must not wait for megabytes.
+  CopyKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, CopyKeeperSettings settings,
+             registers::NoteListener& listener);
+  CopyKeeper(const CopyKeeper&) = delete;
+  CopyKeeper& operator=(const CopyKeeper&) = delete;
+
+  // Keeps copies until cancelled, and until what was asked before that has been answered.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+
+  std::size_t values() const { return shelf_.values(); }
+  uint64_t bytes() const { return shelf_.bytes(); }
+  // It has read its disk, or found that it cannot.
+  bool started() const { return started_; }
+  // Empty while it keeps copies, else why not.
+  const std::string& unable() const { return disk_.unable(); }
+
+ private:
+  runtime::task<Answer> answer(Question question) override;
+  runtime::task<Answer> decide(Question question);
+  runtime::task<Answer> read(ReadPiece piece);
+  runtime::task<Status> load();
+  runtime::task<void> sweep(runtime::Cancellation* cancel);
+  runtime::task<void> tell_dropped(std::string other, runtime::Cancellation* cancel);
+
+  runtime::Runtime& runtime_;
+  cluster::Kv& kv_;
+  registers::Lines& lines_;
+  CopyKeeperSettings settings_;
+  registers::KeeperDisk disk_;
+  CopyShelf shelf_;
+  bool started_ = false;
+  std::size_t answering_ = 0;
+  runtime::Event idle_;
+};
+
+}  // namespace bellwether::copies

@@ -1,0 +1,122 @@
+// Who owns a job, and the job's state: one register a job, which one owner at a time may write. Two stores keep such
+// registers and behave alike (conformance_test.cc): the quorum of configured peers (quorum_job_store.h), and etcd
+// (etcd_job_store.h). Whoever works with jobs uses this and nothing else.
+//
+// What a handle promises, whatever crashes, pauses or is cut off:
+//   - no two owners of a job have one fence, and each has a higher one than those before it;
+//   - what was written or read is seen by every later owner; writes and reads take effect one after the other, each
+//     between its call and its end;
+//   - a write of an owner that is none any more is refused by those who keep the register;
+//   - with clocks within the drift, no two handles are held() at once.
+// Deadlines are of the monotonic clock, leases of the boot clock. One thread, that of the store's runtime.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/register/small.h"
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
+
+namespace bellwether::copies {
+class Copies;
+}
+
+namespace bellwether::jobs {
+
+using registers::JobFence;
+using registers::MemberId;
+
+using registers::kMostKeyBytes;
+inline constexpr std::size_t kMostStateBytes = registers::kMostValueBytes - 1;  // one byte says what it is
+inline constexpr std::size_t kMostHandles = 10'000;                             // of one store at a time
+
+struct JobSettings {
+  Duration lease = Duration::seconds(30);  // nobody else is given the job while it runs; 2 s to 5 min
+  double drift = 0.01;                     // how far a clock may run from true time, as a share
+  // How often an owner renews its lease, at the latest.
+  constexpr Duration renew_every() const { return lease / 3; }
+};
+// kInvalid, with the bounds.
+Status check_settings(const JobSettings& settings);
+
+struct TakenJob {
+  JobFence fence;
+  std::optional<std::string> value;  // what was written last; nothing: nothing yet
+};
+
+struct LostJob {
+  JobFence fence;     // under which it was held
+  std::string owner;  // who has it now; empty when that is not known
+  std::string why;
+};
+
+// Why a value was not written. If `perhaps`, it may have been, or may be until the next write has succeeded.
+struct NotWritten {
+  Error error;
+  bool perhaps = false;
+};
+using Written = tl::expected<void, NotWritten>;
+
+// One node's way to one job. Its end gives the job back; calls must have ended before.
+class JobHandle {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // The job is held no more, though it was not given back. Once for each ownership, from within the loop or a call of
+    // the handle; must not destroy the handle.
+    virtual void on_lost(const LostJob& lost) = 0;
+  };
+
+  virtual ~JobHandle() = default;
+  virtual const std::string& key() const = 0;
+
+  // Owns the job from then on; waits while somebody else holds it. kTimeout and kCancelled (with who holds it, or who
+  // does not answer; it is not held then), kExists (held already, or being taken), kNotFound (the job was retired),
+  // kInvalid (what stands in the register cannot be read), kClosed (the store has ended).
+  virtual runtime::task<Result<TakenJob>> take(Instant deadline, runtime::Cancellation* cancel) = 0;
+  // The job's state from then on. kRefused (this handle does not hold the job, or has just lost it), kTooLarge,
+  // kTimeout and kCancelled (`perhaps`; the job is still held until it is lost), kExhausted (too much waits already).
+  virtual runtime::task<Written> write(std::string value, Instant deadline, runtime::Cancellation* cancel) = 0;
+  // What was written last, by whomever; certain to be so at some time during the call. Errors as of write().
+  virtual runtime::task<Result<std::optional<std::string>>> read(Instant deadline, runtime::Cancellation* cancel) = 0;
+  // Not held from when this begins; who waits for the job gets it at once. An error: others were perhaps not told, and
+  // wait for the end of the lease. Does nothing when the job is not held.
+  virtual runtime::task<Status> give_back(Instant deadline, runtime::Cancellation* cancel) = 0;
+  // The job has ended and nobody may take it any more; gives it back. Its register goes away after an hour, when its
+  // key would be that of a new job: a key is never used again. Errors as of write(), after which it is perhaps retired.
+  virtual runtime::task<Written> retire(Instant deadline, runtime::Cancellation* cancel) = 0;
+
+  // Ask before each act, with a boot clock that was read just now.
+  bool held(Instant boot_now) const { return boot_now < held_until(); }
+  // Grows with renewals; in the past when the job is not held.
+  virtual Instant held_until() const = 0;
+  // To be sent along with every act. Of the present ownership, or of the last; 0 before the first.
+  virtual JobFence fence() const = 0;
+};
+
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+  // For messages: where the registers are, without credentials.
+  virtual std::string describe() const = 0;
+  // kInvalid (a key of 1 to 200 bytes is needed), kExists (this store has a handle of this job), kExhausted, kClosed.
+  // Store and listener must outlive the handle. Does not talk to anybody.
+  virtual Result<std::unique_ptr<JobHandle>> open(std::string key, JobHandle::Listener& listener) = 0;
+  // Ends all calls with kClosed, and gives back what is held, at most within `most`. Before the end of the store.
+  virtual runtime::task<void> close(Duration most) = 0;
+};
+
+// What open() finds wrong with a key, and write() with a value.
+Status check_key(const std::string& key);
+Error too_large(const std::string& key, std::size_t bytes);
+
+// What a node keeps, for its other roles: set when the role that keeps it is prepared, and good until that one ends.
+struct NodeStores {
+  JobStore* registers = nullptr;
+  copies::Copies* copies = nullptr;
+};
+
+}  // namespace bellwether::jobs

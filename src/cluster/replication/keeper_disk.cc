@@ -1,0 +1,106 @@
+#include "cluster/replication/keeper_disk.h"
+
+#include <utility>
+
+#include "core/base/probe.h"
+
+namespace bellwether::registers {
+
+using cluster::KvChange;
+using runtime::task;
+
+KeeperDisk::KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& lines, const char* mark,
+                       std::string what, bool first_start, NoteListener& listener)
+    : runtime_(runtime),
+      kv_(kv),
+      lines_(lines),
+      mark_(mark),
+      what_(std::move(what)),
+      first_start_(first_start),
+      listener_(listener) {}
+
+// That nothing is there proves nothing: a disk may have been replaced. And of other keepers a majority may know nothing
+// of what these have kept.
+task<Status> KeeperDisk::open(bool empty) {
+  const auto known = co_await kv_.get(mark_);
+  if (!known) co_return fail(Errc::kIo, "the " + what_ + " cannot be read: " + known.error().message);
+  if (!*known && !first_start_) {
+    co_return fail(Errc::kInvalid,
+                   "nothing is known of " + what_ +
+                       " that were kept here. If this node has never kept any, start it once with "
+                       "--first-start; if its disk was lost, let a node of another name take its place");
+  }
+  const std::string names = lines_.keeper_names(" ");
+  if (*known == names) co_return Status();
+  if (*known && (!empty || !first_start_)) {
+    co_return fail(Errc::kInvalid, "this node keeps " + what_ + " together with " + **known + ", and was told of " +
+                                       names +
+                                       ". Give all nodes the former list back until no job is left anywhere; then "
+                                       "start each once with the new one and --first-start");
+  }
+  std::vector<KvChange> mark;
+  mark.push_back({mark_, names});
+  const Status marked = co_await kv_.put(std::move(mark));
+  if (!marked) {
+    co_return fail(Errc::kIo, "that this node keeps " + what_ + " cannot be written: " + marked.error().message);
+  }
+  co_return Status();
+}
+
+void KeeperDisk::begin(const Status& found, runtime::Scope& scope) {
+  scope_ = &scope;
+  readable_ = found.has_value();
+  if (readable_) return;
+  unable_ = found.error().message;
+  listener_.on_note(true, unable_ + ". This node keeps none");
+}
+
+task<Status> KeeperDisk::write(std::vector<KvChange> changes) {
+  Write mine;
+  for (const KvChange& change : changes) mine.bytes += change.value ? change.value->size() : 0;
+  mine.changes = std::move(changes);
+  pending_bytes_ += mine.bytes;
+  pending_.push_back(&mine);
+  if (!std::exchange(flushing_, true)) scope_->spawn(flush(this));
+  co_await mine.done.wait();
+  co_return mine.durable;
+}
+
+task<void> KeeperDisk::flush(KeeperDisk* self) {
+  while (true) {
+    // What else is asked for in this turn, by those who were woken with it, becomes durable together.
+    co_await self->runtime_.yield();
+    if (self->pending_.empty()) break;
+    std::vector<Write*> batch;
+    std::vector<KvChange> changes;
+    std::size_t bytes = 0;
+    while (!self->pending_.empty() && (batch.empty() || bytes + self->pending_.front()->bytes <= kMostBatchBytes)) {
+      Write* const next = self->pending_.front();
+      self->pending_.pop_front();
+      bytes += next->bytes;
+      for (KvChange& change : next->changes) changes.push_back(std::move(change));
+      batch.push_back(next);
+    }
+    if (batch.size() > 1) BW_PROBE("jobs: changes become durable together");
+    const Status done = co_await self->kv_.put(std::move(changes));
+    self->pending_bytes_ -= bytes;
+    self->written(done);
+    for (Write* const one : batch) {
+      one->durable = done;
+      one->done.set();
+    }
+  }
+  self->flushing_ = false;
+}
+
+void KeeperDisk::written(const Status& done) {
+  if (!done && unable_.empty()) {
+    unable_ = what_ + " cannot be written: " + done.error().message;
+    listener_.on_note(true, unable_ + ". Until that works this node promises and takes nothing");
+  } else if (done && !unable_.empty()) {
+    unable_.clear();
+    listener_.on_note(false, what_ + " can be written again");
+  }
+}
+
+}  // namespace bellwether::registers

@@ -1,0 +1,77 @@
+// The disk of one who keeps registers: with whom it keeps them, and what is to become durable. Changes do so in the
+// order of the calls, those that wait for the disk together. One thread, that of its runtime.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "cluster/net/kv.h"
+#include "cluster/replication/lines.h"
+#include "core/runtime/event.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::registers {
+
+// Who tells people of what a keeper meets.
+class NoteListener {
+ public:
+  virtual ~NoteListener() = default;
+  virtual void on_note(bool warning, const std::string& text) = 0;
+};
+
+class KeeperDisk {
+ public:
+  // `mark`: the key under which it stands with whom they are kept. `what`: "registers of jobs". `first_start`: a person
+  // says that nothing was ever kept under this node's name, or that no job is left anywhere. Else a disk that knows
+  // nothing is taken for one that was lost, and whoever replaces it must have another name; and other keepers than
+  // before are refused. All must outlive it.
+  KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& lines, const char* mark, std::string what,
+             bool first_start, NoteListener& listener);
+  KeeperDisk(const KeeperDisk&) = delete;
+  KeeperDisk& operator=(const KeeperDisk&) = delete;
+
+  // Once what is kept has been read: `empty`: there was nothing. An error: nothing may be kept here.
+  runtime::task<Status> open(bool empty);
+  // It is used from here on, and is of no use for as long as the node runs if what was found is an error.
+  void begin(const Status& found, runtime::Scope& scope);
+  // Durable when it has succeeded, else perhaps.
+  runtime::task<Status> write(std::vector<cluster::KvChange> changes);
+
+  // So much waits already that nothing more should be taken.
+  bool crowded() const { return pending_.size() >= kMostPending || pending_bytes_ > kMostPendingBytes; }
+  bool readable() const { return readable_; }
+  // Empty while it works, else why it does not.
+  const std::string& unable() const { return unable_; }
+
+ private:
+  static constexpr std::size_t kMostBatchBytes = std::size_t{2} << 20;  // that become durable together
+  static constexpr std::size_t kMostPending = 4'096;
+  static constexpr std::size_t kMostPendingBytes = std::size_t{32} << 20;
+
+  struct Write {
+    std::vector<cluster::KvChange> changes;
+    std::size_t bytes = 0;
+    Status durable;
+    runtime::Event done;
+  };
+
+  static runtime::task<void> flush(KeeperDisk* self);
+  void written(const Status& done);
+
+  runtime::Runtime& runtime_;
+  cluster::Kv& kv_;
+  const Lines& lines_;
+  std::string mark_;
+  std::string what_;
+  bool first_start_;
+  NoteListener& listener_;
+  runtime::Scope* scope_ = nullptr;
+  std::deque<Write*> pending_;  // of the coroutines that wait for them
+  std::size_t pending_bytes_ = 0;
+  bool flushing_ = false;
+  bool readable_ = false;
+  std::string unable_;
+};
+
+}  // namespace bellwether::registers

@@ -1,0 +1,107 @@
+// Carries what is said about registers between nodes, and within this one. Who may speak at all the switchboard knows;
+// here, that only the configured keepers answer, and that all have been told of the same keepers. Words about small
+// values are messages, which may be lost: whoever says what matters says it again. Those about large ones are requests.
+// One thread, that of its runtime.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/net/peer_names.h"
+#include "cluster/net/switchboard.h"
+#include "cluster/register/codec.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::registers {
+
+class Lines final : private cluster::Service {
+ public:
+  // Who keeps small values on this node.
+  class Keeper {
+   public:
+    virtual ~Keeper() = default;
+    virtual void on_ask(MemberId from, const Ask& ask) = 0;
+  };
+  // Those who own registers on this node.
+  class Owners {
+   public:
+    virtual ~Owners() = default;
+    virtual void on_answer(MemberId from, const Answer& answer) = 0;
+    virtual void on_freed(const Freed& freed) = 0;
+    virtual void on_unable(MemberId from, const Unable& unable) = 0;
+  };
+  // Who keeps large values on this node.
+  class CopyKeeper {
+   public:
+    virtual ~CopyKeeper() = default;
+    virtual runtime::task<copies::Answer> answer(copies::Question question) = 0;
+  };
+
+  // `keepers`: the names of all that keep registers, the same on every node for as long as there are jobs. REQUIRES 1
+  // to quorum::kMostMembers of them, whose ids differ. All must outlive it.
+  Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, const cluster::Addresses& addresses,
+        std::string self, std::vector<std::string> keepers);
+  ~Lines() override;
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  // nullptr: nobody (any more). What is for small ones is lost then; who keeps large ones goes on with what it was
+  // asked before, and must wait for its end.
+  void serve(Keeper* keeper) { keeper_ = keeper; }
+  void serve(Owners* owners) { owners_ = owners; }
+  void serve(CopyKeeper* keeper) { copy_keeper_ = keeper; }
+
+  // About a small value; it may be lost.
+  void send(MemberId to, decltype(Message::body) body);
+  // About a large value. Errors are those of PeerLinks::request(); kUnreachable when nobody knows where the keeper is;
+  // kProtocol. A keeper that is this node is asked without the network, and without a time limit.
+  runtime::task<Result<copies::Answer>> ask(std::string keeper, copies::Question question, Duration timeout,
+                                            runtime::Cancellation* cancel);
+  // Waits until what others have asked about large values has been answered. Before it ends.
+  runtime::task<void> close();
+
+  const std::string& self() const { return self_; }
+  MemberId self_id() const { return self_id_; }
+  const std::vector<std::string>& keepers() const { return keepers_; }  // sorted
+  std::string keeper_names(const char* between) const;
+  std::vector<MemberId> keeper_ids() const;
+  // Empty for one that was never heard of.
+  std::string name_of(MemberId member) const;
+
+ private:
+  static constexpr std::size_t kMostAskers = 4096;
+  static constexpr std::size_t kMostServed = 256;                         // at a time
+  static constexpr std::size_t kMostServedBytes = std::size_t{64} << 20;  // of what they were sent
+
+  struct Served {
+    link::Connection* connection = nullptr;
+    wire::RequestId id = 0;
+  };
+
+  void on_message(link::Connection& connection, const wire::Inbound& inbound) override;
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  void on_closed(link::Connection& connection) override;
+  void deliver(MemberId from, const decltype(Message::body)& body);
+  static runtime::task<void> serve_one(Lines* self, uint64_t number, copies::Question question, std::size_t bytes);
+
+  cluster::PeerLinks& links_;
+  cluster::Switchboard& switchboard_;
+  const cluster::Addresses& addresses_;
+  std::string self_;
+  MemberId self_id_;
+  std::vector<std::string> keepers_;
+  uint64_t fingerprint_ = 0;
+  std::map<MemberId, std::string> names_;   // of keepers
+  std::map<MemberId, std::string> askers_;  // of others who have asked
+  Keeper* keeper_ = nullptr;
+  Owners* owners_ = nullptr;
+  CopyKeeper* copy_keeper_ = nullptr;
+  std::map<uint64_t, Served> served_;  // whose connection is still there
+  std::size_t serving_ = 0;
+  std::size_t serving_bytes_ = 0;
+  uint64_t number_ = 0;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::registers

@@ -1,0 +1,52 @@
+// Registers of jobs that a majority of the configured peers keeps (cluster/register/owner.h, job_keeper.h).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cluster/replication/job_store.h"
+#include "cluster/replication/lines.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::jobs {
+
+class QuorumJob;
+
+class QuorumJobStore final : public JobStore, private registers::Lines::Owners {
+ public:
+  // Both must outlive it. `seed` must differ between nodes and between starts. REQUIRES good settings.
+  QuorumJobStore(runtime::Runtime& runtime, registers::Lines& lines, const JobSettings& settings, uint64_t seed);
+  ~QuorumJobStore() override;
+  QuorumJobStore(const QuorumJobStore&) = delete;
+  QuorumJobStore& operator=(const QuorumJobStore&) = delete;
+
+  std::string describe() const override;
+  Result<std::unique_ptr<JobHandle>> open(std::string key, JobHandle::Listener& listener) override;
+  runtime::task<void> close(Duration most) override;
+
+ private:
+  friend class QuorumJob;
+
+  struct Trouble {
+    std::string why;
+    Instant at;
+  };
+
+  void on_answer(MemberId from, const registers::Answer& answer) override;
+  void on_freed(const registers::Freed& freed) override;
+  void on_unable(MemberId from, const registers::Unable& unable) override;
+  void forget(const std::string& key) { jobs_.erase(key); }
+  std::string silence() const;
+
+  runtime::Runtime& runtime_;
+  registers::Lines& lines_;
+  JobSettings settings_;
+  Prng prng_;
+  std::map<std::string, QuorumJob*> jobs_;
+  std::map<MemberId, Trouble> troubles_;  // of peers that said why they are unable
+  bool closed_ = false;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::jobs

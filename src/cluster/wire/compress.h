@@ -1,0 +1,28 @@
+// Compressed message bodies: the inflated size in four bytes, big-endian, then a zlib stream (RFC 1950).
+//
+// What comes from outside is judged by the size that it announces, before anything is inflated, and it must then be
+// exactly that long: so a bomb costs nothing but the look at four bytes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cluster/wire/refusal.h"
+#include "core/base/bytes.h"
+
+namespace bellwether::wire {
+
+struct InflateLimits {
+  std::size_t compressed = 1024 * 1024;
+  std::size_t inflated = 50 * 1024 * 1024;
+  std::size_t ratio = 100;  // inflated to compressed
+};
+
+// Appends the compressed form to `out`, and returns true, if it is smaller than `body` and will pass `limits`; else
+// `out` is as it was.
+bool deflate_body(Bytes body, const InflateLimits& limits, std::vector<std::byte>& out);
+
+// Replaces `out` by the inflated body: kNone, or kTruncated, kOversized, kBomb, kGarbage.
+Refusal inflate_body(Bytes compressed, const InflateLimits& limits, std::vector<std::byte>& out);
+
+}  // namespace bellwether::wire

@@ -1,0 +1,66 @@
+// The two primitives of the wire: HKDF-SHA256 (RFC 5869) makes keys out of a secret, AES-256-GCM (NIST SP 800-38D)
+// seals and opens. A key seals at most one message with each number, which is the caller's promise; numbers make the
+// nonces.
+//
+// Keys are wiped from memory when they end. OpenSSL does the work; it allocates when a key is set, not for a message.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/bytes.h"
+
+struct evp_cipher_ctx_st;
+
+namespace bellwether::wire {
+
+inline constexpr std::size_t kTagBytes = 16;
+
+// 32 bytes of a key; wiped when it ends.
+class Key {
+ public:
+  Key() = default;
+  Key(const Key&) = default;
+  Key& operator=(const Key&) = default;
+  ~Key();
+  MutableBytes bytes() { return bytes_; }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  std::array<std::byte, 32> bytes_{};
+};
+
+using Digest = std::array<std::byte, 32>;
+
+Digest sha256(Bytes bytes);
+// Fills `out` (at most 64 bytes).
+void hkdf_sha256(Bytes secret, Bytes salt, Bytes info, MutableBytes out);
+// Overwrites in a way that the compiler does not leave out.
+void wipe(MutableBytes bytes);
+
+// One key, for sealing or for opening. Movable.
+class Aead {
+ public:
+  enum class Direction : uint8_t { kSeal, kOpen };
+  Aead(Direction direction, const Key& key);
+  Aead(Aead&& other) noexcept;
+  Aead& operator=(Aead&& other) noexcept;
+  ~Aead();
+
+  // Changes the key, at the cost of its schedule.
+  void set_key(const Key& key);
+
+  // Encrypts `text` where it is and writes the tag. `number` must never have been used with this key. REQUIRES kSeal.
+  void seal(uint64_t number, Bytes also, MutableBytes text, std::span<std::byte, kTagBytes> tag);
+  // Decrypts `text` where it is. False: it, `also` or the number are not what was sealed; `text` is wiped then.
+  // REQUIRES kOpen.
+  [[nodiscard]] bool open(uint64_t number, Bytes also, MutableBytes text, std::span<const std::byte, kTagBytes> tag);
+
+ private:
+  Direction direction_;
+  evp_cipher_ctx_st* context_;
+};
+
+}  // namespace bellwether::wire

@@ -1,0 +1,101 @@
+#include "cluster/wire/envelope.h"
+
+#include <cstring>
+
+#include "cluster/wire/big_endian.h"
+#include "core/base/check.h"
+
+namespace bellwether::wire {
+namespace {
+
+constexpr uint8_t kFormat = 1;
+constexpr std::size_t kAnswersMax = 64;
+constexpr std::string_view kInfo = "bellwether envelope 1";
+
+using Also = std::array<std::byte, kHeaderBytes + kAnswersMax>;
+
+// What is authenticated beside the text.
+Bytes also(Also& into, Bytes header, Bytes answers) {
+  check(answers.size() <= kAnswersMax, "what is answered is a digest");
+  std::memcpy(into.data(), header.data(), kHeaderBytes);
+  if (!answers.empty()) std::memcpy(into.data() + kHeaderBytes, answers.data(), answers.size());
+  return Bytes(into).first(kHeaderBytes + answers.size());
+}
+
+}  // namespace
+
+SessionId SessionId::draw(WallTime now, Prng& prng) {
+  SessionId id;
+  store_be(id.bytes.data(), static_cast<uint64_t>(now.unix_ns / 1'000'000));
+  store_be(id.bytes.data() + 8, prng.next());
+  return id;
+}
+
+uint64_t SessionId::tag() const { return load_be<uint64_t>(bytes.data() + 8); }
+
+HeaderBytes encode(const EnvelopeHeader& header) {
+  HeaderBytes bytes{};
+  FixedWriter out(bytes);
+  out.put(kFormat);
+  out.put(static_cast<uint8_t>(header.kind));
+  out.put(header.key);
+  out.put(header.cluster);
+  out.put(header.sender);
+  out.put(Bytes(header.session.bytes));
+  out.put(header.number);
+  out.put(header.tag);
+  return bytes;
+}
+
+HeaderRead read_header(Bytes bytes) {
+  HeaderRead read;
+  if (bytes.size() < kEnvelopeOverhead) {
+    read.refusal = Refusal::kTruncated;
+    return read;
+  }
+  FixedReader in(bytes);
+  const auto format = in.get<uint8_t>();
+  const auto kind = in.get<uint8_t>();
+  if (format != kFormat) {
+    read.refusal = Refusal::kFormat;
+    return read;
+  }
+  if (kind < 1 || kind > 5) {
+    read.refusal = Refusal::kGarbage;
+    return read;
+  }
+  read.header.kind = static_cast<EnvelopeHeader::Kind>(kind);
+  read.header.key = in.get<uint32_t>();
+  read.header.cluster = in.get<uint64_t>();
+  read.header.sender = in.get<uint64_t>();
+  read.header.session.bytes = in.get_bytes<16>();
+  read.header.number = in.get<uint64_t>();
+  read.header.tag = in.get<uint64_t>();
+  return read;
+}
+
+std::optional<Key> envelope_key(const Keyring& keyring, const EnvelopeHeader& header) {
+  std::array<std::byte, kInfo.size() + 1 + 8 + 8> info{};
+  FixedWriter out(info);
+  out.put(as_bytes(kInfo));
+  out.put(static_cast<uint8_t>(header.kind));
+  out.put(header.cluster);
+  out.put(header.sender);
+  return keyring.derive(header.key, header.session.bytes, info);
+}
+
+void seal_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers) {
+  check(envelope.size() >= kEnvelopeOverhead);
+  const HeaderBytes front = encode(header);
+  std::memcpy(envelope.data(), front.data(), front.size());
+  Also beside;
+  aead.seal(header.number, also(beside, front, answers), envelope_text(envelope), envelope.last<kTagBytes>());
+}
+
+bool open_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers) {
+  Also beside;
+  const Bytes authenticated = also(beside, envelope.first(kHeaderBytes), answers);
+  return aead.open(header.number, authenticated, envelope_text(envelope), envelope.last<kTagBytes>());
+}
+
+}  // namespace bellwether::wire

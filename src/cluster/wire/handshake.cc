@@ -1,0 +1,229 @@
+#include "cluster/wire/handshake.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cluster/wire/big_endian.h"
+
+namespace bellwether::wire {
+namespace {
+
+using HeaderKind = EnvelopeHeader::Kind;
+
+tl::unexpected<Declined> declined(Refusal refusal, std::string detail) {
+  return tl::unexpected<Declined>(Declined{refusal, std::move(detail)});
+}
+
+// The same of one that was judged, with more to say about it.
+tl::unexpected<Declined> declined(Declined judged, std::string detail) {
+  judged.detail = std::move(detail);
+  return tl::unexpected<Declined>(std::move(judged));
+}
+
+std::string described(const Announced& node) {
+  return std::string(to_string(node.identity.role)) + " '" + node.identity.node + "'";
+}
+
+std::string a_role(Role role) { return (role == Role::kOperator ? "an " : "a ") + std::string(to_string(role)); }
+
+// The certificate that a node has shown, against what that node says of itself.
+Declined judge_claims(const std::vector<Claims>& claims, const Identity& other) {
+  const auto allows = [&](const Claims& one) { return claims_allow(one, other); };
+  if (std::any_of(claims.begin(), claims.end(), allows)) return {};
+  const auto fits = [&](const Claims& one) { return claims_allow_role(one, other); };
+  const std::string where = other.cluster + "/" + other.environment + "/" + other.datacenter;
+  const auto found = std::find_if(claims.begin(), claims.end(), fits);
+  if (found == claims.end()) {
+    return {Refusal::kCertificate,
+            "the certificate does not say that its node is " + a_role(other.role) + " of " + where};
+  }
+  if (found->node.empty()) {
+    return {Refusal::kCertificate,
+            "the certificate does not name its node, as it must: make one with the alternative name URI:bellwether://" +
+                where + "/role/" + std::string(to_string(other.role)) + "/node/" + other.node};
+  }
+  return {Refusal::kName,
+          "the certificate is that of '" + found->node + "', and its node calls itself '" + other.node +
+              "'; each node needs a certificate of its own, for the name in its settings",
+          {found->node, other.node}};
+}
+
+// In the order in which it is decided. `from` connects to `to`; one of them is this node.
+Declined judge(const HandshakeSettings& settings, const Announced& peer, bool peer_connects, const Proof& claims) {
+  const Identity& self = settings.self.identity;
+  const Identity& other = peer.identity;
+  if (other.cluster != self.cluster) {
+    return {Refusal::kCluster,
+            "this is the cluster '" + self.cluster + "', not '" + other.cluster + "'",
+            {self.cluster, other.cluster}};
+  }
+  if (other.environment != self.environment) {
+    return {Refusal::kEnvironment,
+            "this is the environment '" + self.environment + "', not '" + other.environment + "'",
+            {self.environment, other.environment}};
+  }
+  if (peer.version.major != settings.self.version.major) {
+    return {Refusal::kVersion, "protocol " + to_string(settings.self.version) + " is spoken here, not " +
+                                   to_string(peer.version) + "; upgrade in steps of one major version"};
+  }
+  if (other.node == self.node) {
+    return {Refusal::kOwnName, "this node is called '" + self.node + "' too; each node needs a name of its own"};
+  }
+  if (claims) {
+    if (Declined unproven = judge_claims(*claims, other); unproven.refusal != Refusal::kNone) return unproven;
+  }
+  const Role from = peer_connects ? other.role : self.role;
+  const Role to = peer_connects ? self.role : other.role;
+  if (!may_connect(from, to, settings.has_gates)) {
+    return {Refusal::kRole,
+            a_role(from) + " may not connect to " + a_role(to) +
+                (from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : ""),
+            {std::string(to_string(from)), std::string(to_string(to))}};
+  }
+  return {};
+}
+
+// An envelope around `text`.
+std::vector<std::byte> envelope_of(const Keyring& keyring, EnvelopeHeader header, Bytes text, Bytes answers) {
+  std::vector<std::byte> envelope(kEnvelopeOverhead + text.size());
+  if (!text.empty()) std::memcpy(envelope.data() + kHeaderBytes, text.data(), text.size());
+  const auto key = envelope_key(keyring, header);
+  check(key.has_value(), "the secret in use is known");
+  Aead aead(Aead::Direction::kSeal, *key);
+  seal_envelope(aead, header, envelope, answers);
+  return envelope;
+}
+
+EnvelopeHeader header_of(const HandshakeSettings& settings, HeaderKind kind, KeyId key, const SessionId& session) {
+  const Identity& self = settings.self.identity;
+  return {.kind = kind,
+          .key = key,
+          .cluster = cluster_hash(self.cluster, self.environment),
+          .sender = node_hash(self.node),
+          .session = session,
+          .number = 1};
+}
+
+// Opens an envelope of one of two kinds in place.
+Refusal open(const Keyring& keyring, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers) {
+  const auto key = envelope_key(keyring, header);
+  if (!key) return Refusal::kUnknownKey;
+  Aead aead(Aead::Direction::kOpen, *key);
+  return open_envelope(aead, header, envelope, answers) ? Refusal::kNone : Refusal::kForged;
+}
+
+struct ConnectionKeys {
+  Key of_opener;
+  Key of_acceptor;
+};
+
+ConnectionKeys connection_keys(const Keyring& keyring, KeyId key, const SessionId& opener, const SessionId& acceptor,
+                               const Digest& hello, const Digest& welcome) {
+  static constexpr std::string_view kInfo = "bellwether stream 1";
+  std::array<std::byte, 32> salt{};
+  FixedWriter salts(salt);
+  salts.put(Bytes(opener.bytes));
+  salts.put(Bytes(acceptor.bytes));
+  std::array<std::byte, kInfo.size() + 64 + 1> info{};
+  FixedWriter out(info);
+  out.put(as_bytes(kInfo));
+  out.put(Bytes(hello));
+  out.put(Bytes(welcome));
+  ConnectionKeys keys;
+  info.back() = std::byte{1};
+  keys.of_opener = keyring.derive(key, salt, info).value();
+  info.back() = std::byte{2};
+  keys.of_acceptor = keyring.derive(key, salt, info).value();
+  return keys;
+}
+
+Agreement agreement(const HandshakeSettings& settings, Announced peer, const Proof& claims, KeyId key) {
+  const auto shared = common(settings.self.version, Capabilities::named(settings.self.capabilities), peer.version,
+                             Capabilities::named(peer.capabilities));
+  check(shared.has_value(), "majors were compared");
+  Agreement made;
+  made.peer = std::move(peer);
+  made.role_proven = claims.has_value();
+  made.version = shared->version;
+  made.capabilities = shared->capabilities;
+  made.key = key;
+  return made;
+}
+
+}  // namespace
+
+Opener::Opener(const HandshakeSettings& settings, const Keyring& keyring, const SessionId& session)
+    : settings_(settings), session_(session), key_(keyring.in_use()) {
+  const std::string text = message::encode(settings.self);
+  hello_ = envelope_of(keyring, header_of(settings, HeaderKind::kHello, key_, session), as_bytes(text), {});
+}
+
+Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proof& claims) const {
+  const HeaderRead read = read_header(answer);
+  if (read.refusal != Refusal::kNone) return declined(read.refusal, "the answer to the hello is no envelope");
+  const EnvelopeHeader& header = read.header;
+  if (header.kind != HeaderKind::kWelcome && header.kind != HeaderKind::kRefused) {
+    return declined(Refusal::kUnexpected, "the answer to the hello is neither a welcome nor a refusal");
+  }
+  const Digest hello = sha256(hello_);
+  const Digest welcome = sha256(answer);
+  const Refusal opened = header.key == key_ ? open(keyring, header, answer, hello) : Refusal::kUnknownKey;
+  if (opened != Refusal::kNone) {
+    return declined(opened, "the answer to the hello does not open with the secret in use, " + key_name(key_));
+  }
+  const Bytes text = envelope_text(answer);
+  if (header.kind == HeaderKind::kRefused) {
+    const auto refused = message::decode<RefusedText>(as_text(text));
+    if (!refused) return declined(Refusal::kGarbage, "the other end's refusal is no message of ours");
+    for (std::size_t i = 0; i < kRefusalKinds; ++i) {
+      const auto reason = static_cast<Refusal>(i);
+      if (reason != Refusal::kNone && to_string(reason) == refused->reason) {
+        return declined(reason, "refused by the other end: " + refused->detail);
+      }
+    }
+    return declined(Refusal::kUnexpected, "refused by the other end: " + refused->detail);
+  }
+  auto peer = decode_hello(text);
+  if (!peer) return declined(Refusal::kGarbage, peer.error().message);
+  const Declined judged = judge(settings_, *peer, false, claims);
+  if (judged.refusal != Refusal::kNone) return declined(judged, described(*peer) + ": " + judged.detail);
+  Agreement made = agreement(settings_, std::move(*peer), claims, key_);
+  const ConnectionKeys keys = connection_keys(keyring, key_, session_, header.session, hello, welcome);
+  made.send = keys.of_opener;
+  made.receive = keys.of_acceptor;
+  return made;
+}
+
+Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Keyring& keyring, MutableBytes hello,
+                                    const SessionId& session, const Proof& claims) {
+  const HeaderRead read = read_header(hello);
+  if (read.refusal != Refusal::kNone) return {{}, declined(read.refusal, "the first frame is no envelope")};
+  const EnvelopeHeader& header = read.header;
+  if (header.kind != HeaderKind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is no hello")};
+  const Digest asked = sha256(hello);
+  const Refusal opened = open(keyring, header, hello, {});
+  if (opened != Refusal::kNone) return {{}, declined(opened, "a hello does not open with any secret that is known")};
+
+  const auto answer = [&](HeaderKind kind, const std::string& text) {
+    return envelope_of(keyring, header_of(settings, kind, header.key, session), as_bytes(text), asked);
+  };
+  const auto refuse = [&](const Declined& why, const std::string& who) {
+    const std::string text = message::encode(RefusedText{std::string(to_string(why.refusal)), why.detail});
+    return Answer{answer(HeaderKind::kRefused, text), declined(why, who + why.detail)};
+  };
+  auto peer = decode_hello(envelope_text(hello));
+  if (!peer) return refuse({Refusal::kGarbage, peer.error().message}, "");
+  const Declined judged = judge(settings, *peer, true, claims);
+  if (judged.refusal != Refusal::kNone) return refuse(judged, described(*peer) + ": ");
+
+  Answer accepted{answer(HeaderKind::kWelcome, message::encode(settings.self)), Agreed(Agreement{})};
+  Agreement made = agreement(settings, std::move(*peer), claims, header.key);
+  const ConnectionKeys keys =
+      connection_keys(keyring, header.key, header.session, session, asked, sha256(accepted.frame));
+  made.send = keys.of_acceptor;
+  made.receive = keys.of_opener;
+  accepted.agreed = std::move(made);
+  return accepted;
+}
+
+}  // namespace bellwether::wire

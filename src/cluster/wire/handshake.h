@@ -1,0 +1,82 @@
+// How two nodes become sure of each other before either of them acts on anything: a kernel for each side, without input
+// and output. Two frames are exchanged, each an envelope (envelope.h) whose session is drawn for this connection:
+//
+//   opener   → hello     what it is; sealed with the secret that it uses
+//   acceptor → welcome   what it is, authenticated together with the hello it answers; or a refusal
+//
+// From then on both sides have the keys of the connection (sealed_stream.h): HKDF-SHA256 of the secret, with both drawn
+// sessions as salt and the digest of both frames in the info, so that they belong to exactly this exchange. The
+// acceptor must not act on the opener's hello until a first frame opens with them: a hello may be a copy of an old one.
+//
+// What is checked, in this order: the cluster, the environment, the major version, that it is not the node itself, the
+// certificate's claims, the node's name among them, where there is a certificate, the roles. Who has not shown that it
+// knows the secret gets no answer at all.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/wire/hello.h"
+#include "cluster/wire/keyring.h"
+#include "cluster/wire/refusal.h"
+#include "core/base/bytes.h"
+
+namespace bellwether::wire {
+
+// What a verified certificate of the other end claims, one entry for each URI; nothing: there is no certificate.
+using Proof = std::optional<std::vector<Claims>>;
+
+struct HandshakeSettings {
+  Announced self;
+  bool has_gates = true;  // whether the cluster is configured with gates: it decides on clients at managers
+};
+
+// What both ends have agreed on.
+struct Agreement {
+  Announced peer;
+  bool role_proven = false;  // by a certificate; else the role is what a holder of the secret says
+  ProtocolVersion version;   // the lower one
+  Capabilities capabilities;
+  KeyId key = 0;  // the secret that the connection stands on
+  Key send;
+  Key receive;
+};
+
+struct Declined {
+  Refusal refusal = Refusal::kNone;
+  std::string detail;      // for the log of this node: what it is, what is wrong, what to do
+  Mismatch mismatch = {};  // of a refusal that was decided here
+};
+
+using Agreed = tl::expected<Agreement, Declined>;
+
+class Opener {
+ public:
+  // `session`: drawn for this connection.
+  Opener(const HandshakeSettings& settings, const Keyring& keyring, const SessionId& session);
+
+  // The text of the first frame.
+  Bytes hello() const { return hello_; }
+  // The text of the frame that answered; it is opened in place.
+  Agreed on_answer(const Keyring& keyring, MutableBytes answer, const Proof& claims) const;
+
+ private:
+  const HandshakeSettings& settings_;
+  SessionId session_;
+  KeyId key_;
+  std::vector<std::byte> hello_;
+};
+
+class Acceptor {
+ public:
+  struct Answer {
+    std::vector<std::byte> frame;  // to be sent; empty: close without a word
+    Agreed agreed;
+  };
+  // The text of the first frame, which is opened in place. `session`: drawn for this connection.
+  static Answer on_hello(const HandshakeSettings& settings, const Keyring& keyring, MutableBytes hello,
+                         const SessionId& session, const Proof& claims);
+};
+
+}  // namespace bellwether::wire

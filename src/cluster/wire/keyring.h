@@ -1,0 +1,53 @@
+// The secrets that a node knows, and the one it seals with. A cluster changes its secret without losing a message in
+// three rounds, each finished on all nodes before the next one begins: learn the new one, use the new one, forget the
+// old one. What was sealed with a known secret is opened whichever is in use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/wire/crypto.h"
+#include "cluster/wire/secret.h"
+#include "core/base/result.h"
+
+namespace bellwether::wire {
+
+// Names a secret without telling anything about it: the first bytes of a derivation of their own.
+using KeyId = uint32_t;
+
+class Keyring {
+ public:
+  static constexpr std::size_t kMost = 4;  // secrets
+
+  // With the one that is used.
+  explicit Keyring(Secret first);
+
+  // Also opens with this secret from now on. kExhausted when there are four. One that is known already changes nothing.
+  Result<KeyId> learn(Secret secret);
+  // Seals with this one from now on. kNotFound when it is not known.
+  Status use(KeyId id);
+  // Does not open with it any more. kNotFound; kInvalid for the one in use.
+  Status forget(KeyId id);
+
+  KeyId in_use() const { return entries_.front().id; }
+  bool knows(KeyId id) const { return find(id) != nullptr; }
+  std::vector<KeyId> ids() const;  // the one in use first
+
+  // A key of the secret `id` for a purpose: HKDF-SHA256. Nothing when it is not known.
+  std::optional<Key> derive(KeyId id, Bytes salt, Bytes info) const;
+
+ private:
+  struct Entry {
+    KeyId id;
+    Secret secret;
+  };
+  const Entry* find(KeyId id) const;
+  std::vector<Entry> entries_;  // the one in use first
+};
+
+// "3f29a1c0": how a secret is named to people.
+std::string key_name(KeyId id);
+
+}  // namespace bellwether::wire

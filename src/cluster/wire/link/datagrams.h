@@ -1,0 +1,119 @@
+// Sealed datagrams between nodes, over UDP. Each goes alone: it may be lost, delayed, repeated and reordered by the
+// network, and is opened, counted or refused. Whatever is refused changes nothing.
+//
+// In order of cost: the size, the header, the replay window, the rate of the source, and only then crypto. A first
+// datagram between two nodes, and the first after either of them has started again, costs one round trip more: it is
+// answered by a challenge (replay.h), and sent again with what that asks for. Only somebody who knows the secret gets
+// challenges. A datagram does not say to whom it is sealed, so one that was overheard can be shown to another node:
+// messages that matter name their addressee.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/wire/envelope.h"
+#include "cluster/wire/hello.h"
+#include "cluster/wire/identity.h"
+#include "cluster/wire/link/refusal_watch.h"
+#include "cluster/wire/rate_limit.h"
+#include "cluster/wire/replay.h"
+#include "core/runtime/runtime.h"
+
+namespace bellwether::link {
+
+class DatagramHandler {
+ public:
+  virtual ~DatagramHandler() = default;
+  // `sender`: node_hash() of its name. The view is good during the call.
+  virtual void on_datagram(const runtime::Endpoint& from, uint64_t sender, Bytes text) = 0;
+};
+
+struct DatagramSettings {
+  wire::Identity self;
+  std::size_t size_max = 1400;     // bytes of a whole datagram; what fits every network unfragmented, by default
+  wire::RateLimits rate;           // of what does not open: authentic datagrams cost nothing
+  std::size_t peers_max = 16'384;  // senders and receivers that are remembered
+};
+
+class Datagrams {
+ public:
+  // `runtime`, `keyring` and `refusals` outlive it. kExists when the port is taken.
+  static Result<std::unique_ptr<Datagrams>> bind(runtime::Runtime& runtime, runtime::Endpoint at,
+                                                 DatagramSettings settings, const wire::Keyring& keyring,
+                                                 RefusalWatch& refusals);
+
+  runtime::Endpoint local() const { return socket_->local(); }
+  // To be told in the hellos of this node's connections.
+  const wire::SessionId& session() const { return session_; }
+  // Bytes that one datagram carries.
+  std::size_t text_max() const { return settings_.size_max - wire::kEnvelopeOverhead; }
+
+  // kTooLarge, or what the socket says; a lost datagram is no error.
+  Status send(runtime::Endpoint to, Bytes text);
+  // Opens what comes until cancelled, or until the socket fails.
+  runtime::task<Status> receive(DatagramHandler& handler, runtime::Cancellation* cancel);
+  // A connection's handshake has shown that this node is there now: it needs no challenge. Of
+  // those who only ask nothing is kept.
+  void introduce(const wire::Announced& peer);
+
+  struct Counts {
+    uint64_t sent = 0;
+    uint64_t sent_bytes = 0;  // whole datagrams
+    uint64_t received = 0;    // authentic ones
+    uint64_t received_bytes = 0;
+    uint64_t opened = 0;      // tries to open one, in vain or not: what crypto was spent on
+    uint64_t challenges = 0;  // sent
+    uint64_t sent_again = 0;  // because of a challenge
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  Datagrams(runtime::Runtime& runtime, DatagramSettings settings, const wire::Keyring& keyring, RefusalWatch& refusals,
+            std::unique_ptr<runtime::UdpSocket> socket);
+  // One node that is sent to.
+  struct Receiver {
+    uint64_t tag = 0;             // what it asked for
+    wire::SessionId session;      // of its last challenge,
+    uint64_t challenge = 0;       // and that one's number
+    Instant sent;                 // when,
+    std::vector<std::byte> last;  // and what it was sent last
+  };
+  wire::Refusal take(const runtime::Endpoint& from, MutableBytes datagram, wire::EnvelopeHeader& header);
+  wire::Refusal take_challenge(const runtime::Endpoint& from, const wire::EnvelopeHeader& header, Bytes text);
+  void challenge(const runtime::Endpoint& to, const wire::SessionId& session);
+  Status seal_and_send(runtime::Endpoint to, wire::EnvelopeHeader::Kind kind, uint64_t tag, Bytes text);
+  Receiver& receiver(const runtime::Endpoint& to);
+  wire::Refusal open(const wire::EnvelopeHeader& header, MutableBytes datagram);
+
+  struct KnownKey {
+    wire::EnvelopeHeader header;  // its key, sender and session are what the key was made of
+    wire::Key key;
+    bool used = false;
+  };
+  static constexpr std::size_t kKnownKeys = 256;
+
+  runtime::Runtime& runtime_;
+  DatagramSettings settings_;
+  const wire::Keyring& keyring_;
+  RefusalWatch& refusals_;
+  std::unique_ptr<runtime::UdpSocket> socket_;
+  wire::SessionId session_;
+  uint64_t cluster_;
+  uint64_t own_;
+  uint64_t number_ = 0;
+  wire::KeyId sealing_with_ = 0;
+  std::optional<wire::Aead> sealers_[2];  // of datagrams, of challenges
+  std::optional<wire::Aead> opener_;
+  std::vector<KnownKey> known_;  // of senders that have proven themselves, by hash of the session
+  wire::RateLimiter rate_;
+  wire::ReplayGuard replay_;
+  std::map<runtime::Endpoint, Receiver> receivers_;
+  std::vector<std::byte> out_;
+  Counts counts_;
+};
+
+}  // namespace bellwether::link

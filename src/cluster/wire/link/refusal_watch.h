@@ -1,0 +1,47 @@
+// Counts what is refused, and tells whoever wants to log it, at a bounded rate: garbage at line rate must not become a
+// line of log for each packet.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "cluster/wire/handshake.h"
+#include "cluster/wire/refusal.h"
+#include "core/base/time.h"
+#include "core/runtime/address.h"
+
+namespace bellwether::link {
+
+class RefusalListener {
+ public:
+  virtual ~RefusalListener() = default;
+  // `unheard`: refusals of this reason since the last call that were only counted.
+  virtual void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
+                          uint64_t unheard) = 0;
+  // What did not fit, of every refusal that compares names; to be counted.
+  virtual void on_mismatch(wire::Refusal, const wire::Mismatch&) {}
+};
+
+class RefusalWatch {
+ public:
+  // At most one call for each reason in `between`. `listener` may be nullptr; else it outlives this.
+  explicit RefusalWatch(RefusalListener* listener, Duration between = Duration::seconds(1))
+      : listener_(listener), between_(between) {}
+
+  void note(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail, Instant now);
+  void note(const wire::Declined& declined, const runtime::Endpoint& from, Instant now);
+  const wire::RefusalCounts& counts() const { return counts_; }
+
+ private:
+  struct Reason {
+    Instant next;
+    uint64_t unheard = 0;
+    bool told = false;
+  };
+  RefusalListener* listener_;
+  Duration between_;
+  wire::RefusalCounts counts_;
+  std::array<Reason, wire::kRefusalKinds> reasons_{};
+};
+
+}  // namespace bellwether::link

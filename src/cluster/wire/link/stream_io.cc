@@ -1,0 +1,86 @@
+#include "cluster/wire/link/stream_io.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cluster/wire/big_endian.h"
+#include "cluster/wire/frame.h"
+
+namespace bellwether::link {
+
+using runtime::Io;
+using runtime::Stream;
+using runtime::task;
+
+PrefixedStream::PrefixedStream(std::unique_ptr<Stream> below, std::vector<std::byte> prefix)
+    : Stream(below.get()), below_(std::move(below)), prefix_(std::move(prefix)) {
+  if (!prefix_.empty()) keep_readable();
+}
+
+Io PrefixedStream::do_read(MutableBytes into) {
+  if (prefix_.empty() || into.empty()) return below_->try_read(into);
+  const std::size_t n = std::min(into.size(), prefix_.size());
+  std::memcpy(into.data(), prefix_.data(), n);
+  prefix_.erase(prefix_.begin(), prefix_.begin() + static_cast<std::ptrdiff_t>(n));
+  keep_readable();  // nobody knows whether the stream below has more
+  return Io::done(n);
+}
+
+Within::Within(runtime::Runtime& runtime, Stream& stream, Duration span, runtime::Cancellation* cancel)
+    : stream_(stream),
+      timer_([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, &stream),
+      on_cancel_(
+          cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, &stream) {
+  runtime.timers().arm(timer_, runtime.now() + span);
+}
+
+task<Errc> read_at_least(Stream& stream, std::vector<std::byte>& bytes, std::size_t wanted, std::size_t most) {
+  while (bytes.size() < wanted) {
+    const Errc waited = co_await stream.readable();
+    if (waited != Errc::kOk) co_return waited;
+    const std::size_t have = bytes.size();
+    bytes.resize(most);
+    const Io io = stream.try_read(MutableBytes(bytes).subspan(have));
+    bytes.resize(have + (io.kind == Io::Kind::kDone ? io.count : 0));
+    if (io.kind == Io::Kind::kEnd) co_return Errc::kClosed;
+    if (io.kind == Io::Kind::kError) co_return io.error;
+  }
+  co_return Errc::kOk;
+}
+
+task<Errc> write_all(Stream& stream, std::vector<std::byte> bytes) {
+  Bytes rest = bytes;
+  while (!rest.empty()) {
+    const Io io = stream.try_write(rest);
+    if (io.kind == Io::Kind::kDone) {
+      rest = rest.subspan(io.count);
+      continue;
+    }
+    if (io.kind != Io::Kind::kWouldBlock) co_return io.kind == Io::Kind::kError ? io.error : Errc::kClosed;
+    const Errc waited = co_await stream.writable();
+    if (waited != Errc::kOk) co_return waited;
+  }
+  co_return Errc::kOk;
+}
+
+task<FirstFrame> read_frame(Stream& stream, std::vector<std::byte>& bytes, std::size_t limit) {
+  while (true) {
+    const wire::FrameCut cut = wire::cut_frame(bytes, limit);
+    if (cut.kind == wire::FrameCut::Kind::kRefused) co_return FirstFrame{Errc::kProtocol, cut.refusal, 0};
+    if (cut.kind == wire::FrameCut::Kind::kFrame) {
+      co_return FirstFrame{Errc::kOk, wire::Refusal::kNone, cut.consumed - wire::kLengthBytes};
+    }
+    const std::size_t most = std::max(bytes.size(), wire::kLengthBytes + limit);
+    const Errc read = co_await read_at_least(stream, bytes, cut.needed, most);
+    if (read != Errc::kOk) co_return FirstFrame{read, wire::Refusal::kTruncated, 0};
+  }
+}
+
+std::vector<std::byte> framed(Bytes text) {
+  std::vector<std::byte> frame(wire::kLengthBytes + text.size());
+  wire::store_be(frame.data(), static_cast<uint32_t>(text.size()));
+  std::memcpy(frame.data() + wire::kLengthBytes, text.data(), text.size());
+  return frame;
+}
+
+}  // namespace bellwether::link

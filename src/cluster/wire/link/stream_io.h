@@ -1,0 +1,63 @@
+// The first bytes of a connection, before there is a Connection: whole frames with a limit, read and written by
+// coroutines. Private to the link sources.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cluster/wire/refusal.h"
+#include "core/runtime/runtime.h"
+
+namespace bellwether::link {
+
+// Gives out some bytes before those of the stream below: what was looked at already.
+class PrefixedStream final : public runtime::Stream {
+ public:
+  PrefixedStream(std::unique_ptr<runtime::Stream> below, std::vector<std::byte> prefix);
+  void finish_writing() override { below_->finish_writing(); }
+  runtime::Endpoint peer() const override { return below_->peer(); }
+
+ protected:
+  runtime::Io do_read(MutableBytes into) override;
+  runtime::Io do_write(Bytes bytes) override { return below_->try_write(bytes); }
+  bool nothing_to_read() override { return prefix_.empty(); }
+
+ private:
+  std::unique_ptr<runtime::Stream> below_;
+  std::vector<std::byte> prefix_;
+};
+
+// Interrupts a stream at a deadline or when something is cancelled, for as long as it lives; then the stream can be
+// used again.
+class Within {
+ public:
+  Within(runtime::Runtime& runtime, runtime::Stream& stream, Duration span, runtime::Cancellation* cancel);
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  ~Within() { stream_.clear_interrupt(); }
+
+ private:
+  runtime::Stream& stream_;
+  runtime::Timer timer_;
+  runtime::CancelCallback on_cancel_;
+};
+
+// Appends what comes until there are at least `wanted` bytes; never more than `most`. kOk, or why not (kClosed: the
+// end).
+runtime::task<Errc> read_at_least(runtime::Stream& stream, std::vector<std::byte>& bytes, std::size_t wanted,
+                                  std::size_t most);
+runtime::task<Errc> write_all(runtime::Stream& stream, std::vector<std::byte> bytes);
+
+// Reads one whole frame to the front of `bytes`; `text` is its size without the length. What came behind it stays
+// behind it.
+struct FirstFrame {
+  Errc error = Errc::kOk;
+  wire::Refusal refusal = wire::Refusal::kNone;  // with kProtocol
+  std::size_t text = 0;
+};
+runtime::task<FirstFrame> read_frame(runtime::Stream& stream, std::vector<std::byte>& bytes, std::size_t limit);
+
+// A frame around a text.
+std::vector<std::byte> framed(Bytes text);
+
+}  // namespace bellwether::link

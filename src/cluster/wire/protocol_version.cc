@@ -1,0 +1,7 @@
+#include "cluster/wire/version.h"
+
+namespace bellwether::wire {
+
+constinit const ProtocolVersion kVersion = {1, 2};
+
+}  // namespace bellwether::wire

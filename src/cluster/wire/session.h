@@ -1,0 +1,187 @@
+// What happens on an established connection, without the connection: requests with ids, deadlines and priorities, their
+// answers, one-way messages, cancellation, keep-alive. A kernel: texts of frames go in through receive() and come out
+// of next_frame(), time comes in as a value. Either end may ask.
+//
+// Everything is bounded. Requests under way in either direction have a number; so do the bytes that wait in each class
+// of priority. A message that finds no room is refused to whoever wants to send it (kExhausted), and an answer that
+// finds none is sent as kBusy without its body. A peer that reads nothing at all, and yet makes this end write, is
+// broken off (kCrowded).
+//
+// An id is a sequence number, times 65,536, plus a slot: requests that are under way at a time have different slots,
+// below what the other end said that it takes. So both ends find a request without searching.
+//
+// Not safe for several threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/wire/compress.h"
+#include "cluster/wire/message.h"
+#include "cluster/wire/refusal.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+
+namespace bellwether::wire {
+
+// Messages of one priority that wait to be sent, in order, in one growing buffer: no allocation for each message once
+// it has grown. The front message can be taken in pieces.
+class OutQueue {
+ public:
+  // `expires`: when nobody wants it any more; never() keeps it whatever happens.
+  void push(const MessageHeader& header, Instant expires, Bytes body);
+  // Bytes that wait, the bookkeeping included.
+  std::size_t size() const { return buffer_.size() - head_; }
+  bool empty() const { return size() == 0; }
+
+  // Writes the next piece, header and body, into `out` (more than a header), and returns its size. Messages that have
+  // expired before their first piece are left out; 0: nothing is left. What a request still has is set from `now`.
+  std::size_t pop_piece(Instant now, MutableBytes out);
+
+ private:
+  struct Waiting {
+    MessageHeader header;
+    Instant expires;
+    std::size_t size;
+  };
+  void drop_front(std::size_t bytes);
+
+  std::vector<std::byte> buffer_;
+  std::size_t head_ = 0;
+  std::size_t sent_ = 0;  // of the front message's body
+};
+
+using RequestId = uint64_t;
+
+struct SessionLimits {
+  uint32_t asking_max = 1024;   // requests of this end under way; never more than the other end takes
+  uint32_t serving_max = 1024;  // requests of the other end under way
+  InflateLimits body;           // body.compressed bounds every message, compressed or not
+  // Bytes that wait in each class. One message always finds room in an empty queue.
+  std::array<std::size_t, kPriorities> queued_max = {1 << 20, 2 << 20, 4 << 20, 8 << 20};
+  Duration quiet = Duration::seconds(5);     // of silence, after which the other end is asked for a sign of life
+  Duration give_up = Duration::seconds(15);  // of silence, after which it counts as gone; 0: never
+};
+
+// A message to be sent; the body is copied.
+struct Outgoing {
+  uint16_t type = 0;
+  Priority priority = Priority::kNormal;
+  bool compress = false;  // when that makes it smaller
+  Bytes body;
+};
+
+// What a frame brought. At most one thing; views are good until the next call of receive().
+struct Inbound {
+  enum class Kind : uint8_t { kNothing, kRequest, kResponse, kOneWay, kCancelled, kGoodbye };
+  Kind kind = Kind::kNothing;
+  Priority priority = Priority::kNormal;
+  uint16_t type = 0;
+  ReplyStatus status = ReplyStatus::kOk;  // kResponse
+  RequestId id = 0;
+  Instant deadline = Instant::never();  // kRequest: when nobody will want the answer any more
+  Bytes body;
+  void* context = nullptr;  // kResponse: as given to request()
+};
+
+class Session {
+ public:
+  // `peer_takes`: requests that the other end takes at a time, from its hello.
+  Session(const SessionLimits& limits, uint32_t peer_takes, Instant now);
+
+  // Asks. Until `deadline`, when next_expired() gives it back. kExhausted: too much is under way or waits; kTooLarge;
+  // kClosed after a goodbye of either end.
+  Result<RequestId> request(Instant deadline, const Outgoing& message, void* context);
+  // Answers. False: nobody wants it any more.
+  bool respond(RequestId id, ReplyStatus status, Bytes body, bool compress = false);
+  Status send(const Outgoing& message);
+  // Forgets a request of this end, and tells the other one. False: it is not under way.
+  bool cancel(RequestId id);
+  // No new requests from now on, in either direction; what is under way goes on. The other end says goodbye too.
+  void say_goodbye();
+  // Makes the other end hear something now.
+  void show_life();
+
+  // The text of one frame that came. Anything but kNone: the peer breaks the protocol, the connection is to be closed.
+  Refusal receive(Instant now, Bytes text, Inbound& inbound);
+  // Writes the text of the next frame to send into `out` (at most kStreamTextMax are used) and returns its size; 0:
+  // nothing waits.
+  std::size_t next_frame(Instant now, MutableBytes out);
+  bool wants_to_send() const;
+
+  // A request whose time has passed, one a call; nothing when there is none.
+  struct Expired {
+    RequestId id = 0;
+    void* context = nullptr;
+  };
+  bool next_expired(Instant now, Expired& expired);
+  // Any request of this end, for when the connection has ended; nothing when there is none.
+  bool take_any(Expired& taken);
+  // Asks for a sign of life when it is time. False: the other end has been silent for too long.
+  bool keep_alive(Instant now);
+  // When next_expired() or keep_alive() may have something to do. Never later than that, perhaps earlier.
+  Instant next_deadline() const;
+
+  std::size_t asking() const { return asking_; }
+  std::size_t serving() const { return serving_; }
+  std::size_t queued_bytes() const;
+  bool closing() const { return closing_; }
+  // The other end reads nothing, and makes this one write: the connection is to be closed.
+  bool overrun() const { return overrun_; }
+  // Both ends said goodbye, and nothing is under way any more.
+  bool finished() const { return closing_ && peer_closing_ && asking_ == 0 && serving_ == 0 && !wants_to_send(); }
+  uint64_t late_responses() const { return late_responses_; }
+
+ private:
+  struct Slot {
+    RequestId id = 0;  // 0: free
+    Instant deadline;
+    void* context = nullptr;
+  };
+  struct Served {
+    RequestId id = 0;       // 0: none
+    RequestId highest = 0;  // ids up to this one are no news: they were served, or given up
+    Priority priority = Priority::kNormal;
+  };
+  struct Unfinished {
+    bool open = false;
+    MessageHeader first;
+    std::vector<std::byte> body;
+  };
+  Status queue(MessageHeader header, Instant expires, Bytes body, bool compress);
+  void queue_bare(MessageHeader::Kind kind, Priority priority, RequestId id, uint16_t type = 0);
+  bool fits(Priority priority, std::size_t bytes) const;
+  void release(std::size_t slot);
+  Refusal assemble(const MessageHeader& header, Bytes piece, MessageHeader& whole, Bytes& body, bool& complete);
+  Refusal deliver(Instant now, const MessageHeader& header, Bytes body, Inbound& inbound);
+  Refusal take_request(Instant now, const MessageHeader& header, Inbound& inbound);
+  void take_response(const MessageHeader& header, Inbound& inbound);
+  void take_cancel(const MessageHeader& header, Inbound& inbound);
+
+  SessionLimits limits_;
+  std::array<OutQueue, kPriorities> queues_;
+  std::array<Unfinished, kPriorities> unfinished_;
+  std::vector<std::byte> inflated_;
+  std::vector<std::byte> deflated_;
+
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;
+  uint64_t sequence_ = 0;
+  std::size_t asking_ = 0;
+  Instant earliest_ = Instant::never();  // no request's deadline is before
+  std::vector<Served> served_;           // by slot
+  std::size_t serving_ = 0;
+
+  Instant heard_;
+  bool asked_for_life_ = false;
+  bool closing_ = false;
+  bool peer_closing_ = false;
+  bool overrun_ = false;
+  uint64_t late_responses_ = 0;
+};
+
+}  // namespace bellwether::wire

@@ -1,0 +1,25 @@
+// Where something listens, as people write it: a name or an address, and a port.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace bellwether {
+
+struct HostPort {
+  std::string host;  // without brackets
+  uint16_t port = 0;
+  auto operator<=>(const HostPort&) const = default;
+};
+
+// "10.0.0.1:9000", "[::1]:9000", "manager.example:9000"; without a port, `default_port`. An IPv6 address without
+// brackets is refused, because its last part could be a port. kInvalid says what is wrong.
+Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port);
+// In that form, with brackets where they are needed.
+std::string to_string(const HostPort& place);
+
+}  // namespace bellwether

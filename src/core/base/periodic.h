@@ -1,0 +1,38 @@
+// The one source of periods. Whatever a node does again and again (heartbeats, health checks, exchanges of state,
+// refreshes, reconnections) takes the time until the next one from here, so that nodes that were started together do
+// not act together for ever. A period is always a base and a spread; there is no bare one.
+#pragma once
+
+#include "core/base/check.h"
+#include "core/base/prng.h"
+#include "core/base/time.h"
+
+namespace bellwether {
+
+struct Period {
+  Duration base;
+  Duration spread;  // added, uniform in [0, spread]
+
+  // A tenth of the base as its spread, for whatever names none.
+  static constexpr Period about(Duration base) { return {base, base / 10}; }
+  // Up to a tenth earlier, and never later: for what must happen within a time, as the renewal of a lease must.
+  static constexpr Period up_to(Duration most) { return {most - most / 10, most / 10}; }
+};
+
+class Periodic {
+ public:
+  // REQUIRES a base above zero and a spread that is not negative.
+  Periodic(Period period, Prng prng) : period_(period), prng_(prng) {
+    check(period.base > Duration::zero() && period.spread >= Duration::zero(), "a period is longer than nothing");
+  }
+
+  Duration next() { return period_.base + prng_.between(Duration::zero(), period_.spread); }
+  // The first time, anywhere in a period: nodes that start at once are apart from the beginning.
+  Duration first() { return prng_.between(Duration::zero(), period_.base + period_.spread); }
+
+ private:
+  Period period_;
+  Prng prng_;
+};
+
+}  // namespace bellwether

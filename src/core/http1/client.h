@@ -1,0 +1,170 @@
+// The HTTP/1.1 client of the load path: one exchange at a time and connection, kept alive between exchanges; redirects,
+// cookies, timeouts; every phase timed, every failure typed. Nothing is allocated for an exchange on a kept connection.
+// One client a load thread.
+//
+// Through a proxy http goes in absolute form, which whoever makes the request writes, and https in a tunnel, which is
+// opened with the connection.
+//
+// An answered challenge (401) is a part of the exchange, as a redirect is: only what comes of it is the response.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/http1/client_buffer.h"
+#include "core/http1/client_origin.h"
+#include "core/http1/cookies.h"
+#include "core/http1/digest.h"
+#include "core/http1/error_kind.h"
+#include "core/http1/head_memory.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/stream.h"
+
+namespace bellwether::http1 {
+
+// What one virtual user keeps between requests: its idle connections and its cookies. Nothing of it is shared with
+// other virtual users, as with a browser profile. Costs a few bytes until it is used.
+struct Connection {
+  std::unique_ptr<runtime::Stream> stream;
+  const Origin* origin = nullptr;
+  std::unique_ptr<Connection> next;  // in the session's list of idle connections
+  bool used = false;                 // has carried an exchange: the server may have closed it since
+};
+
+// The challenge of a server that is being answered, and how often it was.
+struct DigestMemory {
+  const Origin* origin = nullptr;
+  DigestChallenge challenge;
+  uint32_t count = 0;
+};
+
+class Session {
+ public:
+  // An idle connection to this origin, the one used last, or nothing. A connection the server has closed meanwhile is
+  // dropped on the way.
+  std::unique_ptr<Connection> take_idle(const Origin& origin) {
+    std::unique_ptr<Connection>* link = &idle_;
+    while (*link != nullptr) {
+      std::unique_ptr<Connection> connection = std::move(*link);
+      *link = std::move(connection->next);
+      if (!connection->stream->idle_and_open()) continue;
+      if (connection->origin == &origin) return connection;
+      connection->next = std::move(*link);
+      *link = std::move(connection);
+      link = &(*link)->next;
+    }
+    return nullptr;
+  }
+  void put_idle(std::unique_ptr<Connection> connection) {
+    connection->next = std::move(idle_);
+    idle_ = std::move(connection);
+  }
+  void close_idle() {
+    while (idle_ != nullptr) idle_ = std::move(idle_->next);
+  }
+  ~Session() { close_idle(); }
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  CookieJar cookies;
+  std::unique_ptr<DigestMemory> digest;
+
+ private:
+  std::unique_ptr<Connection> idle_;
+};
+
+// Limits of one exchange.
+struct CallLimits {
+  Duration timeout = Duration::seconds(60);  // the whole, with redirects
+  Duration connect_timeout = Duration::seconds(10);
+  Duration tls_timeout = Duration::seconds(10);
+  Duration first_byte_timeout = Duration::seconds(60);  // sent → first byte of the response
+  uint64_t body_bytes_max = 64ull << 20;
+  uint16_t redirects_max = 10;
+};
+
+// Credentials for digest authentication (RFC 7616).
+struct DigestUser {
+  std::string_view name;
+  std::string_view password;
+};
+
+// A request in the bytes that go over the wire. All views must stay valid until the exchange has ended.
+struct Request {
+  Origin* origin = nullptr;
+  std::string_view method;
+  std::string_view target;  // path and query; for cookies and redirects
+  std::string_view head;  // request line and fields, each with its line end, without the empty line that ends the head
+  std::string_view body;
+  std::string_view whole;  // head, empty line and body in one piece, where prepared; else empty
+  const CallLimits* limits = nullptr;
+  const DigestUser* digest = nullptr;  // answers a challenge of the origin, and from then on comes with the answer
+  HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
+  const Proxies* proxies = nullptr;    // of the origin, and of those that redirects lead to; nullptr: none
+  bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
+};
+
+struct Response {
+  http1::ErrorKind error = http1::ErrorKind::kNone;
+  int status = 0;              // 0 when there was no response
+  const char* detail = "";     // for kProtocol and the like: what was wrong
+  Instant started;             // when the exchange began (before connecting)
+  Instant sent;                // when the (first) request was handed to its connection
+  Instant first_byte;          // when the first byte of the response was seen
+  Instant done;                // when the last byte was seen, or the exchange failed
+  Duration dns, connect, tls;  // of new connections of this exchange; zero when one was reused
+  Duration sending;            // until the last byte was handed over; zero when one call took all
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint16_t connections = 0;  // opened by this exchange
+  uint16_t redirects = 0;
+  int proxy_status = 0;   // kProxy: what the proxy answered, 0 for nothing that is HTTP
+  uint16_t attempts = 0;  // requests sent: with redirects, and again after a kept connection turned out closed
+
+  // REQUIRES status != 0. Valid until the buffer is given up.
+  const ResponseHead& head() const { return buffer->head; }
+  std::string_view body;  // when wanted; decoded; ResponseBuffer::kSlack readable bytes behind it
+  BufferPool::Lease buffer;
+};
+
+class ResponseReader;
+
+class Client {
+ public:
+  explicit Client(runtime::Runtime& runtime) : runtime_(runtime) {}
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Sends the request and receives its response into `response`, following redirects. Failures are in response.error;
+  // kInterrupted when `cancel` was cancelled.
+  runtime::task<void> exchange(Session& session, const Request& request, Response& response,
+                               runtime::Cancellation* cancel);
+
+  OriginTable& origins() { return origins_; }
+
+ private:
+  struct Attempt;
+  runtime::task<void> exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
+                                    runtime::Cancellation* cancel);
+  runtime::task<std::unique_ptr<Connection>> open(Origin& origin, const CallLimits& limits, Response& response,
+                                                  Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<bool> open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
+                                  runtime::Cancellation* cancel);
+  void keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
+            std::unique_ptr<Connection> connection);
+  runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
+                                             Instant deadline, runtime::Cancellation* cancel);
+  std::string_view bytes_to_send(const Session& session, const Request& request);
+
+  runtime::Runtime& runtime_;
+  OriginTable origins_;
+  BufferPool buffers_;
+  std::string scratch_;  // a request put together for sending; only until the first write returns
+};
+
+}  // namespace bellwether::http1

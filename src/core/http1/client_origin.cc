@@ -1,0 +1,82 @@
+#include "core/http1/client_origin.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/base/host_port.h"
+
+namespace bellwether::http1 {
+namespace {
+
+bool is_within(std::string_view host, std::string_view domain) {
+  return host.size() > domain.size() && iequals(host.substr(host.size() - domain.size()), domain);
+}
+
+bool is_meant(std::string_view entry, std::string_view host) {
+  if (entry == "*" || iequals(entry, host)) return true;
+  return entry.starts_with('.') ? is_within(host, entry) : is_within(host, "." + std::string(entry));
+}
+
+bool goes_through(const Origin& origin, const Proxy* proxy) {
+  if (proxy == nullptr || !origin.proxy) return proxy == nullptr && !origin.proxy;
+  return *origin.proxy == *proxy;
+}
+
+}  // namespace
+
+const Proxy* Proxies::find(bool tls, std::string_view host) const {
+  const std::optional<Proxy>& one = tls ? https : http;
+  if (!one) return nullptr;
+  const bool direct =
+      std::any_of(except.begin(), except.end(), [host](const std::string& entry) { return is_meant(entry, host); });
+  return direct ? nullptr : &*one;
+}
+
+std::string connect_head(std::string_view host, uint16_t port, const Proxy& proxy) {
+  const std::string authority = to_string(HostPort{std::string(host), port});
+  std::string out = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
+  if (!proxy.authorization.empty()) out += "Proxy-Authorization: " + proxy.authorization + "\r\n";
+  out += "\r\n";
+  return out;
+}
+
+Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings,
+                                  const Proxy* proxy) {
+  for (const auto& origin : origins_) {
+    if (origin->tls == tls && origin->port == port && iequals(origin->host, host) &&
+        (!tls || origin->tls_settings == settings) && goes_through(*origin, proxy)) {
+      return origin.get();
+    }
+  }
+  auto origin = std::make_unique<Origin>();
+  origin->tls = tls;
+  origin->host = std::string(host);
+  origin->port = port;
+  if (proxy != nullptr) origin->proxy = *proxy;
+  if (auto address = runtime::IpAddress::parse(origin->next_hop())) {
+    origin->literal = true;
+    origin->address = *address;
+  }
+  if (tls) {
+    origin->tls_settings = settings;
+    BW_TRY(origin->tls_context, context_for(settings));
+  }
+  origins_.push_back(std::move(origin));
+  return origins_.back().get();
+}
+
+Result<std::shared_ptr<runtime::TlsContext>> OriginTable::context_for(const TlsSettings& settings) {
+  for (const auto& [known, context] : contexts_) {
+    if (known == settings) return context;
+  }
+  runtime::TlsClientOptions options;
+  options.verify = settings.verify;
+  options.ca_file = settings.ca_name;
+  if (settings.ca_pem != nullptr) options.ca_pem = *settings.ca_pem;
+  options.alpn = {"http/1.1"};
+  auto context = runtime::TlsContext::client(options);
+  if (context) contexts_.emplace_back(settings, *context);
+  return context;
+}
+
+}  // namespace bellwether::http1

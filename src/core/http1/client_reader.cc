@@ -1,0 +1,194 @@
+#include "core/http1/client_reader.h"
+
+#include <cstring>
+
+#include "core/base/check.h"
+
+namespace bellwether::http1 {
+namespace {
+constexpr std::size_t kLargeHead = 64 * 1024 + ResponseBuffer::kBytes;
+// A body is received in pieces of at least this size, wherever its head ended.
+constexpr std::size_t kPieceMin = 4096;
+}  // namespace
+
+MutableBytes ResponseReader::space() {
+  if (buffer_ == nullptr) {
+    buffer_ = pool_.take();
+    area_ = buffer_->bytes.data();
+    area_size_ = ResponseBuffer::kBytes;
+  }
+  check(filled_ < area_size_);
+  return {reinterpret_cast<std::byte*>(area_ + filled_), area_size_ - filled_};
+}
+
+ResponseReader::State ResponseReader::received(std::size_t count) {
+  check(filled_ + count <= area_size_);
+  bytes_received_ += count;
+  if (has_head_) return consume_body(count);
+  filled_ += count;
+  return parse_head();
+}
+
+ResponseReader::State ResponseReader::ended() {
+  if (!has_head_) {
+    return bytes_received_ == 0 ? fail(ErrorKind::kClosed, "closed before the first byte of the response")
+                                : fail(ErrorKind::kTruncated, "closed in the middle of the head");
+  }
+  if (buffer_->head.framing == ResponseHead::Framing::kUntilClose) {
+    reusable_ = false;
+    const State state = finish(0);
+    reusable_ = false;
+    return state;
+  }
+  return fail(ErrorKind::kTruncated, "closed in the middle of the body");
+}
+
+ResponseReader::State ResponseReader::parse_head() {
+  while (true) {
+    std::size_t consumed = 0;
+    const std::string_view input(area_, filled_);
+    const Parse parsed = heads_ != nullptr
+                             ? heads_->parse(input, head_request_, scan_from_, buffer_->head, consumed, detail_)
+                             : parse_response_head(input, head_request_, scan_from_, buffer_->head, consumed, detail_);
+    if (parsed == Parse::kBad) return fail(ErrorKind::kProtocol, detail_);
+    if (parsed == Parse::kTooLarge) return fail(ErrorKind::kTooLarge, detail_);
+    if (parsed == Parse::kMore) {
+      if (filled_ < area_size_) return State::kMore;
+      if (area_size_ >= kLargeHead) return fail(ErrorKind::kTooLarge, "the head is larger than 64 KiB");
+      buffer_->large_head.resize(kLargeHead + ResponseBuffer::kSlack);
+      std::memcpy(buffer_->large_head.data(), area_, filled_);
+      area_ = buffer_->large_head.data();
+      area_size_ = kLargeHead;
+      return State::kMore;
+    }
+    const int status = buffer_->head.status;
+    if (status >= 200) {
+      body_start_ = consumed;
+      break;
+    }
+    if (status == 101) return fail(ErrorKind::kProtocol, "switched protocols without being asked");
+    filled_ -= consumed;  // an interim response: what follows it is still to come
+    std::memmove(area_, area_ + consumed, filled_);
+    scan_from_ = 0;
+  }
+  has_head_ = true;
+  const std::size_t fresh = filled_ - body_start_;
+  filled_ = body_start_;
+  const ResponseHead& head = buffer_->head;
+  body_left_ = head.content_length;
+  if (head.framing == ResponseHead::Framing::kNone) return finish(fresh);
+  if (want_body_ && head.framing == ResponseHead::Framing::kLength && body_left_ > body_bytes_max_) {
+    return fail(ErrorKind::kTooLarge, "the body is larger than body_max");
+  }
+  chunked_.reset();
+  const State state = consume_body(fresh);
+  if (state == State::kMore && area_size_ - filled_ < kPieceMin && filled_ == body_start_) {
+    // Next to no room behind the head: receive the body elsewhere, the head stays where it is.
+    buffer_->large_head.resize(kLargeHead + ResponseBuffer::kSlack);
+    if (area_ != buffer_->large_head.data()) {
+      area_ = buffer_->large_head.data();
+      area_size_ = kLargeHead;
+      body_start_ = filled_ = 0;
+    }
+  }
+  return state;
+}
+
+// `fresh` bytes stand behind what is kept, at filled_.
+ResponseReader::State ResponseReader::consume_body(std::size_t fresh) {
+  switch (buffer_->head.framing) {
+    case ResponseHead::Framing::kLength: return consume_length(fresh);
+    case ResponseHead::Framing::kChunked: return consume_chunked(fresh);
+    case ResponseHead::Framing::kUntilClose:
+      return keep_in_area(fresh) ? State::kMore : fail(ErrorKind::kTooLarge, "the body is larger than body_max");
+    case ResponseHead::Framing::kNone: break;
+  }
+  return finish(fresh);
+}
+
+ResponseReader::State ResponseReader::consume_length(std::size_t fresh) {
+  const std::size_t mine = fresh < body_left_ ? fresh : static_cast<std::size_t>(body_left_);
+  body_left_ -= mine;
+  if (body_left_ == 0) {
+    filled_ += mine;
+    return finish(fresh - mine);
+  }
+  return keep_in_area(mine) ? State::kMore : fail(ErrorKind::kTooLarge, "the body is larger than body_max");
+}
+
+ResponseReader::State ResponseReader::consume_chunked(std::size_t fresh) {
+  const auto step = chunked_.decode(area_ + filled_, fresh);
+  if (step.state == Parse::kBad) return fail(ErrorKind::kProtocol, "broken chunked framing");
+  if (step.state == Parse::kTooLarge)
+    return fail(ErrorKind::kTooLarge, "chunk extensions or trailers over their limit");
+  if (step.state == Parse::kDone) {
+    filled_ += step.produced;
+    return finish(fresh - step.consumed);
+  }
+  return keep_in_area(step.produced) ? State::kMore : fail(ErrorKind::kTooLarge, "the body is larger than body_max");
+}
+
+// Keeps `count` more bytes of the body. They stay in the area while it has room, then move to the spill. False: over
+// the limit.
+bool ResponseReader::keep_in_area(std::size_t count) {
+  if (!want_body_) {
+    filled_ = body_start_;
+    return true;
+  }
+  filled_ += count;
+  if (filled_ - body_start_ + (spilled_ ? buffer_->spill.size() : 0) > body_bytes_max_) return false;
+  if (area_size_ - filled_ >= kPieceMin) return true;
+  if (!spilled_) buffer_->spill.clear();
+  spilled_ = true;
+  buffer_->spill.append(area_ + body_start_, filled_ - body_start_);
+  filled_ = body_start_;
+  return true;
+}
+
+ResponseReader::State ResponseReader::finish(std::size_t surplus) {
+  // Bytes behind the end of the response belong to nothing we asked for.
+  reusable_ = buffer_->head.keep_alive && surplus == 0;
+  if (!want_body_) return State::kDone;
+  body_ = {area_ + body_start_, filled_ - body_start_};
+  if (body_.size() + (spilled_ ? buffer_->spill.size() : 0) > body_bytes_max_) {
+    return fail(ErrorKind::kTooLarge, "the body is larger than body_max");
+  }
+  if (spilled_) {
+    buffer_->spill.append(body_);
+    buffer_->spill.reserve(buffer_->spill.size() + ResponseBuffer::kSlack);
+    body_ = buffer_->spill;
+  }
+  if (buffer_->head.encoding == Encoding::kIdentity || body_.empty()) return State::kDone;
+  return decode() ? State::kDone : State::kFailed;
+}
+
+bool ResponseReader::decode() {
+  if (buffer_->head.encoding == Encoding::kUnknown) {
+    fail(ErrorKind::kDecode, "a content encoding other than gzip, deflate and br");
+    return false;
+  }
+  if (buffer_->decoder == nullptr) buffer_->decoder = std::make_unique<Decoder>();
+  buffer_->decoder->reset(buffer_->head.encoding);
+  buffer_->body.clear();
+  const Errc fed = buffer_->decoder->feed(body_, buffer_->body, body_bytes_max_);
+  if (fed == Errc::kTooLarge) {
+    fail(ErrorKind::kTooLarge, "the decoded body is larger than body_max");
+    return false;
+  }
+  if (fed != Errc::kOk || buffer_->decoder->finish() != Errc::kOk) {
+    fail(ErrorKind::kDecode, "the content encoding is broken");
+    return false;
+  }
+  buffer_->body.reserve(buffer_->body.size() + ResponseBuffer::kSlack);
+  body_ = buffer_->body;
+  return true;
+}
+
+ResponseReader::State ResponseReader::fail(ErrorKind error, const char* detail) {
+  error_ = error;
+  detail_ = detail;
+  reusable_ = false;
+  return State::kFailed;
+}
+
+}  // namespace bellwether::http1

@@ -1,0 +1,79 @@
+// Receives one response: head, framing, body, encoding. Bytes go in as they come, in any pieces; no socket, no clock.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/bytes.h"
+#include "core/http1/chunked.h"
+#include "core/http1/client_buffer.h"
+#include "core/http1/error_kind.h"
+#include "core/http1/head_memory.h"
+
+namespace bellwether::http1 {
+
+class ResponseReader {
+ public:
+  enum class State : uint8_t { kMore, kDone, kFailed };
+
+  // `want_body`: keep the body, decoded, up to `body_bytes_max` bytes; else it is framed, counted and forgotten.
+  // `heads`: of earlier responses; may be nullptr.
+  ResponseReader(BufferPool& pool, bool head_request, bool want_body, uint64_t body_bytes_max,
+                 HeadMemory* heads = nullptr)
+      : pool_(pool),
+        heads_(heads),
+        head_request_(head_request),
+        want_body_(want_body),
+        body_bytes_max_(body_bytes_max) {}
+
+  // Where to put the next bytes: never empty. Leases a buffer at first use.
+  MutableBytes space();
+  // `count` bytes were put there.
+  State received(std::size_t count);
+  // The peer has closed the connection.
+  State ended();
+
+  // Why it failed; meaningful after kFailed.
+  http1::ErrorKind error() const { return error_; }
+  const char* detail() const { return detail_; }
+
+  bool has_head() const { return has_head_; }
+  // After kDone.
+  bool reusable() const { return reusable_; }
+  std::string_view body() const { return body_; }
+  BufferPool::Lease take_buffer() { return std::move(buffer_); }
+  uint64_t bytes_received() const { return bytes_received_; }
+
+ private:
+  State parse_head();
+  State consume_body(std::size_t fresh);
+  State consume_length(std::size_t fresh);
+  State consume_chunked(std::size_t fresh);
+  State finish(std::size_t surplus);
+  State fail(http1::ErrorKind error, const char* detail);
+  bool keep_in_area(std::size_t count);
+  bool decode();
+
+  BufferPool& pool_;
+  HeadMemory* heads_;
+  BufferPool::Lease buffer_;
+  bool head_request_;
+  bool want_body_;
+  bool has_head_ = false;
+  bool reusable_ = false;
+  bool spilled_ = false;  // part of the body has moved to ResponseBuffer::spill
+  http1::ErrorKind error_ = http1::ErrorKind::kNone;
+  uint64_t body_bytes_max_;
+  uint64_t body_left_ = 0;  // kLength: bytes still to come
+  uint64_t bytes_received_ = 0;
+  char* area_ = nullptr;  // where bytes are received
+  std::size_t area_size_ = 0;
+  std::size_t filled_ = 0;      // of the area: bytes received (head) or kept (body)
+  std::size_t body_start_ = 0;  // of the area: where the body begins
+  std::size_t scan_from_ = 0;
+  const char* detail_ = "";
+  std::string_view body_;
+  ChunkedDecoder chunked_;
+};
+
+}  // namespace bellwether::http1

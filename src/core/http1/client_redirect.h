@@ -1,0 +1,34 @@
+// What to send after a redirect (RFC 9110 §15.4, and what browsers do): 301, 302 and 303 turn everything but GET and
+// HEAD into GET without a body; 307 and 308 repeat the request. Credentials stay with the origin they were meant for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/http1/client.h"
+
+namespace bellwether::http1 {
+
+inline bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// Owns the bytes of the next request.
+struct RedirectedRequest {
+  bool valid = false;  // false: `location` is no http or https URL
+  bool tls = false;
+  uint16_t port = 0;
+  std::string host;
+  std::string method;
+  std::string target;
+  std::string head;
+  std::string body;
+
+  // A view of it, without its origin. Valid while this object stays where it is.
+  Request request(const CallLimits& limits, bool want_body) const;
+};
+
+RedirectedRequest follow_redirect(const Request& request, int status, std::string_view location);
+
+}  // namespace bellwether::http1

@@ -1,0 +1,64 @@
+// What a leader or a node tells: lines for people or JSON on standard error, and an audit log of every transition, one
+// JSON object a line. Neither ever makes a renewal wait: the audit log is written by a thread of its own, and a line
+// for a standard error that does not take it is dropped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/time.h"
+
+namespace bellwether {
+
+class Journal {
+ public:
+  using Value = std::variant<std::string, int64_t>;
+  using Fields = std::vector<std::pair<std::string_view, Value>>;
+  // Told every line as it comes, whatever the verbosity: a world of the simulator, a test.
+  class Reader {
+   public:
+    virtual ~Reader() = default;
+    virtual void on_line(std::string_view event, const std::string& text, const Fields& fields) = 0;
+  };
+  // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything.
+  // `command`: what lines for people begin with.
+  Journal(int verbosity, bool json, std::string command);
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  ~Journal();
+
+  // Audits to this file from now on; false when it cannot be opened, which has been told. Empty: no audit.
+  bool open_audit(WallTime now, const std::string& path);
+
+  // `reader` must outlive it.
+  void tell(Reader& reader) { reader_ = &reader; }
+
+  // A transition: told from verbosity 1 on, and always audited. `text` is for people, `event` and `fields` for
+  // programs.
+  void transition(WallTime now, std::string_view event, const std::string& text, const Fields& fields);
+  // What is told from verbosity 2 on, and no transition.
+  void step(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
+    say(now, 2, event, text, fields);
+  }
+  void warn(WallTime now, const std::string& text) { say(now, 1, "warning", text, {}); }
+  void detail(WallTime now, const std::string& text) { say(now, 2, "note", text, {}); }
+  void error(WallTime now, const std::string& text) { say(now, 0, "error", text, {}); }
+
+ private:
+  void say(WallTime now, int from, std::string_view event, const std::string& text, const Fields& fields);
+
+  int verbosity_;
+  bool json_;
+  std::string command_;
+  Reader* reader_ = nullptr;
+  class Audit;
+  std::unique_ptr<Audit> audit_;
+};
+
+}  // namespace bellwether

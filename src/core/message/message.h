@@ -1,0 +1,48 @@
+// Messages as bytes, by their descriptions (describe.h). One interpreter walks over the fields of all of them, so that
+// a message costs the compiler a table and no code of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace bellwether::message {
+
+struct Field;
+struct Message;
+
+// Each described struct has one. A header that offers a message to other sources declares
+//   template <>
+//   const message::Message& message::message_of<Begin>();
+// and the source that describes it (describe.h) defines that by described<Begin>().
+template <class T>
+const Message& message_of();
+
+// Fields that are zero or empty are left out. What is beyond a limit is written all the same, and refused by whoever
+// reads it; only texts that are to be fit or cut are made so.
+std::string encode(const Message& message, const void* from);
+// Into a value as it was made. The error names the message, the field, what was found and the limit: with the code of
+// the message; kUnsupported when of its alternatives none is there that is known; kTooLarge when all of it is too long.
+Status decode(const Message& message, std::string_view bytes, void* to);
+// The first limit that a value breaks, as decode() would say it.
+Status check_limits(const Message& message, const void* value);
+
+template <class T>
+std::string encode(const T& value) {
+  return encode(message_of<T>(), &value);
+}
+template <class T>
+Result<T> decode(std::string_view bytes) {
+  T out{};
+  BW_RETURN_IF_ERROR(decode(message_of<T>(), bytes, &out));
+  return out;
+}
+
+// Which alternative (Field::alternative) the bytes of a message hold, without reading it. Only outermost fields are
+// looked at. Null: none that is known, or more than one, of which a reader would take the last.
+const Field* alternative_in(const Message& message, std::string_view bytes);
+
+}  // namespace bellwether::message

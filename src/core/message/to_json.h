@@ -1,0 +1,21 @@
+// Messages as JSON, by their descriptions (describe.h), for people and their scripts: what is added to a description is
+// in it by itself.
+#pragma once
+
+#include <string>
+
+#include "core/message/message.h"
+
+namespace bellwether::message {
+
+// An object in one line, with all fields by their names; null is one that is not there, and of alternatives only the
+// one that is there is in it. Spans are whole milliseconds (`age_ms`), wall times are texts ("-": never), enumerations
+// words where they have any, and bytes hexadecimal. What is no UTF-8 in a text is replaced.
+std::string to_json(const Message& message, const void* from);
+
+template <class T>
+std::string to_json(const T& value) {
+  return to_json(message_of<T>(), &value);
+}
+
+}  // namespace bellwether::message

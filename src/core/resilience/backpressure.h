@@ -1,0 +1,62 @@
+// What a receiver whose buffer fills up tells those who send to it, with each acknowledgement, and how they obey:
+//
+//   NONE      below 70 %   send as before
+//   THROTTLE  from 70 %    send later: a delay is added to the sender's own interval
+//   BATCH     from 85 %    send only what is put together into one message, and that at longer intervals
+//   REJECT    from 95 %    send nothing that the receiver can do without; it would be dropped there
+//
+// What begins, ends or stops work, and what was measured, is sent in any case: it is bounded by acknowledgements of its
+// own. Kernels: no clock, no buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace bellwether::resilience {
+
+enum class Backpressure : unsigned char { kNone, kThrottle, kBatch, kReject };
+inline constexpr std::size_t kBackpressures = 4;
+std::string_view to_string(Backpressure level);  // "none", "throttle", "batch", "reject"
+
+// Of a buffer with room for `most`. REQUIRES room for something.
+Backpressure backpressure_of(std::size_t used, std::size_t most);
+
+struct PacerSettings {
+  Duration throttle_delay = Duration::millis(100);
+  Duration batch_delay = Duration::millis(500);
+  // What was heard holds for so long: under REJECT nothing is sent that would be acknowledged, so the sender has to try
+  // again by itself.
+  Duration believed = Duration::seconds(5);
+};
+
+// One sender's view of one receiver.
+class Pacer {
+ public:
+  enum class Kind : unsigned char {
+    kNeeded,  // lifecycle, results
+    kBatch,   // several things in one
+    kSingle,
+  };
+
+  explicit Pacer(const PacerSettings& settings = {}) : settings_(settings) {}
+
+  // An acknowledgement came.
+  void heard(Instant now, Backpressure level);
+  Backpressure level(Instant now) const;
+  // Until when what was heard holds, unless something else is heard before.
+  Instant until() const { return believed_until_; }
+  // Whether this is to be sent at `now`. What may not is kept for a batch, or is dropped under REJECT.
+  bool may_send(Instant now, Kind kind) const;
+  // How long after the last time to send again, when nothing presses: the sender's own interval and what is added.
+  Duration interval(Instant now, Duration own) const;
+
+ private:
+  PacerSettings settings_;
+  Backpressure level_ = Backpressure::kNone;
+  Instant believed_until_;
+};
+
+}  // namespace bellwether::resilience

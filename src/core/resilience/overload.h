@@ -1,0 +1,108 @@
+// Whether this node has more to do than it can: what it gets to see of itself (how long things take, how full it is)
+// goes in, one of four states comes out, by which it is decided what is taken in (shedding.h, request_limiter.h).
+//
+// Three views of the same, of which the worst wins:
+//   - how long things take against what is usual here: the average of the last ten samples against a moving average
+//     that is learnt (a baseline), and whether that grows, by linear regression over the last twenty. So it knows by
+//     itself what is normal for a machine. It says nothing before the third sample.
+//   - how long things take at all, for a baseline may have been learnt while all was slow already;
+//   - how full processor, memory and queues are, which is seen before anything takes longer.
+// The baseline is not learnt while the node is stressed or worse: else what is bad would become usual.
+//
+// A state gets worse after two samples in a row that say so, and better after ten, with a margin, so that it does not
+// flap. A kernel: no clock; whoever samples does so at even intervals.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace bellwether::resilience {
+
+enum class LoadState : unsigned char { kHealthy, kBusy, kStressed, kOverloaded };
+inline constexpr std::size_t kLoadStates = 4;
+std::string_view to_string(LoadState state);  // "healthy", "busy", "stressed", "overloaded"
+
+// Above which something is busy, stressed, overloaded. REQUIRES that they ascend.
+using LoadBounds = std::array<double, 3>;
+
+struct OverloadSettings {
+  double learning = 0.1;            // the share of a sample in the baseline
+  LoadBounds above{0.2, 0.5, 1.0};  // by how much the average exceeds the baseline: 1 is twice as long
+  double slope = 0.1;               // growth of that from sample to sample, above which alone it is overloaded
+  // A baseline below this counts as this: where nearly nothing is usual, a little more is no sign of anything.
+  Duration least_baseline = Duration::millis(1);
+  LoadBounds latency_ms{200, 500, 2000};
+  LoadBounds cpu{0.7, 0.85, 0.95};     // averaged too, for a processor that is used now and then is no bad sign
+  LoadBounds memory{0.7, 0.85, 0.95};  // in use of what may be used
+  LoadBounds queue{0.7, 0.85, 0.95};   // of what may wait
+  double margin = 0.9;                 // it is better below this share of a bound
+  unsigned worse_after = 2;
+  unsigned better_after = 10;
+};
+
+class OverloadDetector {
+ public:
+  static constexpr std::size_t kAverageOver = 10;
+  static constexpr std::size_t kTrendOver = 20;
+  static constexpr std::size_t kSamplesLeast = 3;  // for a verdict by the baseline
+
+  // REQUIRES 0 < learning <= 1, 0 < margin <= 1, a least baseline above zero, and counts above zero.
+  explicit OverloadDetector(const OverloadSettings& settings = {});
+
+  // What is known of the resources, in [0, 1]; counts from the next sample of latency on. Only what the control plane
+  // needs belongs in it: the cores that make load are to be at their limit.
+  void resources(double cpu, double memory);
+  void queue(double fill) { queue_ = fill; }
+  // One sample of how long things take, and the verdict with it. What is negative counts as zero.
+  void latency(Duration latency);
+
+  LoadState state() const { return state_; }
+  // What made it so, for people: "latency", "trend", "cpu", "memory", "queue"; empty while healthy.
+  std::string_view reason() const { return reason_; }
+  Duration baseline() const { return Duration::from_seconds_f(baseline_ms_ / 1000); }
+
+ private:
+  // The last values, oldest forgotten first.
+  template <std::size_t kMost>
+  class Recent {
+   public:
+    void add(double value);
+    std::size_t size() const { return size_; }
+    double average() const;
+    double slope() const;  // of the line through them, for a step from one to the next; REQUIRES two
+
+   private:
+    std::array<double, kMost> values_{};
+    std::size_t next_ = 0;
+    std::size_t size_ = 0;
+  };
+  struct Verdict {
+    LoadState state = LoadState::kHealthy;
+    std::string_view reason;
+  };
+  Verdict judge(double share) const;
+  double excess() const;
+  void settle(Verdict now, Verdict relaxed);
+
+  OverloadSettings settings_;
+  double baseline_ms_ = 0;
+  bool has_baseline_ = false;
+  Recent<kAverageOver> latency_ms_;
+  Recent<kTrendOver> excess_;
+  Recent<kAverageOver> cpu_;
+  double memory_ = 0;
+  double queue_ = 0;
+
+  LoadState state_ = LoadState::kHealthy;
+  std::string_view reason_;
+  unsigned worse_ = 0;
+  unsigned better_ = 0;
+  Verdict mildest_;   // of the samples in a row that are worse
+  Verdict harshest_;  // of those that are better
+};
+
+}  // namespace bellwether::resilience

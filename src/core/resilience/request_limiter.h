@@ -1,0 +1,102 @@
+// How often each client may ask for what, so that none of them takes the place of all others. Each operation of each
+// client has a counter with a sliding window: what was taken in this window, and of the window before as much as still
+// reaches into the last ten seconds. Beyond the limit the client is told when to ask again.
+//
+// The limits are for clients. Nodes of the cluster have budgets of their own, ten times as large, because a worker
+// tells of all that it runs: they only stop one that has gone wrong. While the node is stressed, clients share evenly
+// what it can still bear, whatever they ask for. What is critical is not asked about here: it is never refused.
+//
+// Nothing grows without limit: at most kClientsMost are known, and who was quiet the longest is forgotten first; who
+// has been quiet for five minutes, in any case. A kernel: no clock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/resilience/overload.h"
+
+namespace bellwether::resilience {
+
+enum class Operation : unsigned char {
+  kStatistics,  // figures for screens
+  kHeartbeat,   // signs of life
+  kProgress,    // what was done
+  kSubmit,      // new work
+  kStatus,      // questions about work
+  kDispatch,    // work for a worker
+  kCancel,
+  kFetch,  // all of something at once, as one asks for who comes (back) late
+  kPiece,  // of something large
+  kOther,
+};
+inline constexpr std::size_t kOperations = 10;
+std::string_view to_string(Operation operation);  // "statistics", "heartbeat", …
+
+// A counter of what passed in the last window, exact at its ends and by proportion between them. REQUIRES in all calls
+// the same window, above zero, and times that do not run backwards.
+class SlidingCounter {
+ public:
+  void count(Instant now, Duration window);
+  double counted(Instant now, Duration window) const;
+  // How long until one more would be at most `most`, if no other comes; zero: it is now. REQUIRES `most` of at least 1.
+  Duration wait(Instant now, Duration window, double most) const;
+
+ private:
+  void move_to(Instant now, Duration window);
+  int64_t number_ = 0;  // of the window that `current_` is of
+  double current_ = 0;
+  double before_ = 0;
+};
+
+struct LimiterSettings {
+  Duration window = Duration::seconds(10);
+  // Of one client in a window, in the order of Operation.
+  std::array<uint32_t, kOperations> limits{500, 200, 300, 50, 100, 100, 20, 10, 200, 100};
+  uint32_t node_factor = 10;
+  uint32_t stressed = 500;  // of all clients together in a window, while the node is stressed
+  Duration forget_after = Duration::minutes(5);
+  std::size_t clients_most = 4'096;
+};
+
+class RequestLimiter {
+ public:
+  enum class Party : unsigned char { kClient, kNode };
+
+  // REQUIRES a window above zero, limits and a factor of at least one, and room for a client.
+  explicit RequestLimiter(const LimiterSettings& settings = {});
+
+  // Whether `who` may do this now; if not, after which time. Only what may is counted. `state`: of this node.
+  std::optional<Duration> refuses(Instant now, Party party, std::string_view who, Operation operation, LoadState state);
+
+  // In a window, of one client or node, at the moment.
+  double limit(Party party, Operation operation) const;
+  double fair_share() const;  // of each client, while the node is stressed
+  std::size_t known() const { return recent_.size(); }
+  Duration window() const { return settings_.window; }
+
+ private:
+  struct Client {
+    std::string key;
+    Party party = Party::kClient;
+    Instant seen;
+    std::array<SlidingCounter, kOperations> operations;
+    SlidingCounter all;
+  };
+  Client& client(Instant now, Party party, std::string_view who);
+  void forget(std::list<Client>::iterator which);
+
+  LimiterSettings settings_;
+  std::list<Client> recent_;  // who asked last is first
+  std::map<std::string, std::list<Client>::iterator, std::less<>> by_key_;
+  std::size_t clients_ = 0;  // of those that are known, without the nodes
+  SlidingCounter all_;       // of clients, while stressed
+};
+
+}  // namespace bellwether::resilience

@@ -1,0 +1,123 @@
+#include "core/secret/commitment.h"
+
+#include <openssl/evp.h>
+#include <string>
+#include <string_view>
+
+#include "core/base/check.h"
+
+namespace bellwether::secret {
+namespace {
+
+constexpr std::string_view kShareContext = "bellwether key share 1\n";
+constexpr std::string_view kSecretContext = "bellwether key secret 1\n";
+
+// Piece by piece, so that no copy of a secret is made; what the library keeps of it, it wipes.
+class Hash {
+ public:
+  Hash() : context_(EVP_MD_CTX_new()) {
+    check(context_ != nullptr && EVP_DigestInit_ex(context_, EVP_sha256(), nullptr) == 1, "SHA-256 is there");
+  }
+  Hash(const Hash&) = delete;
+  ~Hash() { EVP_MD_CTX_free(context_); }
+
+  Hash& put(Bytes bytes) {
+    check(EVP_DigestUpdate(context_, bytes.data(), bytes.size()) == 1, "a digest goes on");
+    return *this;
+  }
+  Hash& put(uint64_t number, int bytes) {
+    for (int i = bytes - 1; i >= 0; --i) {
+      const auto byte = static_cast<std::byte>(number >> (8 * i));
+      put(Bytes(&byte, 1));
+    }
+    return *this;
+  }
+  Hash& put(const SplitHead& head) {
+    return put(head.secret.value(), 8)
+        .put(head.salt)
+        .put(head.rule.threshold, 1)
+        .put(head.rule.shares, 1)
+        .put(head.secret_bytes, 2);
+  }
+  Digest digest() {
+    Digest out;
+    check(EVP_DigestFinal_ex(context_, reinterpret_cast<unsigned char*>(out.data()), nullptr) == 1, "a digest ends");
+    return out;
+  }
+
+ private:
+  EVP_MD_CTX* context_;
+};
+
+std::string name_of(std::size_t index) { return "key share " + std::to_string(index); }
+std::string name_of(SecretId secret) { return "secret " + std::to_string(secret.value()); }
+
+}  // namespace
+
+Status check_split(std::size_t secret_bytes, SplitRule rule) {
+  if (secret_bytes == 0) return fail(Errc::kInvalid, "a secret that is split has at least one byte, this one has none");
+  if (secret_bytes > kMostSecretBytes) {
+    return fail(Errc::kTooLarge, "a secret that is split has at most " + std::to_string(kMostSecretBytes) +
+                                     " bytes, this one has " + std::to_string(secret_bytes) +
+                                     ": split a key, and encrypt the rest with it");
+  }
+  if (rule.shares == 0) return fail(Errc::kInvalid, "a secret is split into at least one key share, not into 0");
+  if (rule.shares > kMostKeyShares) {
+    return fail(Errc::kTooLarge, "a secret is split into at most " + std::to_string(kMostKeyShares) +
+                                     " key shares, not into " + std::to_string(rule.shares));
+  }
+  if (rule.threshold == 0 || rule.threshold > rule.shares) {
+    return fail(Errc::kInvalid, "the threshold of a secret is between 1 and its number of key shares, " +
+                                    std::to_string(rule.shares) + ", not " + std::to_string(rule.threshold));
+  }
+  return {};
+}
+
+Digest digest_of_secret(const SplitHead& head, Bytes value) {
+  return Hash().put(as_bytes(kSecretContext)).put(head).put(value).digest();
+}
+
+Digest digest_of_share(const SplitHead& head, uint8_t index, Bytes value) {
+  return Hash().put(as_bytes(kShareContext)).put(head).put(index, 1).put(value).digest();
+}
+
+Result<Commitment> Commitment::make(const SplitHead& head, const Digest& of_secret, std::vector<Digest> of_shares) {
+  BW_RETURN_IF_ERROR(check_split(head.secret_bytes, head.rule));
+  if (of_shares.size() != head.rule.shares) {
+    return fail(Errc::kInvalid, "a commitment has a digest for each of its " + std::to_string(head.rule.shares) +
+                                    " key shares, this one has " + std::to_string(of_shares.size()));
+  }
+  return Commitment(head, of_secret, std::move(of_shares));
+}
+
+Status Commitment::check(const KeyShare& share) const {
+  const std::string name = name_of(share.index);
+  if (share.secret != head_.secret) {
+    return fail(Errc::kRefused, name + " is of " + name_of(share.secret) + ", not of " + name_of(head_.secret));
+  }
+  if (share.salt != head_.salt) {
+    return fail(Errc::kRefused, name + " is of another splitting of " + name_of(head_.secret) +
+                                    ": its holder needs the one of this splitting");
+  }
+  if (share.index == 0 || share.index > of_shares_.size()) {
+    return fail(Errc::kInvalid, name + " does not exist: they are 1 to " + std::to_string(of_shares_.size()));
+  }
+  if (share.value.size() != head_.secret_bytes + kBlindBytes) {
+    return fail(Errc::kInvalid, name + " has " + std::to_string(share.value.size()) + " bytes in place of " +
+                                    std::to_string(head_.secret_bytes + kBlindBytes));
+  }
+  const auto fits = [&](std::size_t index) {
+    return digest_of_share(head_, static_cast<uint8_t>(index), share.value.bytes()) == of_shares_[index - 1];
+  };
+  if (fits(share.index)) return {};
+  for (std::size_t other = 1; other <= of_shares_.size(); ++other) {
+    if (fits(other)) return fail(Errc::kInvalid, name + " has a wrong index: it is " + name_of(other));
+  }
+  return fail(Errc::kInvalid, name + " was changed: it is not what was committed to");
+}
+
+bool Commitment::is_secret(Bytes secret_with_blind) const {
+  return secret::digest_of_secret(head_, secret_with_blind) == of_secret_;
+}
+
+}  // namespace bellwether::secret

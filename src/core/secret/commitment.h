@@ -1,0 +1,62 @@
+// What is public of a secret that was split: enough to know each of its key shares, and the secret, when they come. It
+// tells nobody anything about the secret, however short that is, because each digest is also of random bytes that are
+// as secret. Whoever can put another commitment in its place can put another secret there: it must come from somebody
+// who is trusted.
+//
+//   head            id (8 bytes), salt (16), threshold (1), number of key shares (1), bytes of the secret (2);
+//   big-endian of a key share  SHA-256("bellwether key share 1\n", head, index (1), value) of the secret
+//   SHA-256("bellwether key secret 1\n", head, secret, blind)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/secret/key_share.h"
+
+namespace bellwether::secret {
+
+using Digest = std::array<std::byte, 32>;
+
+struct SplitRule {
+  std::size_t threshold = 0;  // how many key shares give the secret. 1 HIDES NOTHING: each of them is the secret
+  std::size_t shares = 0;     // how many there are
+};
+// Errors: kInvalid, kTooLarge: no secret, a threshold that nobody reaches, or more than can be.
+Status check_split(std::size_t secret_bytes, SplitRule rule);
+
+struct SplitHead {
+  SecretId secret;
+  Salt salt{};
+  SplitRule rule;
+  std::size_t secret_bytes = 0;
+};
+// `value`: the secret with its blind, of which the digest is, or that of key share `index`.
+Digest digest_of_secret(const SplitHead& head, Bytes value);
+Digest digest_of_share(const SplitHead& head, uint8_t index, Bytes value);
+
+class Commitment {
+ public:
+  // Errors: as check_split(); kInvalid: not as many digests as key shares.
+  static Result<Commitment> make(const SplitHead& head, const Digest& of_secret, std::vector<Digest> of_shares);
+
+  // Whether it is the key share that was committed to. The message of an error names it. Errors: kRefused: of another
+  // secret or splitting; kInvalid: it has no such index, another size, the index of another one, or was changed.
+  Status check(const KeyShare& share) const;
+  bool is_secret(Bytes secret_with_blind) const;
+
+  const SplitHead& head() const { return head_; }
+  const Digest& digest_of_secret() const { return of_secret_; }
+  const std::vector<Digest>& digests_of_shares() const { return of_shares_; }  // that of index 1 first
+
+ private:
+  Commitment(const SplitHead& head, const Digest& of_secret, std::vector<Digest> of_shares)
+      : head_(head), of_secret_(of_secret), of_shares_(std::move(of_shares)) {}
+
+  SplitHead head_;
+  Digest of_secret_;
+  std::vector<Digest> of_shares_;
+};
+
+}  // namespace bellwether::secret

@@ -1,0 +1,99 @@
+#include "core/signature/attestation.h"
+
+#include <algorithm>
+
+#include "core/base/base64.h"
+#include "core/base/printable.h"
+#include "core/base/wall_text.h"
+
+namespace bellwether::signature {
+namespace {
+
+constexpr std::string_view kHead = "bellwether attestation 1";
+constexpr std::size_t kMostNameBytes = 160;  // two names of a cluster, and more
+
+bool is_word(std::string_view text, std::size_t most) {
+  return !text.empty() && text.size() <= most &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+std::string lines_of(const Attestation& what) {
+  std::string text = std::string(kHead) + "\ncluster " + what.cluster + "\nnode " + what.node + "\n";
+  for (const std::string& one : what.capabilities) text += "capability " + one + "\n";
+  return text + "not after " + format_wall(what.not_after) + "\n";
+}
+
+Status check_parts(const Attestation& what) {
+  if (!is_word(what.cluster, kMostNameBytes) || !is_word(what.node, kMostNameBytes)) {
+    return fail(Errc::kInvalid, "an attestation is for one node of one cluster: both have names without spaces");
+  }
+  if (what.capabilities.empty() || what.capabilities.size() > kMostAttested) {
+    return fail(Errc::kInvalid, "an attestation has 1 to " + std::to_string(kMostAttested) + " capabilities, and not " +
+                                    std::to_string(what.capabilities.size()));
+  }
+  for (const std::string& one : what.capabilities) {
+    if (is_word(one, kMostAttestedBytes)) continue;
+    return fail(Errc::kInvalid, "'" + printable(one) + "' is no capability: they have 1 to " +
+                                    std::to_string(kMostAttestedBytes) + " characters, and no spaces");
+  }
+  const auto written = parse_wall(format_wall(what.not_after));
+  if (!written) return fail(Errc::kInvalid, "an attestation ends between 1970 and 2261");
+  return {};
+}
+
+// The rest of the next line, which begins with `word`; nothing when it does not.
+std::optional<std::string> take(std::string_view& text, std::string_view word) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos || !text.starts_with(word)) return std::nullopt;
+  std::string rest(text.substr(word.size(), end - word.size()));
+  text.remove_prefix(end + 1);
+  return rest;
+}
+
+}  // namespace
+
+Result<std::string> attest(const Attestation& attestation, const SigningKey& key) {
+  BW_RETURN_IF_ERROR(check_parts(attestation));
+  const std::string lines = lines_of(attestation);
+  const auto signature = key.sign(lines);
+  return lines + "signature " + base64_of({reinterpret_cast<const char*>(signature.data()), signature.size()}) + "\n";
+}
+
+Result<Attestation> open_attestation(std::string_view text, const PublicKey& key) {
+  if (text.size() > kMostAttestationBytes) return fail(Errc::kTooLarge, "an attestation that is too large");
+  const auto no = fail(Errc::kInvalid, "this is no attestation: bellwether keys attest makes one");
+  std::string_view rest = text;
+  const auto head = take(rest, kHead);
+  auto cluster = take(rest, "cluster ");
+  auto node = take(rest, "node ");
+  if (!head || !head->empty() || !cluster || !node) return no;
+  Attestation out{std::move(*cluster), std::move(*node), {}, {}};
+  while (auto one = take(rest, "capability ")) out.capabilities.push_back(std::move(*one));
+  const auto until = take(rest, "not after ");
+  const auto not_after = until ? parse_wall(*until) : std::nullopt;
+  const std::string_view lines = text.substr(0, text.size() - rest.size());
+  const auto signature = take(rest, "signature ");
+  if (!not_after || !signature || !rest.empty()) return no;
+  out.not_after = *not_after;
+  const std::string bytes = bytes_of_base64(*signature);
+  std::array<unsigned char, 64> signed_with{};
+  if (!check_parts(out) || lines_of(out) != lines || bytes.size() != signed_with.size() ||
+      base64_of(bytes) != *signature) {
+    return no;
+  }
+  std::copy(bytes.begin(), bytes.end(), signed_with.begin());
+  if (!verify(key, lines, signed_with)) {
+    return fail(Errc::kRefused, "an attestation that the operator's key has not signed");
+  }
+  return out;
+}
+
+std::optional<std::string> why_not(const Attestation& attestation, std::string_view cluster, std::string_view node,
+                                   WallTime now) {
+  if (attestation.cluster != cluster) return "its attestation is for the cluster " + attestation.cluster;
+  if (attestation.node != node) return "its attestation is for the node " + attestation.node;
+  if (now > attestation.not_after) return "its attestation was good until " + format_wall(attestation.not_after);
+  return std::nullopt;
+}
+
+}  // namespace bellwether::signature

@@ -1,0 +1,56 @@
+// The signature of a compiled workflow, which stands behind its bytes in the same file, where the linker does not look.
+// It is over all that decides what runs: the program, the version of the interface that it was built for, and the
+// version of the product that signed it.
+//
+//   program                         the shared object, as the compiler wrote it
+//   32  version of the product      that signed it: text, filled up with zeros
+//    4  version of the interface    little-endian
+//    8  bytes of the program        little-endian
+//   32  public key                  Ed25519
+//   64  signature                   Ed25519 (RFC 8032) of kContext, the program, and the four fields above
+//   16  "bellwether-sig-1"
+//
+// Whose key may be trusted is for others to say: here it is checked that the key that stands there has signed these
+// bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/signature/keys.h"
+
+namespace bellwether::signature {
+
+// Of a compiled program that scenarios mention, with its signature.
+inline constexpr uint64_t kProgramBytesMax = 8ULL << 20;
+inline constexpr std::size_t kVersionBytesMax = 32;  // of the product
+
+struct Versions {
+  uint32_t interface = 0;  // BELLWETHER_ABI_VERSION
+  std::string product;     // at most kVersionBytesMax bytes
+};
+
+// Whose it is, when read() has said that it is intact.
+struct Signed {
+  std::string_view program;  // the part of the bytes that is one
+  Versions versions;
+  PublicKey key{};
+};
+
+// The file of a signed program. A signature that was there is replaced.
+std::string sign(std::string_view program, const Versions& versions, const SigningKey& key);
+
+// Whether there is something like a signature, good or not.
+bool is_signed(std::string_view bytes);
+// `name` for messages. kNotFound: there is none. kInvalid: there is one, and it is not of these bytes.
+Result<Signed> read(std::string_view bytes, const std::string& name);
+// The same for somebody who trusts these keys and can run programs of that version of the interface. kRefused: the key
+// is not one of them, or there are none. kUnsupported: of another version. The message says what to do.
+Result<Signed> admit(std::string_view bytes, const std::string& name, const std::vector<PublicKey>& trusted,
+                     uint32_t interface);
+
+}  // namespace bellwether::signature

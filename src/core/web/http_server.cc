@@ -1,0 +1,297 @@
+#include "core/web/http_server.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "core/base/bytes.h"
+#include "core/base/hex.h"
+#include "core/http1/request_head.h"
+#include "core/runtime/until.h"
+
+namespace bellwether::web {
+namespace {
+
+using http1::Parse;
+using http1::RequestHead;
+using runtime::Cancellation;
+using runtime::Io;
+using runtime::Stream;
+using runtime::task;
+
+constexpr Duration kPause = Duration::millis(50);   // when no connection can be taken
+constexpr Duration kLinger = Duration::seconds(1);  // for a client that still sends what is not read any more
+constexpr std::size_t kPieceBytes = 4096;
+
+const char* phrase(int status) {
+  switch (status) {
+    case 200: return "OK";
+    case 303: return "See Other";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 411: return "Length Required";
+    case 413: return "Content Too Large";
+    case 421: return "Misdirected Request";
+    case 431: return "Request Header Fields Too Large";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    default: return "";
+  }
+}
+
+std::string head_of(const Answer& answer) {
+  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + phrase(answer.status) + "\r\n";
+  text += "Content-Type: " + answer.type + "\r\n";
+  text += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  text += "Connection: close\r\nX-Content-Type-Options: nosniff\r\n";
+  for (const auto& [name, value] : answer.fields) text += name + ": " + value + "\r\n";
+  return text + "\r\n";
+}
+
+std::string form_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+    if (low >= 0) {
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    } else {
+      out += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+Answer refuse(int status, const std::string& why) { return {.status = status, .body = why + "\n"}; }
+
+// A stream that is interrupted when something is cancelled.
+class Interrupted {
+ public:
+  Interrupted(Cancellation* cancel, Stream& stream) : on_cancel_(cancel, &Interrupted::end, &stream) {}
+
+ private:
+  static void end(void* stream) { static_cast<Stream*>(stream)->interrupt(Errc::kTimeout); }
+  runtime::CancelCallback on_cancel_;
+};
+
+// Takes the head off `text` when it is complete. Nothing: more is needed. `refusal`: it is wrong.
+std::optional<uint64_t> take_head(std::string& text, std::size_t& scan_from, const Limits& limits, Request& request,
+                                  Answer& refusal) {
+  RequestHead head;
+  std::size_t consumed = 0;
+  const char* reason = "";
+  const Parse parsed = http1::parse_request_head(text, scan_from, head, consumed, reason);
+  const bool too_long = parsed == Parse::kTooLarge || (parsed == Parse::kMore && text.size() > limits.head) ||
+                        (parsed == Parse::kDone && consumed > limits.head);
+  if (too_long) {
+    refusal = refuse(431, "the head of the request is too large");
+  } else if (parsed == Parse::kBad) {
+    refusal = refuse(400, reason);
+  }
+  if (parsed != Parse::kDone || refusal.status != 0) return std::nullopt;
+  if (head.framing == RequestHead::Framing::kChunked) refusal = refuse(411, "say Content-Length");
+  if (head.content_length > limits.body) refusal = refuse(413, "the body of the request is too large");
+  request.method = head.method;
+  request.path = head.path;
+  request.query = head.query;
+  for (uint16_t i = 0; i < head.field_count; ++i) {
+    request.fields.emplace_back(std::string(head.fields[i].name), std::string(head.fields[i].value));
+  }
+  const uint64_t length = head.content_length;
+  text.erase(0, consumed);
+  return length;
+}
+
+}  // namespace
+
+std::string Request::field(std::string_view name) const {
+  const std::string* found = nullptr;
+  for (const auto& [other, value] : fields) {
+    if (!iequals(other, name)) continue;
+    if (found != nullptr && *found != value) return {};
+    found = &value;
+  }
+  return found == nullptr ? std::string() : *found;
+}
+
+struct HttpServer::Connection {
+  enum class State : unsigned char { kAnswered, kAsking, kAsked };  // who gives way first
+  std::unique_ptr<Stream> stream;
+  State state = State::kAsking;
+};
+
+HttpServer::HttpServer(runtime::Runtime& runtime, Handler& handler, Limits limits,
+                       std::unique_ptr<runtime::Listener> listener)
+    : runtime_(runtime), handler_(handler), limits_(limits), listener_(std::move(listener)) {}
+
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(runtime::Runtime& runtime, runtime::Endpoint at,
+                                                       Handler& handler, Limits limits) {
+  auto listener = runtime.listen(at, {.backlog = 64});
+  if (!listener) {
+    return fail(listener.error().code, "cannot listen on " + at.to_string() + ": " + listener.error().message);
+  }
+  return std::unique_ptr<HttpServer>(new HttpServer(runtime, handler, limits, std::move(*listener)));
+}
+
+task<void> HttpServer::serve(Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  while (!scope.cancellation()->cancelled()) {
+    auto stream = co_await listener_->accept(scope.cancellation());
+    if (stream) {
+      make_room();
+      scope.spawn(converse(std::move(*stream), scope.cancellation()));
+    } else if (stream.error().code != Errc::kCancelled) {
+      co_await runtime_.sleep(kPause, scope.cancellation());
+    }
+  }
+  co_await scope.join();
+}
+
+// Who has been answered needs its connection least; who has asked is about to be answered.
+void HttpServer::make_room() {
+  if (connections_.size() < limits_.connections) return;
+  Connection* gives_way =
+      *std::min_element(connections_.begin(), connections_.end(),
+                        [](const Connection* a, const Connection* b) { return a->state < b->state; });
+  gives_way->stream->interrupt(Errc::kExhausted);
+  connections_.remove(gives_way);
+}
+
+task<void> HttpServer::converse(std::unique_ptr<Stream> stream, Cancellation* cancel) {
+  Connection connection{std::move(stream)};
+  connections_.push_back(&connection);
+  Request request;
+  Answer answer{.status = 0};
+  const bool asked = co_await receive(connection, request, answer, cancel);
+  if (asked) {
+    connection.state = Connection::State::kAsked;
+    const bool with_body = request.method != "HEAD";
+    if (answer.status == 0) answer = co_await handler_.answer(std::move(request), cancel);
+    co_await send(connection, answer, with_body, cancel);
+  }
+  connections_.remove(&connection);
+}
+
+task<bool> HttpServer::receive(Connection& connection, Request& request, Answer& refusal, Cancellation* cancel) {
+  runtime::Until until(runtime_, runtime_.read_clock() + limits_.receive, cancel);
+  const Interrupted interrupted(until.cancellation(), *connection.stream);
+  std::string text;
+  std::size_t scan_from = 0;
+  std::optional<uint64_t> length;
+  while (!length) {
+    const bool more = co_await read_more(connection, text);
+    if (!more) co_return false;
+    length = take_head(text, scan_from, limits_, request, refusal);
+    if (refusal.status != 0) co_return true;
+  }
+  while (text.size() < *length) {
+    const bool more = co_await read_more(connection, text);
+    if (!more) co_return false;
+  }
+  text.resize(*length);
+  request.body = std::move(text);
+  co_return true;
+}
+
+task<bool> HttpServer::read_more(Connection& connection, std::string& text) {
+  std::array<char, kPieceBytes> piece{};
+  while (true) {
+    const Io io = connection.stream->try_read(std::as_writable_bytes(std::span(piece)));
+    if (io.kind == Io::Kind::kDone) {
+      text.append(piece.data(), io.count);
+      co_return connection.stream->interrupted() == Errc::kOk;
+    }
+    if (io.kind != Io::Kind::kWouldBlock) co_return false;
+    const Errc why = co_await connection.stream->readable();
+    if (why != Errc::kOk) co_return false;
+  }
+}
+
+task<void> HttpServer::send(Connection& connection, const Answer& answer, bool with_body, Cancellation* cancel) {
+  Stream& stream = *connection.stream;
+  runtime::Until until(runtime_, runtime_.read_clock() + limits_.send, cancel);
+  const Interrupted interrupted(until.cancellation(), stream);
+  const std::string head = head_of(answer);
+  bool sent = co_await write(stream, head);
+  if (sent && with_body) sent = co_await write(stream, answer.body);
+  if (!sent) {
+    stream.reset_when_closed();
+    co_return;
+  }
+  stream.finish_writing();
+  connection.state = Connection::State::kAnswered;
+  // Closing with bytes unread would break the connection, and the client might lose the answer.
+  runtime::Until linger(runtime_, runtime_.read_clock() + kLinger, cancel);
+  const Interrupted over(linger.cancellation(), stream);
+  std::string rest;
+  while (true) {
+    rest.clear();
+    const bool more = co_await read_more(connection, rest);
+    if (!more) co_return;
+  }
+}
+
+task<bool> HttpServer::write(Stream& stream, std::string_view text) {
+  while (!text.empty()) {
+    const Io io = stream.try_write(as_bytes(text));
+    if (io.kind == Io::Kind::kDone) {
+      text.remove_prefix(io.count);
+      continue;
+    }
+    if (io.kind != Io::Kind::kWouldBlock) co_return false;
+    const Errc why = co_await stream.writable();
+    if (why != Errc::kOk) co_return false;
+  }
+  co_return stream.interrupted() == Errc::kOk;
+}
+
+std::vector<std::pair<std::string, std::string>> form_fields(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const auto equals = one.find('=');
+    if (one.empty()) continue;
+    const std::string_view value = equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1);
+    fields.emplace_back(form_decoded(one.substr(0, equals)), form_decoded(value));
+  }
+  return fields;
+}
+
+std::string form_encoded(std::string_view text) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const char low = ascii_lower(c);
+    if ((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_') {
+      out += c;
+    } else {
+      out += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    }
+  }
+  return out;
+}
+
+task<Result<runtime::Endpoint>> endpoint_of(runtime::Runtime& runtime, std::string at, Cancellation* cancel) {
+  const auto colon = at.rfind(':');
+  const auto port = colon == std::string::npos ? std::nullopt : parse_u64(std::string_view(at).substr(colon + 1));
+  std::string host = at.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (!port || *port > 65535 || host.empty()) {
+    co_return fail(Errc::kInvalid, "'" + at + "' is no address with a port; write HOST:PORT, such as 127.0.0.1:9464");
+  }
+  BW_CO_TRY(const auto addresses, co_await runtime.resolve(host, cancel));
+  if (addresses.empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
+  co_return runtime::Endpoint{addresses.front(), static_cast<uint16_t>(*port)};
+}
+
+}  // namespace bellwether::web

@@ -1,0 +1,97 @@
+// A small HTTP/1.1 server for pages that people and scrapers ask for now and then: one request a connection, each with
+// a limit of time and size. Whoever is slow, stuck or sends without end loses its connection, and never holds up
+// another one: there is room for so many at a time, and when it runs out, one that has its answer gives way, else the
+// one that has had the longest to send its request. Not for load: see the target.
+//
+// A server belongs to one runtime and its thread.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::web {
+
+struct Request {
+  std::string method;
+  std::string path;   // as sent, without the query
+  std::string query;  // without the question mark
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> fields;
+
+  // The only field of this name, whatever its case; empty when there is none, or several that differ.
+  std::string field(std::string_view name) const;
+};
+
+struct Answer {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> fields = {};  // beside the usual ones; no line ends within
+};
+
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // Several at a time. Should end soon after `cancel`.
+  virtual runtime::task<Answer> answer(Request request, runtime::Cancellation* cancel) = 0;
+};
+
+struct Limits {
+  std::size_t head = 16 * 1024;  // bytes; at most 64 KiB
+  std::size_t body = 64 * 1024;
+  std::size_t connections = 64;
+  Duration receive = Duration::seconds(5);  // for a whole request to arrive
+  Duration send = Duration::seconds(5);     // for a whole answer to leave
+};
+
+class HttpServer {
+ public:
+  // `runtime` and `handler` must outlive it. kExists when the port is taken.
+  static Result<std::unique_ptr<HttpServer>> listen(runtime::Runtime& runtime, runtime::Endpoint at, Handler& handler,
+                                                    Limits limits);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  runtime::Endpoint local() const { return listener_->local(); }
+  // Until cancelled, and until everything that is under way has ended then.
+  runtime::task<void> serve(runtime::Cancellation* cancel);
+
+ private:
+  struct Connection;
+  HttpServer(runtime::Runtime& runtime, Handler& handler, Limits limits, std::unique_ptr<runtime::Listener> listener);
+  void make_room();
+  runtime::task<void> converse(std::unique_ptr<runtime::Stream> stream, runtime::Cancellation* cancel);
+  // False: there is nothing to be answered. `refusal` has a status when the request is wrong.
+  runtime::task<bool> receive(Connection& connection, Request& request, Answer& refusal, runtime::Cancellation* cancel);
+  runtime::task<bool> read_more(Connection& connection, std::string& text);
+  runtime::task<void> send(Connection& connection, const Answer& answer, bool with_body, runtime::Cancellation* cancel);
+  runtime::task<bool> write(runtime::Stream& stream, std::string_view text);
+
+  runtime::Runtime& runtime_;
+  Handler& handler_;
+  Limits limits_;
+  std::unique_ptr<runtime::Listener> listener_;
+  std::list<Connection*> connections_;  // the oldest first
+};
+
+// "a=1&b=%2F+2" as names and values, decoded (application/x-www-form-urlencoded); a bad escape stays as it is.
+std::vector<std::pair<std::string, std::string>> form_fields(std::string_view text);
+// A text of any bytes as a value in a URL.
+std::string form_encoded(std::string_view text);
+
+// HOST:PORT, "[::1]:80" and the like, as an endpoint; a host by name is resolved, until `cancel`. kInvalid with an
+// example.
+runtime::task<Result<runtime::Endpoint>> endpoint_of(runtime::Runtime& runtime, std::string at,
+                                                     runtime::Cancellation* cancel = nullptr);
+
+}  // namespace bellwether::web

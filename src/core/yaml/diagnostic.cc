@@ -1,0 +1,99 @@
+#include "core/yaml/diagnostic.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+
+namespace bellwether::yaml {
+
+std::string format(const Diagnostic& diagnostic) {
+  std::string out = diagnostic.file;
+  if (diagnostic.line > 0) {
+    out += ":" + std::to_string(diagnostic.line);
+    if (diagnostic.column > 0) out += ":" + std::to_string(diagnostic.column);
+  }
+  out += ": " + diagnostic.message;
+  if (!diagnostic.found.empty() && diagnostic.message.find(diagnostic.found) == std::string::npos) {
+    out += "\n  found: " + diagnostic.found;
+  }
+  if (!diagnostic.expected.empty()) out += "\n  expected: " + diagnostic.expected;
+  if (!diagnostic.hint.empty()) out += "\n  " + diagnostic.hint;
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  std::string out = "'";
+  for (const char c : text.substr(0, kShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += '?';
+    } else {
+      out += c;
+    }
+  }
+  return out + (text.size() > kShown ? "…'" : "'");
+}
+
+std::string join(std::span<const std::string_view> words) {
+  std::string out;
+  for (const std::string_view word : words) {
+    if (!out.empty()) out += ", ";
+    out += word;
+  }
+  return out;
+}
+
+std::string one_of(std::span<const std::string_view> words) {
+  constexpr std::size_t kShown = 30;
+  const std::string shown = join(words.first(std::min(words.size(), kShown)));
+  return (words.size() > 1 ? "one of " : "") + shown + (words.size() > kShown ? ", …" : "");
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongestName = 64;  // the edit distance of longer texts costs more than it helps
+  if (word.size() > kLongestName) return {};
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? std::string() : "did you mean '" + std::string(near) + "'?";
+}
+
+void Diagnostics::add(Mark mark, Problem problem) {
+  if (full()) return;
+  in_file_.push_back(mark.file);
+  list_.push_back({.file = files_[mark.file],
+                   .line = mark.line,
+                   .column = mark.column,
+                   .found = std::move(problem.found),
+                   .expected = std::move(problem.expected),
+                   .message = std::move(problem.message),
+                   .hint = std::move(problem.hint)});
+}
+
+uint16_t Diagnostics::add_file(std::string name) {
+  check(files_.size() < UINT16_MAX, "the limits on what is read keep the files countable");
+  files_.push_back(std::move(name));
+  return static_cast<uint16_t>(files_.size() - 1);
+}
+
+std::string Diagnostics::place_of(Mark mark) const {
+  return files_[mark.file] + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
+}
+
+std::vector<Diagnostic> Diagnostics::take() {
+  std::vector<std::size_t> order(list_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [this](std::size_t i) { return std::tuple(in_file_[i], list_[i].line, list_[i].column); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::vector<Diagnostic> out;
+  for (const std::size_t i : order) out.push_back(std::move(list_[i]));
+  list_.clear();
+  in_file_.clear();
+  return out;
+}
+
+}  // namespace bellwether::yaml

@@ -1,0 +1,47 @@
+// A YAML document as a tree that remembers where everything stood. Aliases are already copied out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/yaml/diagnostic.h"
+
+namespace bellwether::yaml {
+
+struct Node {
+  enum class Kind : unsigned char { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  bool is_quoted = false;  // kScalar: written in quotes or as a block, and so a text even if it looks like a number
+  Mark mark;
+  Mark key_mark;            // of the key, when the node is a value of a map
+  std::string key;          // when the node is a value of a map
+  std::string text;         // kScalar
+  std::vector<Node> items;  // kList, kMap: in the order of the file
+
+  bool is_null() const { return kind == Kind::kNull; }
+  bool is_scalar() const { return kind == Kind::kScalar; }
+  bool is_list() const { return kind == Kind::kList; }
+  bool is_map() const { return kind == Kind::kMap; }
+  // Where the node begins for a reader: at its key, if it has one.
+  Mark place() const { return key_mark.line > 0 ? key_mark : mark; }
+};
+
+// What a node is, for messages: "'ten'", "a list", "a map", "nothing".
+std::string describe(const Node& node);
+
+// Limits on what is read, so that no file can exhaust memory or the stack.
+constexpr std::size_t kFileBytesMax = 1u << 20;  // the parser may need 200 times as much memory
+constexpr int kDepthMax = 64;
+constexpr std::size_t kNodesMax = 100'000;
+constexpr std::size_t kTextBytesMax = 16u << 20;  // all scalars and keys, copies by aliases included
+
+// Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; nothing is
+// returned when the document cannot be used at all. An empty document is a null node. `file`: of those that
+// `diagnostics` knows, the one that all marks are in.
+std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large = {},
+                               uint16_t file = 0);
+
+}  // namespace bellwether::yaml

@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "core/yaml/diagnostic.h"
+#include "core/yaml/node.h"
+
+namespace bellwether::yaml {
+namespace {
+
+// The first problem of a YAML text, as a person sees it; empty when there is none.
+std::string problem_of(const std::string& text) {
+  Diagnostics diagnostics("x.yaml");
+  parse_yaml(text, diagnostics, "make it smaller");
+  const auto list = diagnostics.take();
+  return list.empty() ? std::string() : format(list.front());
+}
+
+TEST(Diagnostic, is_shown_with_place_finding_expectation_and_remedy) {
+  Diagnostic diagnostic{.file = "shop.yaml",
+                        .line = 12,
+                        .column = 7,
+                        .found = "'ten'",
+                        .expected = "a whole number",
+                        .message = "wrong value of 'vus'",
+                        .hint = "did you mean '10'?"};
+  EXPECT_EQ(format(diagnostic),
+            "shop.yaml:12:7: wrong value of 'vus'\n  found: 'ten'\n  expected: a whole number\n  did you mean '10'?");
+  diagnostic = {
+      .file = "shop.yaml", .line = 0, .column = 0, .found = "'x'", .expected = "", .message = "no 'x'", .hint = ""};
+  EXPECT_EQ(format(diagnostic), "shop.yaml: no 'x'");
+}
+
+TEST(Diagnostic, only_so_many_are_kept_and_they_come_in_the_order_of_the_file) {
+  Diagnostics diagnostics("x.yaml");
+  for (int line = 30; line > 0; --line) diagnostics.add({line, 1}, {.message = "m"});
+  const auto list = diagnostics.take();
+  ASSERT_EQ(list.size(), Diagnostics::kMax);
+  EXPECT_EQ(list.front().line, 11);
+  EXPECT_EQ(list.back().line, 30);
+}
+
+TEST(Diagnostic, quoted_text_is_short_and_printable) {
+  EXPECT_EQ(in_quotes("a\nb\x01"), "'a\\nb?'");
+  EXPECT_EQ(in_quotes(std::string(100, 'x')), "'" + std::string(60, 'x') + "…'");
+}
+
+TEST(Diagnostic, long_lists_are_cut) {
+  const std::vector<std::string_view> many(31, "x");
+  const std::string shown = one_of(many);
+  EXPECT_TRUE(shown.starts_with("one of x, x") && shown.ends_with("x, …")) << shown;
+  EXPECT_EQ(one_of(std::vector<std::string_view>{"x"}), "x");
+}
+
+TEST(Yaml, nodes_know_where_they_and_their_keys_stand) {
+  Diagnostics diagnostics("x.yaml");
+  const auto root = parse_yaml("a:\n  b: [1, \"2\"]\n", diagnostics);
+  ASSERT_TRUE(root && root->is_map());
+  const Node& b = root->items.at(0).items.at(0);
+  EXPECT_EQ(b.key, "b");
+  EXPECT_EQ(b.key_mark.line, 2);
+  EXPECT_EQ(b.key_mark.column, 3);
+  EXPECT_EQ(b.items.at(1).mark.column, 10);
+  EXPECT_FALSE(b.items.at(0).is_quoted);
+  EXPECT_TRUE(b.items.at(1).is_quoted);
+}
+
+TEST(Yaml, deep_nesting_is_refused_before_it_can_exhaust_the_stack) {
+  EXPECT_EQ(problem_of(std::string(kDepthMax, '[') + std::string(kDepthMax, ']')), "");
+  for (const char* open : {"[", "{", "[\n", "? ", "- "}) {
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += open;
+    EXPECT_NE(problem_of(text).find("nested more than 64 levels deep"), std::string::npos) << open;
+  }
+}
+
+TEST(Yaml, aliases_cannot_multiply_without_bound) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k) bomb += before + (k == 9 ? "]\n" : ", ");
+  }
+  EXPECT_NE(problem_of(bomb).find("the document is too large"), std::string::npos);
+  EXPECT_EQ(problem_of("a: &a [*a]"), "x.yaml:1:8: an alias refers to the value that contains it");
+}
+
+TEST(Yaml, only_one_document_is_read) {
+  EXPECT_EQ(problem_of("a: 1\n---\nb: 2\n"),
+            "x.yaml:3:1: a second document begins here\n  expected: one document in a file");
+}
+
+TEST(Yaml, text_copied_by_aliases_is_counted) {
+  std::string text = "a: &a " + std::string(1'000'000, 'x') + "\nb: [*a";
+  for (int i = 0; i < 20; ++i) text += ", *a";
+  EXPECT_NE(problem_of(text + "]").find("the document is too large"), std::string::npos);
+}
+
+TEST(Yaml, files_are_limited) {
+  EXPECT_EQ(problem_of(std::string(kFileBytesMax + 1, ' ')),
+            "x.yaml: the file is larger than 1 MiB\n  make it smaller");
+}
+
+}  // namespace
+}  // namespace bellwether::yaml

@@ -1,0 +1,50 @@
+// Calls of etcd's v3 API: who we are, what its errors mean, and another member when one cannot help.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "election/store/etcd/etcd_json.h"
+#include "election/store/web/web_client.h"
+
+namespace bellwether::store {
+
+struct EtcdLogin {
+  std::vector<HostPort> hosts;
+  std::string user;
+  std::string password;
+  std::shared_ptr<runtime::TlsContext> tls;
+};
+
+class EtcdApi {
+ public:
+  EtcdApi(runtime::Runtime& runtime, EtcdLogin login)
+      : runtime_(runtime),
+        user_(std::move(login.user)),
+        password_(std::move(login.password)),
+        web_(runtime, std::move(login.hosts), std::move(login.tls)) {}
+
+  // The body of a good answer. kNotFound: the lease that was named is no more. `repeatable`: carrying it out twice is
+  // as good as once, so that it is tried again, at another member, while members lose and elect their leader.
+  runtime::task<Result<std::string>> call(std::string path, std::string body, bool repeatable, Instant deadline,
+                                          runtime::Cancellation* cancel);
+
+  // Follows what a watch tells; see WebClient::stream().
+  runtime::task<Status> watch(std::string body, LineSink& sink, Instant begin_by, Instant deadline);
+
+ private:
+  WebRequest request_for(const std::string& path, const std::string& body) const;
+  runtime::task<Status> authenticate(Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<Result<std::string>> call_once(const std::string& path, const std::string& body, bool repeatable,
+                                               Instant deadline, runtime::Cancellation* cancel);
+  Error error_of(const WebResponse& response);
+
+  runtime::Runtime& runtime_;
+  std::string user_;
+  std::string password_;
+  std::string token_;
+  WebClient web_;
+};
+
+}  // namespace bellwether::store

@@ -1,0 +1,115 @@
+// What etcd's gRPC gateway speaks: requests and answers of its v3 API as JSON, without a connection.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace bellwether::store {
+
+// One claim in the queue of a key.
+struct EtcdEntry {
+  std::string key;    // the whole name: KEY/LEASE
+  std::string value;  // any bytes
+  uint64_t created = 0;
+  uint64_t modified = 0;
+  uint64_t lease = 0;
+};
+
+// What a transaction answered that ends with the ranges of entries(): who stands in the queue, in order, and the note
+// that a release or a steal has left for the heir.
+struct EtcdAnswer {
+  bool succeeded = false;
+  std::string cluster;
+  uint64_t revision = 0;
+  std::vector<EtcdEntry> queue;
+  std::optional<EtcdEntry> note;
+};
+
+// Puts a transaction together: conditions, what is done when all of them hold, and always what is shown at the end.
+class EtcdTransaction {
+ public:
+  // A name, or with an `end` all names from it up to before the end.
+  struct Look {
+    std::string from;
+    std::string end;
+  };
+  explicit EtcdTransaction(std::vector<Look> looks) : looks_(std::move(looks)) {}
+  // `key`: whose queue is shown. `note`: the name of its note.
+  EtcdTransaction(const std::string& key, std::string note);
+  void if_created(std::string_view name, uint64_t revision);   // 0: is not there
+  void if_modified(std::string_view name, uint64_t revision);  // 0: is not there
+  void put(std::string_view name, std::string_view value, uint64_t lease);
+  void put_keeping_lease(std::string_view name, std::string_view value);
+  void remove(std::string_view name);
+  std::string body() const;
+
+ private:
+  void compare(std::string_view name, const char* what, uint64_t revision);
+  std::vector<Look> looks_;
+  std::vector<std::string> compares_;
+  std::vector<std::string> operations_;
+};
+
+// What a transaction answered that was to show `looks` names or ranges: the entries of each.
+struct EtcdShown {
+  bool succeeded = false;
+  std::string cluster;
+  uint64_t revision = 0;
+  std::vector<std::vector<EtcdEntry>> entries;
+};
+Result<EtcdShown> parse_shown(const std::string& body, std::size_t looks);
+
+// `key`: whose queue was asked for. Names below it that are no claims are left out.
+Result<EtcdAnswer> parse_transaction(const std::string& body, const std::string& key);
+
+struct EtcdRange {
+  std::string cluster;
+  uint64_t revision = 0;
+  std::vector<EtcdEntry> entries;
+};
+std::string range_body(std::string_view from, std::string_view end);
+// Those of the range that were changed at `revision` or later, in the order in which they were, the first `most`.
+std::string changes_body(std::string_view from, std::string_view end, uint64_t revision, std::size_t most);
+// Without what they hold.
+std::string names_body(std::string_view from, std::string_view end);
+Result<EtcdRange> parse_range(const std::string& body);
+
+std::string grant_body(int64_t seconds);
+Result<uint64_t> parse_grant(const std::string& body);
+std::string lease_body(uint64_t lease);
+// Seconds that the lease has; 0: it is no more.
+Result<int64_t> parse_keep_alive(const std::string& body);
+// Changes of the names from `from` up to before `end`, from now on.
+std::string watch_body(std::string_view from, std::string_view end);
+// A line of the answer to it, as far as it concerns the queue of `key`.
+struct EtcdNews {
+  bool begins = false;    // from here on everything is told
+  bool over = false;      // nothing more comes
+  uint64_t revision = 0;  // of the last change; 0: none
+};
+Result<EtcdNews> parse_watch(std::string_view line, const std::string& key);
+// The names that a line says were removed, by somebody or with their leases.
+struct EtcdRemovals {
+  bool begins = false;
+  bool over = false;
+  std::vector<std::string> names;
+};
+Result<EtcdRemovals> parse_removals(std::string_view line);
+
+std::string authenticate_body(const std::string& user, const std::string& password);
+Result<std::string> parse_authenticate(const std::string& body);
+// What an answer says that is no success.
+std::string etcd_message(const std::string& body);
+
+// The end of the range of all names that begin so.
+std::string after_prefix(std::string prefix);
+std::string lease_text(uint64_t lease);  // as etcdctl writes it: hexadecimal
+// The key that a claim's name belongs to; empty when the name is none of a claim.
+std::string key_of_claim(std::string_view name);
+
+}  // namespace bellwether::store

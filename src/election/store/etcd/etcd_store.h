@@ -1,0 +1,51 @@
+// Leases in etcd (3.4 or newer), in the queue that etcd's own clients make (its package `concurrency`): a candidate
+// puts KEY/LEASE, bound to a lease that the server ends unless it is kept alive; whoever's has the smallest create
+// revision holds the key, and that revision is its epoch. So `etcdctl elect KEY` and `etcdctl lock KEY` contend with
+// us. etcd never gives a revision twice, and keeps it in a majority's logs, so that the epoch needs no place of its
+// own.
+//
+// - A claim is made by two calls, for the lease and for the queue; its time counts from before the first.
+// - A release or a steal that names an heir leaves a note, bellwether/heir/KEY, which ends by itself after one lease.
+//   While it is there, our candidates other than the heir leave the queue and stay out of it. etcdctl does not know it.
+// - etcd's own clients mistake the claims of a key K/X, where X is a lease's number, for claims of K. We do not.
+// - The server times leases by the clock of its leader, and begins them anew when the leader changes: it never ends one
+//   early but by as much as its clock runs fast.
+// - An etcd that was restored from a copy (`etcdctl snapshot restore`) goes back in its revisions, and would give
+// epochs
+//   again: a client that is connected notices that its revision went back, an Elector that the epoch is below one that
+//   it knows. Restore with --bump-revision where it exists.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "election/store/etcd/etcd_api.h"
+#include "election/store/lease_store.h"
+
+namespace bellwether::store {
+
+class EtcdStore final : public LeaseStore {
+ public:
+  EtcdStore(runtime::Runtime& runtime, EtcdLogin login, std::string description);
+  const election::StoreTraits& traits() const override { return traits_; }
+  std::string describe() const override { return description_; }
+  Result<std::unique_ptr<StoreKey>> open(std::string key) override;
+  runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
+                                                     runtime::Cancellation* cancel) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  std::string description_;
+  election::StoreTraits traits_;
+  EtcdApi api_;
+};
+
+// etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify.
+struct EtcdPlace {
+  EtcdLogin login;
+  std::string description;  // without credentials
+};
+runtime::task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url);
+runtime::task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runtime, StoreUrl url);
+
+}  // namespace bellwether::store

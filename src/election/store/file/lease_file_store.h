@@ -1,0 +1,55 @@
+// Leases in a JSON file that other programs read and write too (`file:PATH`), or in a file for each key of a folder
+// (`file:FOLDER/`). Beside each lease file stand `.lock`, which is what we lock and nobody ever removes, and `.epoch`,
+// which keeps the highest epoch whatever happens to the lease file.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "election/store/disk/disk_register.h"
+#include "election/store/disk/process_proof.h"
+#include "election/store/lease_store.h"
+#include "election/store/store_url.h"
+
+namespace bellwether::store {
+
+// What a lease file means: {"leader_id", "leader_epoch", "last_heartbeat", "ttl_ms"}, shared with programs that write
+// these four fields, take no lock and believe each other's clocks. So the file may be torn, emptied, replaced, removed,
+// or begin again at epoch 1 at any time, and may be on a disk that several machines share.
+//
+// Whether a lease has run out is not read from its heartbeat: observers measure how long it has not changed. Only a
+// heartbeat from the future is noticed, since it shows that clocks disagree by more than the programs beside us bear.
+struct LeaseFileRulesOptions {
+  Duration skew = Duration::seconds(5);  // how far the clocks of hosts that share the file may be apart
+  bool one_machine = true;               // no other machine sees the file
+  bool accept_epoch_loss = false;
+};
+
+// Who asks, and what the system shows at that moment.
+struct LeaseFileView {
+  runtime::ProcessIdentity self;
+  runtime::ProcessSight holder;  // of the process that claim_in_question() names
+};
+
+// The claim that counts: the one in the file, or the last one that we know of; nullptr when there is none.
+const DiskClaim* claim_in_question(const Found& found);
+Result<election::Observation> understand_lease_file(const RegisterFiles& files, const Found& found,
+                                                    const LeaseFileRulesOptions& options, const LeaseFileView& view);
+// kInvalid when the heartbeat of a lease is later than `now` and the skew allow.
+Status check_clock(const RegisterFiles& files, const Found& found, Duration skew, WallTime now);
+// As it goes into the file. A released lease is one that has run out, for programs that know nothing else.
+DiskClaim as_written(DiskClaim claim);
+
+struct LeaseFileOptions {
+  LeaseFileRulesOptions rules;
+  std::string path;     // of the file, or of the folder without the slash at its end
+  bool folder = false;  // a file for each key; else there is one key, "default", which the name of the file means too
+};
+
+Result<LeaseFileOptions> lease_file_options(StoreUrl url);
+runtime::task<Result<std::unique_ptr<LeaseStore>>> open_lease_file_store(runtime::Runtime& runtime,
+                                                                         LeaseFileOptions options);
+
+}  // namespace bellwether::store

@@ -1,0 +1,264 @@
+#include "election/store/kubernetes/kube_api.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/base64.h"
+#include "core/base/bytes.h"
+#include "core/yaml/node.h"
+#include "election/store/credentials.h"
+#include "election/store/dial.h"
+#include "election/store/kubernetes/kube_lease.h"
+
+namespace bellwether::store {
+namespace {
+
+using runtime::task;
+
+constexpr std::string_view kPodFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+// The value of a key; a null node when there is none.
+const yaml::Node& member(const yaml::Node& node, std::string_view name) {
+  static const yaml::Node none;
+  for (const yaml::Node& item : node.items) {
+    if (node.is_map() && item.key == name) return item;
+  }
+  return none;
+}
+std::string text(const yaml::Node& node, const char* name) { return member(node, name).text; }
+std::string data(const yaml::Node& node, const char* name) { return bytes_of_base64(text(node, name)); }
+
+std::string file(const yaml::Node& node, const char* name, const std::string& folder) {
+  const std::string path = text(node, name);
+  return path.empty() || path.starts_with('/') ? path : folder + "/" + path;
+}
+
+// The entry of this name in a list such as `clusters`, its part of that kind; a null node when there is none.
+const yaml::Node& named(const yaml::Node& root, const char* list, const char* part, const std::string& name) {
+  static const yaml::Node none;
+  for (const yaml::Node& one : member(root, list).items) {
+    if (text(one, "name") == name) return member(one, part);
+  }
+  return none;
+}
+
+Status parse_server(const std::string& url, KubeAccess& access) {
+  std::string_view rest = url;
+  access.tls = rest.starts_with("https://");
+  if (!access.tls && !rest.starts_with("http://")) {
+    return fail(Errc::kInvalid, "the server '" + url + "' is no https: or http: URL");
+  }
+  rest.remove_prefix(access.tls ? 8 : 7);
+  const auto slash = rest.find('/');
+  std::string_view authority = rest.substr(0, slash);
+  if (slash != std::string_view::npos) access.path = rest.substr(slash);
+  while (access.path.ends_with('/')) access.path.pop_back();
+  access.host.port = access.tls ? 443 : 80;
+  const auto colon = authority.rfind(':');
+  if (colon != std::string_view::npos && !authority.ends_with(']')) {
+    const auto port = parse_u64(authority.substr(colon + 1));
+    if (!port || *port == 0 || *port > 65535) return fail(Errc::kInvalid, "the server '" + url + "' has no valid port");
+    access.host.port = static_cast<uint16_t>(*port);
+    authority = authority.substr(0, colon);
+  }
+  if (authority.starts_with('[') && authority.ends_with(']')) authority = authority.substr(1, authority.size() - 2);
+  access.host.host = authority;
+  if (authority.empty()) return fail(Errc::kInvalid, "the server '" + url + "' has no host");
+  return {};
+}
+
+Status parse_user(const yaml::Node& user, const std::string& folder, KubeAccess& access) {
+  for (const char* program : {"exec", "auth-provider"}) {
+    if (!member(user, program).is_null()) {
+      return fail(Errc::kUnsupported, std::string("its user logs in by a program ('") + program +
+                                          "'), which is not run here: give a token or a certificate");
+    }
+  }
+  access.token = text(user, "token");
+  access.token_file = file(user, "tokenFile", folder);
+  access.tls_options.certificate_file = file(user, "client-certificate", folder);
+  access.tls_options.key_file = file(user, "client-key", folder);
+  access.tls_options.certificate_pem = data(user, "client-certificate-data");
+  access.tls_options.key_pem = data(user, "client-key-data");
+  return {};
+}
+
+Result<KubeAccess> parse_config(const yaml::Node& root, std::string context, const std::string& folder) {
+  if (!root.is_map()) return fail(Errc::kInvalid, "it is no kubeconfig");
+  if (context.empty()) context = text(root, "current-context");
+  const yaml::Node& chosen = named(root, "contexts", "context", context);
+  if (chosen.is_null()) return fail(Errc::kInvalid, "it has no context '" + context + "'");
+  const yaml::Node& cluster = named(root, "clusters", "cluster", text(chosen, "cluster"));
+  if (cluster.is_null()) return fail(Errc::kInvalid, "it has no cluster '" + text(chosen, "cluster") + "'");
+  KubeAccess access;
+  BW_RETURN_IF_ERROR(parse_server(text(cluster, "server"), access));
+  access.tls_options.ca_file = file(cluster, "certificate-authority", folder);
+  access.tls_options.ca_pem = data(cluster, "certificate-authority-data");
+  access.tls_options.verify = text(cluster, "insecure-skip-tls-verify") != "true";
+  access.name_space = text(chosen, "namespace");
+  const yaml::Node& user = named(root, "users", "user", text(chosen, "user"));
+  BW_RETURN_IF_ERROR(parse_user(user, folder, access));
+  return access;
+}
+
+task<Result<KubeAccess>> read_kubeconfig(runtime::Runtime& runtime, std::string path, std::string context) {
+  BW_CO_TRY(const auto content, co_await read_small_file(runtime, path));
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  auto access = parse_kubeconfig(content, context, folder);
+  if (!access) co_return fail(access.error().code, "the kubeconfig '" + path + "': " + access.error().message);
+  co_return access;
+}
+
+task<Result<KubeAccess>> in_cluster(runtime::Runtime& runtime, std::string folder) {
+  KubeAccess access;
+  access.host.host = variable("KUBERNETES_SERVICE_HOST");
+  const auto port = parse_u64(variable("KUBERNETES_SERVICE_PORT"));
+  access.host.port = static_cast<uint16_t>(port && *port <= 65535 ? *port : 443);
+  if (access.host.host.empty()) co_return fail(Errc::kInvalid, "KUBERNETES_SERVICE_HOST is not set: this is no pod");
+  access.tls_options.ca_file = folder + "/ca.crt";
+  access.token_file = folder + "/token";
+  std::string path = folder + "/namespace";
+  auto name_space = co_await read_secret(runtime, std::move(path));
+  if (name_space) access.name_space = std::move(*name_space);
+  co_return access;
+}
+
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+constexpr int kHttpConflict = 409;
+constexpr int kGone = 410;
+constexpr int kInvalid = 422;
+constexpr int kTooMany = 429;
+
+}  // namespace
+
+Result<KubeAccess> parse_kubeconfig(const std::string& content, const std::string& context, const std::string& folder) {
+  yaml::Diagnostics wrong("kubeconfig");
+  const auto root = yaml::parse_yaml(content, wrong);
+  if (!root) return fail(Errc::kInvalid, "it is no YAML that can be read");
+  return parse_config(*root, context, folder);
+}
+
+task<Result<KubeAccess>> find_kubernetes(runtime::Runtime& runtime, StoreUrl& url) {
+  std::string path = url.take("kubeconfig").value_or("");
+  std::string context = url.take("context").value_or("");
+  const std::string pod = url.take("service_account").value_or("");
+  if (path.empty() && pod.empty()) {
+    path = variable("KUBECONFIG");
+    path = path.substr(0, path.find(':'));
+  }
+  const bool is_pod = !variable("KUBERNETES_SERVICE_HOST").empty();
+  task<Result<KubeAccess>> reading;
+  if (!path.empty()) {
+    reading = read_kubeconfig(runtime, std::move(path), std::move(context));
+  } else if (!pod.empty() || is_pod) {
+    reading = in_cluster(runtime, pod.empty() ? std::string(kPodFolder) : pod);
+  } else {
+    reading = read_kubeconfig(runtime, variable("HOME") + "/.kube/config", std::move(context));
+  }
+  auto access = co_await std::move(reading);
+  if (!access) co_return fail(access.error().code, url.text + ": " + access.error().message);
+  if (!url.path.empty()) access->name_space = url.path;
+  if (access->name_space.empty()) access->name_space = "default";
+  co_return access;
+}
+
+std::string KubeApi::describe() const {
+  return "k8s:" + access_.name_space + " (" + (access_.tls ? "https://" : "http://") + to_string(access_.host) +
+         access_.path + ")";
+}
+
+task<Status> KubeApi::know_token() {
+  if (!token_.empty()) co_return Status();
+  token_ = access_.token;
+  if (access_.token_file.empty()) co_return Status();
+  std::string path = access_.token_file;
+  auto token = co_await read_secret(runtime_, std::move(path));
+  if (!token) co_return fail(token.error().code, "the token of Kubernetes: " + token.error().message);
+  token_ = std::move(*token);
+  co_return Status();
+}
+
+Error KubeApi::error_of(const WebResponse& response, const std::string& method) const {
+  const std::string message = kube_message(response.body);
+  const std::string said = " (" + std::to_string(response.status) + ": " + message + ")";
+  const std::string where = web_.where() + ": ";
+  switch (response.status) {
+    case kUnauthorized:
+      return {Errc::kRefused, where + "it does not know us: the token or certificate is wrong" + said};
+    case kForbidden:
+      return {Errc::kRefused, where + "we may not " + method +
+                                  " Leases here: a Role must permit get, list, watch, create and update of leases in " +
+                                  "coordination.k8s.io" + said};
+    case kNotFound: return {Errc::kNotFound, where + "there is no namespace '" + access_.name_space + "'" + said};
+    case kInvalid: return {Errc::kInvalid, where + "it refuses the Lease" + said};
+    case kTooMany:
+      return {Errc::kExhausted, where + "it is overloaded and asks to come back in " +
+                                    std::to_string(response.retry_after.ms() / 1000) + " s" + said};
+    default: break;
+  }
+  const bool down = response.status >= 500;
+  return {down ? Errc::kUnreachable : Errc::kProtocol, where + (down ? "it fails" : "it refuses") + said};
+}
+
+WebRequest KubeApi::request_for(const std::string& method, const std::string& rest) const {
+  WebRequest request;
+  request.method = method;
+  request.target = access_.path + "/apis/coordination.k8s.io/v1/namespaces/" + access_.name_space + "/leases" + rest;
+  request.fields = {"Accept: application/json", "User-Agent: bellwether"};
+  if (!token_.empty()) request.fields.push_back("Authorization: Bearer " + token_);
+  return request;
+}
+
+task<Status> KubeApi::watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline) {
+  BW_CO_RETURN_IF_ERROR(co_await know_token());
+  const int64_t seconds = std::max<int64_t>((deadline - runtime_.read_clock()).ms() / 1000, 1);
+  std::string rest = "?watch=1&fieldSelector=metadata.name%3D" + name + "&timeoutSeconds=" + std::to_string(seconds);
+  if (!from.empty()) rest += "&resourceVersion=" + from;
+  WebRequest request = request_for("GET", rest);
+  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr));
+  if (response.status == kUnauthorized && !access_.token_file.empty()) token_.clear();
+  if (response.status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it has forgotten this version");
+  if (response.status == 200) co_return Status();
+  Error error = error_of(response, "watch");
+  if (response.status == kForbidden) error.code = Errc::kUnsupported;
+  if (response.status == kTooMany) co_await runtime_.sleep(response.retry_after);
+  co_return tl::unexpected(std::move(error));
+}
+
+task<Result<WebResponse>> KubeApi::call(std::string method, std::string name, std::string body, Instant deadline,
+                                        runtime::Cancellation* cancel) {
+  bool renewed_token = false;
+  while (true) {
+    BW_CO_RETURN_IF_ERROR(co_await know_token());
+    WebRequest request = request_for(method, name.empty() ? "" : "/" + name);
+    if (!body.empty()) request.fields.push_back("Content-Type: application/json");
+    request.body = body;
+    request.repeatable = method == "GET";
+    auto response = co_await web_.call(std::move(request), deadline, cancel);
+    if (!response) co_return response;
+    if (response->status == kUnauthorized && !renewed_token && !access_.token_file.empty()) {
+      renewed_token = true;  // tokens of pods are renewed in their file
+      token_.clear();
+      continue;
+    }
+    // Refused before anything was done: it may come again, as late as it was asked to.
+    const Duration pause = std::max(response->retry_after, Duration::millis(100));
+    if (response->status == kTooMany && runtime_.read_clock() + pause < deadline) {
+      co_await runtime_.sleep(pause, cancel);
+      continue;
+    }
+    const bool absent = response->status == kNotFound && method != "POST";
+    if (response->status / 100 == 2 || absent || response->status == kHttpConflict) co_return response;
+    co_return tl::unexpected(error_of(*response, method));
+  }
+}
+
+}  // namespace bellwether::store

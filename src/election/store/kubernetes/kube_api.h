@@ -1,0 +1,62 @@
+// Calls of the Kubernetes API about the Leases of one namespace: who we are, what its refusals mean.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/tls.h"
+#include "election/store/store_url.h"
+#include "election/store/web/web_client.h"
+
+namespace bellwether::store {
+
+// Where the Kubernetes API server is, and who we are to it: from a kubeconfig file, as kubectl reads it, or from what a
+// pod finds in its file system.
+struct KubeAccess {
+  HostPort host;
+  bool tls = true;
+  std::string path;  // before /apis
+  runtime::TlsClientOptions tls_options;
+  std::string token;
+  std::string token_file;  // read again when a token is refused: tokens of pods are renewed
+  std::string name_space;
+};
+
+// What the text of a kubeconfig says about a context (empty: its current one). Files that it names are relative to
+// `folder`. kInvalid: what is wrong with it; kUnsupported: the user logs in by a program.
+Result<KubeAccess> parse_kubeconfig(const std::string& text, const std::string& context, const std::string& folder);
+
+// k8s:NAMESPACE with the options kubeconfig, context and service_account (the folder of a pod's credentials). Without
+// any: the variable KUBECONFIG, else the credentials of the pod that we are in, else ~/.kube/config.
+runtime::task<Result<KubeAccess>> find_kubernetes(runtime::Runtime& runtime, StoreUrl& url);
+
+class KubeApi {
+ public:
+  KubeApi(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls)
+      : runtime_(runtime),
+        access_(std::move(access)),
+        web_(runtime, {access_.host}, access_.tls ? std::move(tls) : nullptr) {}
+
+  // `name`: of a Lease; empty: the collection. Only answers that are of use come back: success, 404 and 409 (there is
+  // none; it was changed, or exists already), the rest are errors. After an error of a change it was perhaps made.
+  runtime::task<Result<WebResponse>> call(std::string method, std::string name, std::string body, Instant deadline,
+                                          runtime::Cancellation* cancel);
+  // Follows what happens to the Lease `name` after the version `from`; empty: its present state first. See
+  // WebClient::stream(). kNotFound: that version is forgotten.
+  runtime::task<Status> watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline);
+  std::string describe() const;
+
+ private:
+  runtime::task<Status> know_token();
+  // `rest`: what follows the path of the collection.
+  WebRequest request_for(const std::string& method, const std::string& rest) const;
+  Error error_of(const WebResponse& response, const std::string& method) const;
+
+  runtime::Runtime& runtime_;
+  KubeAccess access_;
+  std::string token_;
+  WebClient web_;
+};
+
+}  // namespace bellwether::store

@@ -1,0 +1,37 @@
+// Leases in Kubernetes: Lease objects of coordination.k8s.io/v1, as the electors of client-go use them, so that both
+// contend for one Lease and `kubectl get lease` shows the holder. leaseTransitions is the epoch. What changes a Lease
+// is an update with its resourceVersion, which the API server refuses when somebody else was faster.
+//
+// A key is the name of a Lease where Kubernetes permits it as a name; else the name is made of its hash, and the key is
+// in an annotation. The epoch of a Lease NAME is kept in a second Lease, NAME-epoch, too, which is raised before a term
+// begins: deleting NAME takes its holder away but repeats no epoch. Who deletes both deletes the epoch; an Elector that
+// knows a greater one notices. What the API server has answered is in a majority of etcd's logs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "election/store/kubernetes/kube_api.h"
+#include "election/store/lease_store.h"
+
+namespace bellwether::store {
+
+class KubernetesStore final : public LeaseStore {
+ public:
+  KubernetesStore(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls);
+  const election::StoreTraits& traits() const override { return traits_; }
+  std::string describe() const override { return api_.describe(); }
+  Result<std::unique_ptr<StoreKey>> open(std::string key) override;
+  runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
+                                                     runtime::Cancellation* cancel) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  election::StoreTraits traits_;
+  KubeApi api_;
+};
+
+// k8s:NAMESPACE, see find_kubernetes().
+runtime::task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime& runtime, StoreUrl url);
+
+}  // namespace bellwether::store

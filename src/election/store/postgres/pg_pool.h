@@ -1,0 +1,83 @@
+// Connections to PostgreSQL, through libpq without its waits: a statement with its parameters, its rows, within a
+// deadline. Several callers share a few connections; several servers are tried in turn. One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/runtime/runtime.h"
+#include "election/store/store_url.h"
+#include "election/store/turns.h"
+
+struct pg_conn;
+struct pg_result;
+
+namespace bellwether::store {
+
+struct PgLogin {
+  std::vector<HostPort> hosts;
+  std::map<std::string, std::string> parameters;  // libpq's: user, dbname, password, sslmode …
+};
+
+// Rows of text; nothing where a value is null.
+using PgRow = std::vector<std::optional<std::string>>;
+
+// Hears what is told on a channel.
+class PgEar {
+ public:
+  virtual ~PgEar() = default;
+  virtual void hear(std::string_view told) = 0;
+  // From here on everything is heard.
+  virtual void begin() = 0;
+};
+
+class PgPool {
+ public:
+  static constexpr std::size_t kConnectionsMax = 4;
+
+  PgPool(runtime::Runtime& runtime, PgLogin login) : runtime_(runtime), login_(std::move(login)) {}
+  PgPool(const PgPool&) = delete;
+  PgPool& operator=(const PgPool&) = delete;
+  ~PgPool();
+
+  // After an error the statement was perhaps carried out. kNotFound: it names a table that is not there. Without
+  // parameters, `statement` may be several, separated by semicolons; the rows are those of the last.
+  runtime::task<Result<std::vector<PgRow>>> run(std::string statement, std::vector<std::string> parameters,
+                                                Instant deadline, runtime::Cancellation* cancel);
+  // Listens to a channel (a plain name), on a connection of its own, until that breaks, dies without a word, or calls
+  // go to another server.
+  runtime::task<Status> listen(std::string channel, PgEar& ear);
+  std::string where() const;
+  // The next connection is made to another server: this one cannot do what it should.
+  void avoid();
+
+ private:
+  struct Finish {
+    void operator()(pg_conn* connection) const;
+  };
+  using Connection = std::unique_ptr<pg_conn, Finish>;
+
+  // Calls go to this server from now on.
+  void turn_to(std::size_t host);
+  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
+  runtime::task<Result<Connection>> connect(Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<Result<Connection>> connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<Result<std::vector<PgRow>>> run_on(pg_conn* connection, const std::string& statement,
+                                                   const std::vector<std::string>& parameters, Instant deadline,
+                                                   runtime::Cancellation* cancel);
+  runtime::task<Status> wait(pg_conn* connection, bool write, Instant deadline, runtime::Cancellation* cancel);
+  Error error_of(const pg_result* result) const;
+  static Error connect_error(const std::string& server, const std::string& message);
+
+  runtime::Runtime& runtime_;
+  PgLogin login_;
+  std::size_t host_ = 0;
+  std::vector<Connection> idle_;
+  Turns turns_{kConnectionsMax};
+};
+
+}  // namespace bellwether::store

@@ -1,0 +1,89 @@
+// Leases in PostgreSQL (12 or newer), as rows of the table bellwether_leases, which is made at first use unless an
+// operator has made it. Rows are never deleted, so that epochs stay. A commit is answered when it is on the server's
+// disk, so that a crash loses nothing.
+//
+// What can be lost, and who notices: a standby that is promoted without the last commits, or a state restored from a
+// copy, begins another timeline, which each row names; so what was written before is in doubt until its holder has
+// renewed it. The table is dropped or the database made anew: the marker row is gone (doubt.h). With several hosts in
+// the URL, the first that is no standby is used; while two servers take themselves for the primary there may be two
+// holders, as with Redis: use synchronous replication and a fence, or etcd.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/runtime/event.h"
+#include "election/store/lease_store.h"
+#include "election/store/postgres/pg_pool.h"
+
+namespace bellwether::store {
+
+// Hears of changes: a connection that listens to the channel on which each act tells of itself, for all keys of a
+// store. It is there while somebody waits. One thread.
+class PgWatch final : private PgEar {
+ public:
+  // One key's ear. Lives in whoever waits, and is taken off before it ends.
+  struct Listener {
+    std::string name;        // of the key, as it is told
+    std::string own_stamp;   // an announcement of our own act, which is no news
+    bool may_have = false;   // something was told, or perhaps missed, since this was cleared
+    runtime::Event changed;  // set with may_have
+  };
+
+  PgWatch(runtime::Runtime& runtime, PgPool& pool) : runtime_(runtime), pool_(pool) {}
+  PgWatch(const PgWatch&) = delete;
+  PgWatch& operator=(const PgWatch&) = delete;
+
+  // Not from within a call of the other.
+  void add(Listener& listener);
+  void remove(Listener& listener);
+  // As StoreKey::watch_refused().
+  const std::string& refused() const { return refused_; }
+
+ private:
+  static runtime::task<void> keep(PgWatch* self);
+  void hear(std::string_view told) override;
+  void begin() override;
+
+  runtime::Runtime& runtime_;
+  PgPool& pool_;
+  std::string refused_;
+  std::map<std::string, std::vector<Listener*>, std::less<>> listeners_;  // by name
+  runtime::task<void> keeping_;                                           // last: it uses everything above
+};
+
+// What an act tells: the name of its key, which needs no more than 40 characters, and its stamp.
+std::string pg_name_of(std::string_view key);
+std::string pg_notice(const std::string& name, const std::string& stamp);
+
+class PostgresStore final : public LeaseStore {
+ public:
+  PostgresStore(runtime::Runtime& runtime, PgLogin login, std::string description)
+      : runtime_(runtime), description_(std::move(description)), pool_(runtime, std::move(login)) {}
+  const election::StoreTraits& traits() const override { return traits_; }
+  std::string describe() const override { return description_; }
+  Result<std::unique_ptr<StoreKey>> open(std::string key) override;
+  runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
+                                                     runtime::Cancellation* cancel) override;
+
+ private:
+  friend class PostgresKey;
+  // As PgPool::run(); makes the table when there is none.
+  runtime::task<Result<std::vector<PgRow>>> run(std::string_view statement, std::vector<std::string> parameters,
+                                                Instant deadline, runtime::Cancellation* cancel);
+
+  runtime::Runtime& runtime_;
+  std::string description_;
+  election::StoreTraits traits_;
+  PgPool pool_;
+  PgWatch watch_{runtime_, pool_};
+};
+
+// postgres://USER@HOST:PORT,HOST:PORT/DATABASE. Options: password_file, and libpq's sslmode, sslrootcert, sslcert,
+// sslkey. Where no password is given, libpq looks at PGPASSWORD, PGPASSFILE and ~/.pgpass.
+runtime::task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& runtime, StoreUrl url);
+
+}  // namespace bellwether::store

@@ -1,0 +1,116 @@
+#include "election/store/redis/redis_reply.h"
+
+#include <array>
+#include <hiredis/hiredis.h>
+
+#include "core/base/check.h"
+
+namespace bellwether::store {
+namespace {
+
+RedisReply convert(const redisReply& from) {
+  RedisReply reply;
+  switch (from.type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+      reply.type = RedisReply::Type::kText;
+      reply.text.assign(from.str, static_cast<std::size_t>(from.len));
+      break;
+    case REDIS_REPLY_ERROR:
+      reply.type = RedisReply::Type::kError;
+      reply.text.assign(from.str, static_cast<std::size_t>(from.len));
+      break;
+    case REDIS_REPLY_INTEGER:
+      reply.type = RedisReply::Type::kInteger;
+      reply.integer = from.integer;
+      break;
+    case REDIS_REPLY_ARRAY:
+      reply.type = RedisReply::Type::kArray;
+      for (std::size_t i = 0; i < from.elements; ++i) reply.items.push_back(convert(*from.element[i]));
+      break;
+    default: break;
+  }
+  return reply;
+}
+
+struct ReplyMeaning {
+  std::string_view word;
+  Errc code;
+  std::string_view advice;
+};
+
+constexpr std::array kReplyMeanings{
+    ReplyMeaning{"NOAUTH", Errc::kRefused, "give a password: ?password_file=FILE or the variable REDISCLI_AUTH"},
+    ReplyMeaning{"WRONGPASS", Errc::kRefused, "the user or the password is wrong"},
+    ReplyMeaning{"ERR invalid password", Errc::kRefused, "the password is wrong"},
+    ReplyMeaning{"ERR AUTH", Errc::kRefused, "the server asks for no password, but one was given"},
+    ReplyMeaning{"NOPERM", Errc::kRefused,
+                 "the user needs EVALSHA, EVAL, SCRIPT, INFO, SCAN, PUBLISH, SUBSCRIBE and the commands of the keys"},
+    ReplyMeaning{"READONLY", Errc::kRefused, "this is a replica: name its primary"},
+    ReplyMeaning{"OOM", Errc::kExhausted, "its memory is full (maxmemory)"},
+    ReplyMeaning{"MISCONF", Errc::kIo, "it cannot write its disk"},
+    ReplyMeaning{"NOREPLICAS", Errc::kUnreachable, "it has fewer replicas than it must write to"},
+    ReplyMeaning{"LOADING", Errc::kUnreachable, "it is loading its data: wait"},
+    ReplyMeaning{"MASTERDOWN", Errc::kUnreachable, "its primary is down"},
+    ReplyMeaning{"BUSY", Errc::kUnreachable, "a script of somebody else blocks it"},
+    ReplyMeaning{"CLUSTERDOWN", Errc::kUnreachable, "its cluster is down"},
+    ReplyMeaning{"MOVED", Errc::kUnsupported, "this is a Redis Cluster, which is no store of leases: use one primary"},
+    ReplyMeaning{"CROSSSLOT", Errc::kUnsupported,
+                 "this is a Redis Cluster, which is no store of leases: use one primary"},
+    ReplyMeaning{"WRONGTYPE", Errc::kInvalid, "another program keeps something else than a lock under this key"},
+};
+
+}  // namespace
+
+bool RedisReply::is_error(std::string_view word) const {
+  return type == Type::kError && std::string_view(text).starts_with(word);
+}
+
+Error error_of(const RedisReply& reply, const std::string& where) {
+  for (const ReplyMeaning& meaning : kReplyMeanings) {
+    // Older servers wrap what a script met: "ERR Error running script …: -READONLY …".
+    const std::string wrapped = "-" + std::string(meaning.word);
+    if (reply.text.starts_with(meaning.word) || reply.text.find(wrapped) != std::string::npos) {
+      return {meaning.code, where + ": " + std::string(meaning.advice) + " (" + reply.text + ")"};
+    }
+  }
+  return {Errc::kProtocol, where + ": Redis answered: " + reply.text};
+}
+
+std::string encode_command(const std::vector<std::string>& words) {
+  std::vector<const char*> pointers;
+  std::vector<std::size_t> sizes;
+  for (const std::string& word : words) {
+    pointers.push_back(word.data());
+    sizes.push_back(word.size());
+  }
+  char* bytes = nullptr;
+  const int size = redisFormatCommandArgv(&bytes, static_cast<int>(words.size()), pointers.data(), sizes.data());
+  check(size >= 0, "memory for a command");
+  std::string command(bytes, static_cast<std::size_t>(size));
+  redisFreeCommand(bytes);
+  return command;
+}
+
+void RedisDecoder::Free::operator()(redisReader* reader) const { redisReaderFree(reader); }
+
+RedisDecoder::RedisDecoder() : reader_(redisReaderCreate()) { check(reader_ != nullptr, "memory for a decoder"); }
+
+Status RedisDecoder::feed(std::string_view bytes) {
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) == REDIS_OK) return {};
+  return fail(Errc::kProtocol, std::string("this is no Redis: ") + reader_->errstr);
+}
+
+Result<std::optional<RedisReply>> RedisDecoder::next() {
+  void* raw = nullptr;
+  if (redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
+    return fail(Errc::kProtocol, std::string("this is no Redis: ") + reader_->errstr);
+  }
+  if (raw == nullptr) return std::optional<RedisReply>();
+  auto* reply = static_cast<redisReply*>(raw);
+  std::optional<RedisReply> converted = convert(*reply);
+  freeReplyObject(reply);
+  return converted;
+}
+
+}  // namespace bellwether::store

@@ -1,0 +1,48 @@
+// The words of Redis' protocol (RESP2), without a connection: commands become bytes, bytes become replies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+struct redisReader;
+
+namespace bellwether::store {
+
+struct RedisReply {
+  enum class Type : uint8_t { kNil, kText, kInteger, kArray, kError };
+  Type type = Type::kNil;
+  std::string text;  // kText; of an error its whole line: "READONLY You can't write …"
+  int64_t integer = 0;
+  std::vector<RedisReply> items;
+
+  bool is_error(std::string_view word) const;
+};
+
+// What an error reply means, in the words of an administrator. `where`: the server, for the message.
+Error error_of(const RedisReply& reply, const std::string& where);
+
+// The bytes of a command. Its words are any bytes.
+std::string encode_command(const std::vector<std::string>& words);
+
+class RedisDecoder {
+ public:
+  RedisDecoder();
+  // `bytes` have arrived. kProtocol when they make no sense; then nothing more may be fed.
+  Status feed(std::string_view bytes);
+  // The next whole reply, or nothing until more has been fed.
+  Result<std::optional<RedisReply>> next();
+
+ private:
+  struct Free {
+    void operator()(redisReader* reader) const;
+  };
+  std::unique_ptr<redisReader, Free> reader_;
+};
+
+}  // namespace bellwether::store

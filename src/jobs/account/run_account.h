@@ -1,0 +1,109 @@
+// The account of a whole run: its streams (account_book.h), its totals, what thresholds are judged on, what watchers
+// are told, and the bytes by which another owner goes on with it.
+//
+// A second counts as soon as all open streams have told it, or after the book's patience.
+//
+// It reads no clock. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/message/message.h"
+#include "jobs/account/account_book.h"
+#include "load/aggregate/totals.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::account {
+
+// All of it as its owner copies it, so that another one can go on with it.
+struct AccountCopy {
+  std::string totals;  // totals_codec.h
+  std::vector<AccountBook::StreamState> streams;
+  std::vector<std::string> open;  // seconds that wait for other streams: window_codec.h
+  uint64_t closed_upto = 0;
+  uint64_t seconds = 0;
+  uint64_t excess = 0;
+};
+
+class RunAccount {
+ public:
+  // For watchers that are not far behind; others get the whole.
+  static constexpr std::size_t kRecentMost = 120;
+
+  // One second that counts from now on, or something that is added to one.
+  struct Second {
+    Duration covered;
+    bool amends = false;
+    std::string window;  // window_codec.h
+  };
+
+  // `plan` must outlive it.
+  explicit RunAccount(const plan::Plan& plan, AccountBook::Settings settings = {});
+  // What save() gave. kInvalid: it is something else, or of another plan.
+  static Result<RunAccount> restore(Instant now, const plan::Plan& plan, std::string_view bytes,
+                                    AccountBook::Settings settings = {});
+
+  // Its number 1 is the second `from` of the run. Does nothing for one that is known.
+  Status open(StreamId stream, uint64_t from);
+  // Nothing that it tells from now on is counted.
+  void close(StreamId stream);
+  bool knows(StreamId stream) const { return book_.knows(stream); }
+
+  enum class Heard : uint8_t {
+    kCounted,
+    kKnown,   // it had been counted
+    kGap,     // what comes before it is missing
+    kExcess,  // the stream was closed: it is not counted
+  };
+  // As AccountBook::apply(); `window` as bytes.
+  Result<Heard> hear(Instant now, StreamId stream, uint64_t first, uint64_t last, std::string_view window);
+  uint64_t applied(StreamId stream) const { return book_.applied(stream); }
+  std::map<StreamId, uint64_t> applied() const { return book_.applied(); }
+  plan::Iterated iterated(StreamId stream) const { return book_.iterated(stream); }
+  // Requests that were told by streams that were closed.
+  uint64_t excess() const { return excess_; }
+  // What it holds of seconds that are not in the totals yet.
+  const AccountBook& book() const { return book_; }
+
+  // Takes what is due into the totals. True when that changed anything.
+  bool settle(Instant now);
+  Instant next_deadline() const { return book_.next_deadline(); }
+  // The run has ended: all streams are closed, and every second counts.
+  void finish(Instant now);
+
+  const aggregate::Totals& totals() const { return totals_; }
+  // How many seconds, and amendments, the totals are made of; the last of them are at hand.
+  uint64_t seconds() const { return seconds_; }
+  bool has_news_since(uint64_t seconds) const { return seconds <= seconds_ && seconds_ - seconds <= recent_.size(); }
+  // What came after the first `seconds`, in its order. REQUIRES has_news_since(seconds).
+  std::vector<const Second*> news_since(uint64_t seconds) const;
+
+  // An AccountCopy as bytes: another owner goes on exactly where this one was. kTooLarge, as encode_totals() says.
+  Result<std::string> save(Instant now);
+  // The totals (totals_codec.h) out of what save() gave, for those who only look.
+  static Result<std::string> totals_of(std::string_view bytes);
+
+ private:
+  void take(const AccountBook::Closed& closed);
+
+  Shape shape_;
+  AccountBook book_;
+  aggregate::Totals totals_;
+  std::set<StreamId> closed_;
+  uint64_t excess_ = 0;
+  uint64_t seconds_ = 0;
+  std::deque<Second> recent_;
+};
+
+}  // namespace bellwether::account
+
+namespace bellwether::message {
+template <>
+const Message& message_of<account::AccountCopy>();
+}  // namespace bellwether::message

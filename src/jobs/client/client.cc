@@ -1,0 +1,273 @@
+#include "bellwether/client.h"
+
+#include <utility>
+
+#include "core/base/hex.h"
+#include "jobs/client/client_engine.h"
+#include "jobs/client/client_inside.h"
+#include "jobs/client/client_settings.h"
+#include "jobs/client/client_words.h"
+#include "jobs/client/scenario_files.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "load/aggregate/totals.h"
+#include "load/codec/totals_codec.h"
+
+namespace bellwether::client {
+
+using detail::error_of;
+
+namespace {
+
+Error in_callback() { return {Code::kInCallback, "a callback must not wait: ask on another thread", {}}; }
+
+Error strange() { return {Code::kUnreachable, "a manager answers something else than it was asked", {}}; }
+
+// Asks, and gives the answer that belongs to the letter.
+template <class Answer>
+Outcome<Answer> ask(detail::Engine& engine, dispatch::Letter letter, Duration patience) {
+  if (engine.on_own_thread()) return in_callback();
+  auto answer = engine.ask(std::move(letter), patience);
+  if (!answer) return error_of(answer.error());
+  auto* expected = std::get_if<Answer>(&*answer);
+  if (expected == nullptr) return strange();
+  return std::move(*expected);
+}
+
+Outcome<Status> status_of(detail::Engine& engine, const std::string& job, const plan::Plan* plan) {
+  dispatch::Watch letter;
+  letter.job = job;
+  const auto watched = ask<dispatch::Watched>(engine, letter, engine.patience());
+  if (!watched) return watched.error();
+  return detail::status_of(*watched, plan);
+}
+
+dispatch::Cancel letter_of(detail::Engine& engine, const std::string& job, const Cancellation& from) {
+  dispatch::Cancel letter;
+  letter.job = job;
+  letter.by = engine.by();
+  letter.why = from.why;
+  letter.how = from.graceful ? dispatch::StopHow::kGraceful : dispatch::StopHow::kAtOnce;
+  letter.workflows = from.workflows;
+  letter.number = engine.draw();
+  return letter;
+}
+
+Outcome<Done> cancel_job(detail::Engine& engine, const std::string& job, const Cancellation& cancellation) {
+  const auto noted = ask<dispatch::Noted>(engine, letter_of(engine, job, cancellation), engine.patience());
+  if (!noted) return noted.error();
+  return Done{};
+}
+
+Outcome<Done> scale_job(detail::Engine& engine, const std::string& job, const std::string& workflow, uint32_t vus) {
+  const auto noted = ask<dispatch::Noted>(engine, dispatch::Scale{job, engine.by(), workflow, vus}, engine.patience());
+  if (!noted) return noted.error();
+  return Done{};
+}
+
+std::string drawn_id(detail::Engine& engine) { return hex(engine.draw()); }
+
+// A job that somebody listens to is followed at once.
+Outcome<Job> followed(Outcome<Job> job, const Listener* listener) {
+  if (job && listener != nullptr) detail::Inside::follow(*job);
+  return job;
+}
+
+// Of ids that are drawn for one job.
+constexpr int kIdsMost = 4;
+bool is_used_up(const bellwether::Result<dispatch::Response>& answer) {
+  return !answer && answer.error().code == Errc::kExists;
+}
+
+// Of a submission that has no answer: whether some manager may have taken it.
+bool perhaps_taken(const bellwether::Error& why) {
+  return why.code == Errc::kExhausted || why.code == Errc::kTimeout || why.code == Errc::kReset;
+}
+
+}  // namespace
+
+// --- a job -----------------------------------------------------------------------------------------------------------
+
+Job::Job(std::shared_ptr<detail::Engine> engine, std::shared_ptr<detail::Following> following)
+    : engine_(std::move(engine)), following_(std::move(following)) {}
+
+Job::Job(Job&&) noexcept = default;
+
+Job& Job::operator=(Job&& other) noexcept {
+  if (this == &other) return *this;
+  if (following_ != nullptr) engine_->let_go(following_);
+  engine_ = std::move(other.engine_);
+  following_ = std::move(other.following_);
+  return *this;
+}
+
+Job::~Job() {
+  if (following_ != nullptr) engine_->let_go(following_);
+}
+
+const std::string& Job::id() const { return following_->job(); }
+
+Outcome<Status> Job::status() { return status_of(*engine_, id(), &following_->plan()); }
+
+Outcome<History> Job::history() {
+  dispatch::Watch letter;
+  letter.job = id();
+  const auto watched = ask<dispatch::Watched>(*engine_, letter, engine_->patience());
+  if (!watched) return watched.error();
+  const plan::Plan& plan = following_->plan();
+  if (watched->totals.empty()) return detail::history_of(aggregate::Totals(plan));
+  auto state = account::decode_totals(watched->totals, plan);
+  if (!state) return error_of(state.error());
+  return detail::history_of(aggregate::Totals::restore(plan, std::move(*state)));
+}
+
+Outcome<Result> Job::wait() {
+  if (engine_->on_own_thread()) return in_callback();
+  engine_->follow(following_);
+  following_->wait(detail::Following::Until::kJudged, std::nullopt);
+  return *following_->outcome();
+}
+
+Outcome<Result> Job::wait_for(std::chrono::milliseconds most) {
+  if (engine_->on_own_thread()) return in_callback();
+  engine_->follow(following_);
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  if (following_->wait(detail::Following::Until::kJudged, deadline)) return *following_->outcome();
+  return Error{Code::kTimeout, "job '" + id() + "' goes on", {}};
+}
+
+Outcome<Result> Job::result() {
+  if (engine_->on_own_thread()) return in_callback();
+  engine_->follow(following_);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(engine_->patience().ns());
+  const bool heard = following_->wait(detail::Following::Until::kHeard, deadline);
+  if (has_ended(following_->state())) following_->wait(detail::Following::Until::kJudged, deadline);
+  if (const auto outcome = following_->outcome()) return *outcome;
+  if (!heard) return Error{Code::kUnreachable, "no manager has answered about job '" + id() + "' in time", {}};
+  return Error{Code::kUnavailable,
+               "job '" + id() + "' is " + std::string(to_string(following_->state())) + ": it has no result yet",
+               {}};
+}
+
+Outcome<Done> Job::cancel(const Cancellation& cancellation) { return cancel_job(*engine_, id(), cancellation); }
+
+Outcome<Done> Job::scale(const std::string& workflow, uint32_t vus) { return scale_job(*engine_, id(), workflow, vus); }
+
+void Job::ask_to_cancel(const Cancellation& cancellation) {
+  engine_->ask_later(letter_of(*engine_, id(), cancellation), following_);
+}
+
+uint64_t Job::failed_callbacks() const { return following_->failed_callbacks(); }
+
+// --- a client --------------------------------------------------------------------------------------------------------
+
+Client::Client(std::shared_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
+
+Client::~Client() { engine_->close(); }
+
+Outcome<std::unique_ptr<Client>> Client::connect(const Options& options) {
+  auto settings = detail::settings_of(options);
+  if (!settings) return settings.error();
+  auto engine = detail::Engine::start(std::move(*settings));
+  if (!engine) return Error{Code::kInvalid, engine.error().message, {}};
+  return std::unique_ptr<Client>(new Client(std::move(*engine)));
+}
+
+Outcome<Job> Client::submit(const Scenario& scenario, const Submission& submission, Listener* listener) {
+  if (engine_->on_own_thread()) return in_callback();
+  const auto bundled = detail::bundle_of(scenario);
+  if (bundled) return followed(detail::Inside::submit(*this, *bundled, submission, listener, nullptr), listener);
+  const detail::ScenarioTrouble& trouble = bundled.error();
+  const Code code = trouble.diagnostics.empty() ? Code::kInvalid : Code::kScenario;
+  return error_of(code, trouble.error.message, trouble.diagnostics);
+}
+
+Outcome<Job> Client::attach(const std::string& job, Listener* listener) {
+  return followed(detail::Inside::attach(*this, job, listener, nullptr), listener);
+}
+
+Outcome<Status> Client::status(const std::string& job) { return status_of(*engine_, job, nullptr); }
+
+Outcome<Done> Client::cancel(const std::string& job, const Cancellation& cancellation) {
+  return cancel_job(*engine_, job, cancellation);
+}
+
+Outcome<Done> Client::scale(const std::string& job, const std::string& workflow, uint32_t vus) {
+  return scale_job(*engine_, job, workflow, vus);
+}
+
+Outcome<JobList> Client::jobs() { return ask<dispatch::JobList>(*engine_, dispatch::ListJobs{}, engine_->patience()); }
+
+Outcome<std::vector<Worker>> Client::workers() {
+  const auto list = ask<dispatch::WorkerList>(*engine_, dispatch::ListWorkers{}, engine_->patience());
+  if (!list) return list.error();
+  return list->workers;
+}
+
+Outcome<std::vector<Datacenter>> Client::datacenters() {
+  const auto list = ask<dispatch::DatacenterList>(*engine_, dispatch::ListDatacenters{}, engine_->patience());
+  if (!list) return list.error();
+  return list->datacenters;
+}
+
+std::string Client::answered_by() const { return engine_->answered_by(); }
+
+}  // namespace bellwether::client
+
+// --- for the commands of this product --------------------------------------------------------------------------------
+
+namespace bellwether::client::detail {
+
+Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
+                            Listener* listener, TotalsListener* totals) {
+  const std::shared_ptr<Engine>& engine = client.engine_;
+  if (engine->on_own_thread()) return in_callback();
+  if (const auto vouched = plan::check_signatures(bundled.plan); !vouched) return error_of(vouched.error());
+  auto bytes = dispatch::encode_bundle(bundled.bundle);
+  if (!bytes) return Error{Code::kInvalid, bytes.error().message, {}};
+  dispatch::Submit letter;
+  letter.job = submission.id.empty() ? drawn_id(*engine) : submission.id;
+  letter.by = engine->by();
+  letter.bundle = std::move(*bytes);
+  letter.seed = submission.seed != 0 ? submission.seed : engine->draw();
+  auto answer = engine->ask(letter, engine->patience() * 2);
+  // An id is used up when who took it died before anything was written: somebody has made sure that nothing of it ever
+  // runs.
+  for (int tried = 1; tried < kIdsMost && submission.id.empty() && is_used_up(answer); ++tried) {
+    letter.job = drawn_id(*engine);
+    answer = engine->ask(letter, engine->patience() * 2);
+  }
+  const std::string id = letter.job;
+  if (!answer) {
+    if (!perhaps_taken(answer.error())) {
+      Error refused = error_of(answer.error());
+      refused.message = "the job was not taken: " + refused.message;
+      return refused;
+    }
+    return Error{Code::kUnconfirmed,
+                 "job " + id + " was not confirmed, and may be taken all the same: " + answer.error().message,
+                 {}};
+  }
+  if (!std::holds_alternative<dispatch::Submitted>(*answer)) return strange();
+  return Job(engine, std::make_shared<Following>(id, bundled.plan, listener, totals));
+}
+
+Outcome<Job> Inside::attach(Client& client, const std::string& job, Listener* listener, TotalsListener* totals) {
+  const std::shared_ptr<Engine>& engine = client.engine_;
+  const auto letter = ask<dispatch::BundleLetter>(*engine, dispatch::FetchBundle{job}, engine->patience());
+  if (!letter) return letter.error();
+  const auto bundle = dispatch::decode_bundle(letter->bytes);
+  if (!bundle) return error_of(bundle.error());
+  auto plan = plan::plan_of(*bundle);
+  if (!plan) return error_of(plan.error());
+  return Job(engine, std::make_shared<Following>(job, std::move(*plan), listener, totals));
+}
+
+const plan::Plan& Inside::plan(const Job& job) { return job.following_->plan(); }
+
+const std::string& Inside::cluster(const Client& client) { return client.engine_->cluster(); }
+
+void Inside::follow(Job& job) { job.engine_->follow(job.following_); }
+
+const report::RunReport& Inside::report(const Job& job) { return job.following_->report(); }
+
+}  // namespace bellwether::client::detail

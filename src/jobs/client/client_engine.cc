@@ -1,0 +1,220 @@
+#include "jobs/client/client_engine.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/hex.h"
+#include "core/base/overloaded.h"
+#include "core/runtime/thread.h"
+
+namespace bellwether::client::detail {
+
+using runtime::task;
+
+namespace {
+
+tl::unexpected<bellwether::Error> closed() { return fail(Errc::kCancelled, "the client was closed"); }
+
+Error let_be() { return {Code::kClosed, "the client was closed", {}}; }
+
+}  // namespace
+
+Engine::Engine(Settings settings, std::unique_ptr<runtime::EpollRuntime> runtime)
+    : settings_(std::move(settings)), runtime_(std::move(runtime)), prng_(runtime_->prng().fork()) {}
+
+bellwether::Result<std::shared_ptr<Engine>> Engine::start(Settings settings) {
+  auto runtime = runtime::EpollRuntime::create({});
+  if (!runtime) return tl::unexpected(runtime.error());
+  const std::shared_ptr<Engine> engine(new Engine(std::move(settings), std::move(*runtime)));
+  std::unique_lock lock(engine->mutex_);
+  {
+    const runtime::NoSignals no_signals;  // they are the application's
+    engine->thread_ = std::thread([engine] { engine->live(); });
+  }
+  engine->own_ = engine->thread_.get_id();
+  engine->changed_.wait(lock, [&] { return engine->made_.has_value(); });
+  if (*engine->made_) return engine;
+  lock.unlock();
+  engine->thread_.join();
+  return tl::unexpected(engine->made_->error());
+}
+
+// --- any thread ------------------------------------------------------------------------------------------------------
+
+void Engine::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  const bool own = on_own_thread();
+  if (own) stop_all();
+  call_attention();
+  if (own) {
+    thread_.detach();  // it holds the engine, and ends after this callback
+  } else {
+    thread_.join();
+  }
+}
+
+bool Engine::push(Wish wish) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || over_) return false;
+    wishes_.push_back(std::move(wish));
+  }
+  call_attention();
+  return true;
+}
+
+// One message at most is on its way to the thread, so that it always fits.
+void Engine::call_attention() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_ || std::exchange(attention_called_, true)) return;
+  }
+  const bool posted = runtime_->post([](void* engine) { static_cast<Engine*>(engine)->attend(); }, this);
+  check(posted, "one message always fits");
+}
+
+bellwether::Result<dispatch::Response> Engine::ask(dispatch::Letter letter, Duration patience) {
+  check(!on_own_thread(), "nobody would fetch the answer");
+  const auto question = std::make_shared<Question>(Question{std::move(letter), patience, nullptr, std::nullopt});
+  if (!push(question)) return closed();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return question->answer.has_value(); });
+  return std::move(*question->answer);
+}
+
+void Engine::ask_later(dispatch::Letter letter, std::shared_ptr<Following> told) {
+  push(std::make_shared<Question>(Question{std::move(letter), settings_.patience, std::move(told), std::nullopt}));
+}
+
+void Engine::follow(const std::shared_ptr<Following>& following) {
+  if (following->take_start() && !push(Begin{following})) following->end(let_be());
+}
+
+void Engine::let_go(const std::shared_ptr<Following>& following) {
+  if (following->take_start()) return;  // it never began
+  if (on_own_thread()) return following->stop();
+  push(End{following});
+  following->wait(Following::Until::kStopped, std::nullopt);
+}
+
+uint64_t Engine::draw() {
+  const std::lock_guard lock(mutex_);
+  return prng_.next();
+}
+
+std::string Engine::answered_by() const {
+  const std::lock_guard lock(mutex_);
+  return answered_by_;
+}
+
+// --- the own thread --------------------------------------------------------------------------------------------------
+
+void Engine::live() {
+  runtime::set_up_thread("client", std::nullopt);
+  auto made = node::JobClient::make(*runtime_, settings_.config, std::move(settings_.keyring),
+                                    {settings_.managers, "client-" + hex(draw())});
+  const bool well = made.has_value();
+  if (well) {
+    client_ = std::move(*made);
+    scope_.emplace();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = !well;
+    if (well) {
+      made_.emplace();
+    } else {
+      made_.emplace(tl::unexpected(made.error()));
+    }
+  }
+  changed_.notify_all();
+  if (!well) return;
+  runtime_->run(serve());
+  std::deque<Wish> late;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    late = std::exchange(wishes_, {});
+  }
+  for (const Wish& wish : late) turn_down(wish);
+  scope_.reset();
+  client_.reset();
+}
+
+task<void> Engine::serve() {
+  co_await ends_.wait();
+  scope_->cancel();
+  co_await scope_->join();
+  co_await client_->close();
+}
+
+void Engine::attend() {
+  std::deque<Wish> wanted;
+  bool closing = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = std::exchange(wishes_, {});
+    attention_called_ = false;
+    closing = closing_;
+  }
+  for (const Wish& wish : wanted) {
+    if (closing) {
+      turn_down(wish);
+    } else {
+      carry_out(wish);
+    }
+  }
+  if (!closing) return;
+  stop_all();
+  ends_.set();
+}
+
+void Engine::carry_out(const Wish& wish) {
+  std::visit(Overloaded{[&](const std::shared_ptr<Question>& question) { scope_->spawn(answer(this, question)); },
+                        [&](const Begin& begin) {
+                          followings_.insert(begin.following);
+                          scope_->spawn(keep_following(this, begin.following));
+                        },
+                        [](const End& end) { end.following->stop(); }},
+             wish);
+}
+
+void Engine::turn_down(const Wish& wish) {
+  std::visit(Overloaded{[&](const std::shared_ptr<Question>& question) {
+                          {
+                            const std::lock_guard lock(mutex_);
+                            question->answer.emplace(closed());
+                          }
+                          changed_.notify_all();
+                        },
+                        [](const Begin& begin) { begin.following->end(let_be()); },
+                        [](const End& end) { end.following->stop(); }},
+             wish);
+}
+
+void Engine::stop_all() {
+  for (const std::shared_ptr<Following>& one : followings_) one->stop();
+}
+
+task<void> Engine::answer(Engine* self, std::shared_ptr<Question> question) {
+  const Instant deadline = self->runtime_->read_clock() + question->patience;
+  auto got = co_await self->client_->ask(std::move(question->letter), deadline, self->scope_->cancellation());
+  if (!got && question->told != nullptr) question->told->not_cancelled(got.error());
+  {
+    const std::lock_guard lock(self->mutex_);
+    self->answered_by_ = self->client_->answered_by();
+    question->answer.emplace(std::move(got));
+  }
+  self->changed_.notify_all();
+}
+
+task<void> Engine::keep_following(Engine* self, std::shared_ptr<Following> following) {
+  co_await following->run(self->client_.get(), self->runtime_.get(), self->settings_.silence,
+                          self->scope_->cancellation());
+  self->followings_.erase(following);
+}
+
+}  // namespace bellwether::client::detail

@@ -1,0 +1,240 @@
+#include "jobs/client/client_following.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/runtime/scope.h"
+#include "jobs/client/client_words.h"
+#include "jobs/client/live_follower.h"
+
+namespace bellwether::client::detail {
+
+using runtime::task;
+
+namespace {
+
+constexpr Duration kWatchWait = Duration::seconds(10);
+constexpr Duration kLiveAgain = Duration::seconds(1);  // nobody answers, or can
+constexpr Duration kLiveRest = Duration::seconds(5);   // for the last windows of a job that has ended
+constexpr Duration kLiveRestStep = Duration::millis(10);
+
+bool says_no(Errc code) { return code == Errc::kRefused || code == Errc::kNotFound || code == Errc::kExists; }
+
+}  // namespace
+
+// --- the client's thread ---------------------------------------------------------------------------------------------
+
+task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Duration silence,
+                          runtime::Cancellation* cancel) {
+  runtime::Cancellation stop(cancel);
+  stop_ = &stop;
+  if (quiet_) stop.cancel();
+  follower_.emplace(*client, plan_, job_, static_cast<node::JobFollower::Observer*>(this));
+  runtime::Scope beside(&stop);
+  if (listener_ != nullptr && wants_live()) beside.spawn(follow_live(this, client, runtime, beside.cancellation()));
+  Instant heard = runtime->read_clock();
+  bool away = false;
+  bellwether::Error trouble{Errc::kCancelled, "job '" + job_ + "' is not followed any more"};
+  while (!follower_->final() && !stop.cancelled()) {
+    const auto news = co_await follower_->next(kWatchWait, runtime->read_clock() + kWatchWait * 2, &stop);
+    if (stop.cancelled()) break;
+    if (!news) {
+      windows_.clear();
+      const Duration silent = runtime->read_clock() - heard;
+      if ((says_no(news.error().code) && silent < kWatchWait) || silent > silence) {
+        trouble = news.error();
+        break;
+      }
+      if (!std::exchange(away, true)) tell_contact(false, news.error());
+      continue;
+    }
+    heard = runtime->read_clock();
+    if (std::exchange(away, false)) tell_contact(true, {});
+    tell_news();
+  }
+  const Instant rest = runtime->read_clock() + kLiveRest;
+  while (follower_->final() && beside.running() > 0 && runtime->read_clock() < rest && !stop.cancelled()) {
+    co_await runtime->sleep(kLiveRestStep, &stop);
+  }
+  beside.cancel();
+  co_await beside.join();
+  if (follower_->final() && !stop.cancelled()) {
+    report_ = report::conclude(follower_->totals(), node::course_of(follower_->sheet()));
+    const Result result = result_of(*report_, follower_->sheet(), status());
+    judge(result);
+    tell([&](Listener& listener) { listener.on_result(result); });
+  } else {
+    const Error why = error_of(trouble);
+    judge(why);
+    tell([&](Listener& listener) { listener.on_given_up(why); });
+  }
+  stop_ = nullptr;
+  end({});
+}
+
+// What it needs is not there at once, or not any more, and what it tells nobody has to have: it is no reason to give
+// up.
+task<void> Following::follow_live(Following* self, node::JobClient* client, runtime::Runtime* runtime,
+                                  runtime::Cancellation* cancel) {
+  LiveFollower live(self->job_);
+  while (!live.over() && !cancel->cancelled()) {
+    const Instant now = runtime->read_clock();
+    const Instant ready = live.ready(now);
+    if (ready > now) {
+      co_await runtime->sleep_until(ready, cancel);
+      continue;
+    }
+    const dispatch::WatchLive question = live.question(kWatchWait);
+    const auto answer = co_await client->ask(question, now + kWatchWait * 2, cancel);
+    if (cancel->cancelled()) break;
+    const auto* news = answer ? std::get_if<dispatch::LiveNews>(&*answer) : nullptr;
+    if (news == nullptr) {
+      co_await runtime->sleep(kLiveAgain, cancel);
+      continue;
+    }
+    const auto told = live.take(runtime->read_clock(), *news);
+    if (told) self->tell([&](Listener& listener) { listener.on_live(*told); });
+  }
+}
+
+bool Following::wants_live() {
+  bool wants = false;
+  tell([&](Listener& listener) { wants = listener.wants_live(); });
+  return wants;
+}
+
+void Following::stop() {
+  quiet_ = true;
+  if (stop_ != nullptr) stop_->cancel();
+}
+
+template <class Call>
+void Following::tell(Call call) {
+  if (listener_ == nullptr || quiet_) return;
+  try {
+    call(*listener_);
+  } catch (...) {
+    failed_.fetch_add(1);
+  }
+}
+
+void Following::not_cancelled(const bellwether::Error& why) {
+  tell([&](Listener& listener) { listener.on_not_cancelled(error_of(why)); });
+}
+
+void Following::tell_contact(bool answers, const bellwether::Error& why) {
+  const Error told = answers ? Error{} : error_of(why);
+  tell([&](Listener& listener) { listener.on_contact(answers, told); });
+}
+
+void Following::on_second(const metrics::Window& second, Duration covered, bool amends) {
+  if (totals_ != nullptr && !quiet_) totals_->on_second(second, covered, amends);
+  if (listener_ == nullptr) return;
+  windows_.push_back(
+      {amends ? Window::Kind::kLate : Window::Kind::kSecond, second.second, figures_of(plan_, second, covered)});
+}
+
+void Following::on_whole() {
+  windows_.clear();
+  const aggregate::Totals& totals = follower_->totals();
+  if (totals_ != nullptr && !quiet_) totals_->on_whole(totals);
+  if (listener_ == nullptr || totals.empty()) return;
+  windows_.push_back({Window::Kind::kWhole, totals.last().second, figures_of(totals)});
+}
+
+Status Following::status() const {
+  return status_of(follower_->sheet(), follower_->position(), follower_->owner(), &plan_);
+}
+
+void Following::tell_news() {
+  const dispatch::JobSheet& sheet = follower_->sheet();
+  {
+    const std::lock_guard lock(mutex_);
+    heard_ = true;
+    state_ = sheet.state;
+  }
+  changed_.notify_all();
+  if (totals_ != nullptr && !quiet_) totals_->on_totals(follower_->totals());
+  const bool changed =
+      told_revision_ != sheet.revision || told_position_ != follower_->position() || told_owner_ != follower_->owner();
+  if (changed) {
+    told_revision_ = sheet.revision;
+    told_position_ = follower_->position();
+    told_owner_ = follower_->owner();
+    const Status now = status();
+    tell([&](Listener& listener) { listener.on_status(now); });
+    for (; told_events_ < now.events.size(); ++told_events_) {
+      tell([&](Listener& listener) { listener.on_event(now.events[told_events_]); });
+    }
+    for (const Loss& loss : now.losses) {
+      if (std::find(told_losses_.begin(), told_losses_.end(), loss) != told_losses_.end()) continue;
+      tell([&](Listener& listener) { listener.on_loss(loss); });
+    }
+    told_losses_ = now.losses;
+  }
+  for (const Window& window : std::exchange(windows_, {})) {
+    tell([&](Listener& listener) { listener.on_window(window); });
+  }
+  tell_workflows();
+}
+
+void Following::tell_workflows() {
+  const dispatch::JobSheet& sheet = follower_->sheet();
+  const std::size_t count = std::min(sheet.workflows.size(), plan_.workflows.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto w = static_cast<uint16_t>(i);
+    const bool whole = follower_->final() || all_counted(sheet, w, follower_->totals());
+    if (told_workflows_.contains(i) || !dispatch::is_final(sheet.workflows[i].state) || !whole) continue;
+    told_workflows_.insert(i);
+    if (listener_ == nullptr) continue;
+    const WorkflowResult result = workflow_result_of(follower_->totals(), sheet, w);
+    tell([&](Listener& listener) { listener.on_workflow(result); });
+  }
+}
+
+void Following::judge(Outcome<Result> outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outcome_) outcome_ = std::move(outcome);
+    if (*outcome_) state_ = (*outcome_)->status.state;
+  }
+  changed_.notify_all();
+}
+
+// --- any thread ------------------------------------------------------------------------------------------------------
+
+void Following::end(Error why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outcome_) outcome_ = Outcome<Result>(std::move(why));
+    stopped_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool Following::wait(Until until, Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  const auto there = [&] {
+    switch (until) {
+      case Until::kHeard: return heard_ || outcome_.has_value();
+      case Until::kJudged: return outcome_.has_value();
+      case Until::kStopped: return stopped_;
+    }
+    return true;
+  };
+  if (deadline) return changed_.wait_until(lock, *deadline, there);
+  changed_.wait(lock, there);
+  return true;
+}
+
+std::optional<Outcome<Result>> Following::outcome() const {
+  const std::lock_guard lock(mutex_);
+  return outcome_;
+}
+
+JobState Following::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+}  // namespace bellwether::client::detail

@@ -1,0 +1,113 @@
+// One job as a client follows it: on the client's thread it asks for what is new and calls the listener; any thread may
+// wait for how it ends.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bellwether/client.h"
+#include "core/runtime/runtime.h"
+#include "jobs/client/job_follower.h"
+
+namespace bellwether::client::detail {
+
+// Told of any news before the listener is: the totals themselves, for the screens and the store of this product.
+class TotalsListener {
+ public:
+  virtual ~TotalsListener() = default;
+  virtual void on_totals(const aggregate::Totals& totals) = 0;
+  // What they were made of: a second more, or (`amends`) something of one that was told before.
+  virtual void on_second(const metrics::Window& second, Duration covered, bool amends) = 0;
+  // They are others: nothing that was told before counts, but what is in them.
+  virtual void on_whole(const aggregate::Totals& totals) = 0;
+};
+
+class Following final : private node::JobFollower::Observer {
+ public:
+  Following(std::string job, plan::Plan plan, Listener* listener, TotalsListener* totals)
+      : job_(std::move(job)), plan_(std::move(plan)), listener_(listener), totals_(totals) {}
+
+  const std::string& job() const { return job_; }
+  const plan::Plan& plan() const { return plan_; }
+
+  // --- on the client's thread
+
+  // Until the job has ended, or nobody was heard for `silence`, or it is stopped. `this` must outlive it.
+  runtime::task<void> run(node::JobClient* client, runtime::Runtime* runtime, Duration silence,
+                          runtime::Cancellation* cancel);
+  // Nothing is told from now on.
+  void stop();
+  void not_cancelled(const bellwether::Error& why);
+
+  // --- on any thread
+
+  // True once: whoever is told so starts it.
+  bool take_start() { return !started_.exchange(true); }
+  // It will never run, or not any more.
+  void end(Error why);
+
+  enum class Until : uint8_t {
+    kHeard,    // it was heard of once
+    kJudged,   // there is a result, or it was given up
+    kStopped,  // run() has ended, or never began
+  };
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+  bool wait(Until until, Deadline deadline) const;
+  // Nothing: it goes on.
+  std::optional<Outcome<Result>> outcome() const;
+  // What was heard last.
+  JobState state() const;
+  // REQUIRES that there is a result.
+  const report::RunReport& report() const { return *report_; }
+  uint64_t failed_callbacks() const { return failed_.load(); }
+
+ private:
+  void on_second(const metrics::Window& second, Duration covered, bool amends) override;
+  void on_whole() override;
+  template <class Call>
+  void tell(Call call);
+  void tell_contact(bool answers, const bellwether::Error& why);
+  void tell_news();
+  void tell_workflows();
+  bool wants_live();
+  // The live channel, until the job is over.
+  static runtime::task<void> follow_live(Following* self, node::JobClient* client, runtime::Runtime* runtime,
+                                         runtime::Cancellation* cancel);
+  Status status() const;
+  void judge(Outcome<Result> outcome);
+
+  const std::string job_;
+  const plan::Plan plan_;
+  Listener* const listener_;
+  TotalsListener* const totals_;
+  std::atomic<bool> started_{false};
+  std::atomic<uint64_t> failed_{0};
+
+  // Of the client's thread.
+  std::optional<node::JobFollower> follower_;
+  runtime::Cancellation* stop_ = nullptr;  // of run()
+  bool quiet_ = false;
+  std::vector<Window> windows_;  // to be told
+  std::optional<uint64_t> told_revision_;
+  uint32_t told_position_ = 0;
+  std::string told_owner_;
+  std::size_t told_events_ = 0;
+  std::vector<Loss> told_losses_;
+  std::set<std::size_t> told_workflows_;
+  std::optional<report::RunReport> report_;  // written before `outcome_`, and read after it
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool heard_ = false;
+  bool stopped_ = false;
+  JobState state_ = JobState::kSubmitted;
+  std::optional<Outcome<Result>> outcome_;
+};
+
+}  // namespace bellwether::client::detail

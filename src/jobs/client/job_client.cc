@@ -1,0 +1,118 @@
+#include "jobs/client/job_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "cluster/node/dialling.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+
+namespace bellwether::node {
+
+using dispatch::Refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kTry = Duration::seconds(5);
+constexpr Duration kSubmitTry = Duration::seconds(7);  // managers ask a quorum first, for 5 s at most
+constexpr Duration kShortestPause = Duration::millis(50);
+constexpr Duration kLongestPause = Duration::seconds(1);
+constexpr Duration kCloseMost = Duration::millis(200);
+constexpr Duration kIdleMost = Duration::seconds(60);
+// It pauses between its tries by itself, and is to find out soon that a manager is back.
+constexpr resilience::BreakerSettings kBreakers{.open_for = Duration::seconds(1)};
+
+bool passes(Refusal::Kind kind) {
+  return kind == Refusal::Kind::kNotOwner || kind == Refusal::Kind::kNotLeader || kind == Refusal::Kind::kUnavailable ||
+         kind == Refusal::Kind::kBusy;
+}
+
+Errc code_of(Refusal::Kind kind) {
+  if (passes(kind)) return Errc::kExhausted;
+  if (kind == Refusal::Kind::kUnknown) return Errc::kNotFound;
+  return kind == Refusal::Kind::kConflict ? Errc::kExists : Errc::kRefused;
+}
+
+// How long the answer to one try may take: a manager keeps some for as long as it is asked to.
+Duration answer_most(const dispatch::Letter& letter) {
+  if (std::holds_alternative<dispatch::Submit>(letter)) return kSubmitTry;
+  if (const auto* watch = std::get_if<dispatch::Watch>(&letter)) return kTry + watch->wait;
+  if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) return kTry + live->wait;
+  return kTry;
+}
+
+// A machine that refuses a connection is no manager that says no.
+Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachable : code; }
+
+}  // namespace
+
+Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
+                                                   wire::Keyring keyring, Settings settings) {
+  if (settings.managers.empty()) return fail(Errc::kInvalid, "no manager is named: --managers HOST:PORT,...");
+  BW_TRY(auto dialling, dialling_as(config, settings.name, settings.role));
+  return std::unique_ptr<JobClient>(
+      new JobClient(runtime, std::move(dialling), std::move(keyring), std::move(settings)));
+}
+
+JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wire::Keyring keyring, Settings settings)
+    : runtime_(runtime),
+      settings_(std::move(settings)),
+      keyring_(std::move(keyring)),
+      dialling_(std::move(dialling)),
+      links_(runtime, dialling_, keyring_, switchboard_, refusals_, *this, kIdleMost, kBreakers) {}
+
+task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
+                                                runtime::Cancellation* cancel) {
+  const Duration one_try = answer_most(letter);
+  const std::string body = dispatch::encode(letter);
+  Duration pause = kShortestPause;
+  Error last{Errc::kTimeout, "no manager was asked"};
+  std::size_t tried = 0;
+  bool refused = false;  // by a manager, which says more than that another one is not there
+  while (cancel == nullptr || !cancel->cancelled()) {
+    const HostPort place = settings_.managers[next_ % settings_.managers.size()];
+    const auto addresses = co_await runtime_.resolve(place.host, cancel);
+    Duration wait;
+    if (addresses) {
+      const cluster::PeerAddress to{{}, {addresses->front(), place.port}};
+      const Instant now = runtime_.read_clock();
+      const Duration left = deadline == Instant::never() ? one_try : std::min(one_try, deadline - now);
+      const auto answer =
+          co_await links_.request(to, cluster::message_type::kDispatch, wire::Priority::kControl, body, left, cancel);
+      if (answer) {
+        auto decoded = dispatch::decode_response(*answer);
+        if (!decoded) co_return tl::unexpected(decoded.error());
+        answered_by_ = to_string(place);
+        const auto* refusal = std::get_if<Refusal>(&*decoded);
+        if (refusal == nullptr) co_return decoded;
+        refused = true;
+        last = {code_of(refusal->kind), refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
+        if (!passes(refusal->kind)) co_return tl::unexpected(last);
+        wait = refusal->again_after;
+      } else {
+        // A try that the deadline has cut short says less than those before it.
+        const bool cut_short = answer.error().code == Errc::kTimeout && left < one_try && tried > 0;
+        const Error unheard{code_of_link(answer.error().code), to_string(place) + ": " + answer.error().message};
+        if (!cut_short && !refused) last = unheard;
+        const bool known = unheard.code == Errc::kUnsupported || unheard.code == Errc::kTooLarge;
+        if (known) co_return tl::unexpected(unheard);
+      }
+    } else {
+      last = {addresses.error().code, to_string(place) + ": " + addresses.error().message};
+    }
+    ++next_;
+    // All of them are tried before anybody waits.
+    if (++tried % settings_.managers.size() == 0 || wait > Duration::zero()) {
+      const Duration nap = std::max(wait, Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns())));
+      pause = std::min(pause * 2, kLongestPause);
+      if (runtime_.read_clock() + nap >= deadline) co_return tl::unexpected(last);
+      co_await runtime_.sleep(nap, cancel);
+    }
+  }
+  co_return fail(Errc::kCancelled, "it was given up");
+}
+
+task<void> JobClient::close() { co_await links_.close(kCloseMost); }
+
+}  // namespace bellwether::node

@@ -1,0 +1,57 @@
+// Asks the managers of a cluster about jobs: any of them answers. One that cannot be reached, or that says that
+// somebody else has to be asked first, is left for the next, until the time is over. One thread, that of its runtime.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/net/node_config.h"
+#include "cluster/net/peer_links.h"
+#include "cluster/wire/keyring.h"
+#include "core/base/host_port.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/letters.h"
+
+namespace bellwether::node {
+
+class JobClient final : private cluster::PeerLinks::Listener {
+ public:
+  struct Settings {
+    std::vector<HostPort> managers;  // at least one
+    std::string name;                // of this client among those of the cluster
+    wire::Role role = wire::Role::kClient;
+  };
+  // Cluster, environment and certificates are those of the configuration. Does not talk to anybody.
+  static Result<std::unique_ptr<JobClient>> make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
+                                                 wire::Keyring keyring, Settings settings);
+  // REQUIRES close() before.
+  ~JobClient() override = default;
+
+  // An answer that is no Refusal of the moment: those of kNotOwner, kNotLeader, kUnavailable and kBusy are waited out
+  // until the deadline, and are kExhausted then; that nobody could be reached is an error of the network, and never one
+  // of these: kNotFound, kExists and kRefused, which are Refusals that waiting does not change (kUnknown, kConflict,
+  // any other).
+  runtime::task<Result<dispatch::Response>> ask(dispatch::Letter letter, Instant deadline,
+                                                runtime::Cancellation* cancel);
+  // The manager that answered last; empty: none has.
+  const std::string& answered_by() const { return answered_by_; }
+  runtime::task<void> close();
+
+ private:
+  JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wire::Keyring keyring, Settings settings);
+  void on_refused(const cluster::PeerAddress&) override {}
+  void on_trouble(const cluster::PeerAddress&, const Error&) override {}
+
+  runtime::Runtime& runtime_;
+  Settings settings_;
+  wire::Keyring keyring_;
+  link::DialSettings dialling_;
+  cluster::Switchboard switchboard_{cluster::MessageClasses(&message::message_of<dispatch::Letter>())};
+  link::RefusalWatch refusals_{nullptr};
+  std::size_t next_ = 0;  // of the managers
+  std::string answered_by_;
+  cluster::PeerLinks links_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,295 @@
+#include "jobs/client/scenario_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <dirent.h>
+#include <memory>
+#include <string>
+#include <sys/stat.h>
+#include <utility>
+#include <vector>
+
+#include "bellwether/workflow_abi.h"
+#include "core/base/product.h"
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "core/signature/signature.h"
+#include "election/store/environment.h"
+#include "jobs/client/client_words.h"
+#include "jobs/client/file_view.h"
+#include "load/script/lua/describe.h"
+#include "load/script/native/build.h"
+#include "load/script/native/describe.h"
+#include "load/script/native/library.h"
+
+namespace bellwether::client::detail {
+namespace {
+
+// What lies in a folder of this machine.
+bool is_file(DIR* folder, const dirent& entry) {
+  if (entry.d_type == DT_REG) return true;
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
+  struct stat status {};
+  return ::fstatat(::dirfd(folder), entry.d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
+}
+
+// The names of the files in it, without folders and what begins with a dot, in no order. kNotFound, kRefused, kIo;
+// kTooLarge when there are more than `most`.
+bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& path, std::size_t most) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
+  if (folder == nullptr) return fail_errno(errno, "cannot read the folder '" + path + "'");
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (entry->d_name[0] != '.' && is_file(folder.get(), *entry)) names.emplace_back(entry->d_name);
+    if (names.size() > most) {
+      return fail(Errc::kTooLarge, "'" + path + "' has more than " + std::to_string(most) + " files");
+    }
+    errno = 0;
+  }
+  if (errno != 0) return fail_errno(errno, "cannot read the folder '" + path + "'");
+  return names;
+}
+
+constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
+constexpr uint64_t kCaBytesMax = 4ULL << 20;
+constexpr uint32_t kVusMost = 10'000'000;
+constexpr uint32_t kHands = 100;  // of an open model: unused ones cost nothing
+
+class Machine final : public scenario::Outside {
+ public:
+  explicit Machine(const Scenario& scenario) : variables_(scenario.environment) {
+    const std::size_t slash = scenario.file.rfind('/');
+    if (slash != std::string::npos) folder_ = scenario.file.substr(0, slash + 1);
+  }
+  std::optional<std::string> env(const std::string& name) const override {
+    const auto given =
+        std::find_if(variables_.begin(), variables_.end(), [&](const auto& one) { return one.first == name; });
+    if (given != variables_.end()) return given->second;
+    const char* value = store::own_environment(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+  bellwether::Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override {
+    if (path == held_path_ && held_.size() <= bytes_max) return held_;
+    return read_whole_file(place_of(path), bytes_max);
+  }
+  bellwether::Result<scenario::FileView> view_file(const std::string& path, uint64_t bytes_max) const override {
+    return view_whole_file(place_of(path), bytes_max);
+  }
+  bellwether::Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override {
+    return names_in_folder(place_of(path), most);
+  }
+  // In place of whatever stands there on the disk.
+  void hold(std::string path, std::string bytes) {
+    held_path_ = std::move(path);
+    held_ = std::move(bytes);
+  }
+
+ private:
+  std::string place_of(const std::string& path) const { return path.starts_with('/') ? path : folder_ + path; }
+
+  const std::vector<std::pair<std::string, std::string>>& variables_;
+  std::string folder_;
+  std::string held_path_, held_;
+};
+
+bellwether::Error too_large(const std::string& file, uint64_t bytes_max) {
+  return {Errc::kTooLarge, "'" + file + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB"};
+}
+
+tl::unexpected<ScenarioTrouble> trouble(bellwether::Error error) {
+  return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{std::move(error), {}});
+}
+
+bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
+  scenario::QuickRun quick;
+  quick.url = from.url;
+  if (!from.method.empty()) quick.method = from.method;
+  quick.headers = from.headers;
+  quick.body = from.body;
+  if (from.rate_per_s) quick.vus = kHands;
+  if (from.vus) quick.vus = *from.vus;
+  if (from.duration) quick.duration = duration_of(*from.duration);
+  quick.rate_per_s = from.rate_per_s;
+  if (from.timeout) quick.timeout = duration_of(*from.timeout);
+  quick.skip_tls_verify = !from.verify_certificate;
+  if (!from.ca_file.empty()) {
+    auto pem = read_whole_file(from.ca_file, kCaBytesMax);
+    if (!pem) return fail(pem.error().code, "the CA certificates: " + pem.error().message);
+    if (pem->empty()) return fail(Errc::kInvalid, "the CA certificates: '" + from.ca_file + "' is empty");
+    quick.tls_ca = std::move(*pem);
+    quick.tls_ca_name = from.ca_file;
+  }
+  return plan::bundle_url(std::move(quick));
+}
+
+// What is wrong with it before anything is read; empty: nothing.
+std::string wrong_with(const Scenario& from) {
+  const bool url = !from.url.empty();
+  const bool file = !from.file.empty() || !from.text.empty();
+  if (url == file) return "a scenario is a file, a text, or a URL: one of them";
+  if (url && !from.variables.empty()) return "variables belong to a scenario, not to a URL";
+  if (from.vus && (*from.vus == 0 || *from.vus > kVusMost)) return "virtual users: 1 to 10000000";
+  if (from.duration && *from.duration <= Span::zero()) return "the duration: more than 0";
+  if (from.timeout && *from.timeout <= Span::zero()) return "the timeout: more than 0";
+  if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate: more than 0";
+  return {};
+}
+
+tl::unexpected<ScenarioTrouble> wrong_scenario(const std::string& name, std::vector<scenario::Diagnostic> what) {
+  const std::string message = name + ": " + format_count(what.size(), "error") + "; nothing was sent";
+  return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(what)});
+}
+
+// Functions that steps call and their scripts do not have. Each script is run once.
+std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, const std::string& file,
+                                                    script::lua::Permissions may) {
+  std::vector<std::vector<std::string>> called(plan.programs.size());
+  for (const plan::Workflow& workflow : plan.workflows) {
+    for (const plan::Step& step : workflow.steps) {
+      const auto* call = std::get_if<plan::CodeCall>(&step.work);
+      if (call != nullptr) called[call->program].push_back(call->function);
+    }
+  }
+  std::vector<scenario::Diagnostic> out;
+  for (std::size_t i = 0; i < called.size(); ++i) {
+    const plan::Program& program = plan.programs[i];
+    if (program.language != plan::Program::Language::kLua) continue;
+    const bellwether::Status there = script::lua::check_functions(program, called[i], may);
+    if (there) continue;
+    scenario::Diagnostic& one = out.emplace_back();
+    one.file = file;
+    one.message = program.name + ": " + there.error().message;
+  }
+  return out;
+}
+
+// What a script that is the scenario itself declares.
+tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(const scenario::Sources& sources,
+                                                                              const Machine& machine,
+                                                                              script::lua::Permissions may) {
+  const std::string& file = sources.file_name;
+  plan::Program script{plan::Program::Language::kLua, file.substr(file.rfind('/') + 1),
+                       std::make_shared<const std::string>(sources.text)};
+  auto modules = plan::read_modules(sources.text, "", machine);
+  if (!modules) {
+    scenario::Diagnostic wrong;
+    wrong.file = file;
+    wrong.message = modules.error().message;
+    return tl::unexpected(std::vector{std::move(wrong)});
+  }
+  script.modules = std::move(*modules);
+  return script::lua::describe(script, file, may);
+}
+
+// Puts what a compiled program declares in place of its bytes, or of its source. False: it is none.
+bellwether::Result<bool> put_declarations(const Scenario& from, const Native& native, scenario::Sources& sources,
+                                          Machine& machine) {
+  const bool built = !native.artifact.empty();
+  if (!built && !script::native::is_artifact(sources.text)) {
+    if (!native.sign) return false;
+    return fail(Errc::kInvalid, "'" + from.file + "' is no workflow in C++: there is nothing to sign");
+  }
+  // Beside the scenario, which it is itself.
+  std::string file = from.file.substr(from.file.rfind('/') + 1);
+  if (built) {
+    BW_TRY(sources.text, read_whole_file(native.artifact, signature::kProgramBytesMax));
+    // Where it goes, the folders of this machine are nobody's business.
+    file = native.sign ? file.substr(0, file.rfind('.')) + ".bw" : native.artifact;
+  }
+  if (signature::is_signed(sources.text)) {
+    BW_RETURN_IF_ERROR(signature::read(sources.text, file));
+  }
+  BW_TRY(auto described, script::native::describe(sources.text, file));
+  if (native.sign) {
+    // It fits the version of here, or it could not have been described.
+    const signature::Versions versions{BELLWETHER_ABI_VERSION, std::string(bellwether::kProductVersion)};
+    sources.text = signature::sign(sources.text, versions, *native.sign);
+  }
+  if (sources.text.size() > signature::kProgramBytesMax) {
+    return tl::unexpected(too_large(file, signature::kProgramBytesMax));
+  }
+  machine.hold(file, std::exchange(sources.text, std::move(described.text)));
+  if (!built) sources.file_name = std::move(described.source);
+  return true;
+}
+
+}  // namespace
+
+bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  if (file == nullptr) return fail_errno(errno, "cannot read '" + path + "'");
+  struct stat status {};
+  if (::fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail(Errc::kIo, "cannot read '" + path + "': it is a folder");
+  }
+  std::string text;
+  char piece[64 * 1024];
+  while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
+    text.append(piece, n);
+    if (text.size() > bytes_max) {
+      return tl::unexpected(too_large(path, bytes_max));
+    }
+  }
+  if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
+  return text;
+}
+
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, const Native& native,
+                                                       script::lua::Permissions may) {
+  if (std::string wrong = wrong_with(from); !wrong.empty()) return trouble({Errc::kInvalid, std::move(wrong)});
+  if (!from.url.empty()) {
+    auto bundled = bundle_of_url(from);
+    if (!bundled) return trouble(bundled.error());
+    return std::move(*bundled);
+  }
+  scenario::Sources sources;
+  sources.file_name = from.file.empty() ? "scenario" : from.file;
+  sources.text = from.text;
+  if (from.text.empty() && script::native::is_source(from.file) && !native.allowed) {
+    return trouble({Errc::kInvalid, from.file + ": a workflow in C++ is compiled, and signed for a cluster, by " +
+                                        "`bellwether run` and `bellwether job submit`"});
+  }
+  if (from.text.empty()) {
+    auto text = read_whole_file(from.file, native.allowed ? signature::kProgramBytesMax : kScenarioBytesMax);
+    if (!text) return trouble(text.error());
+    sources.text = std::move(*text);
+  }
+  Machine machine(from);
+  bool described = false;
+  if (native.allowed && from.text.empty()) {
+    auto changed = put_declarations(from, native, sources, machine);
+    if (!changed) return trouble(changed.error());
+    described = *changed;
+    if (sources.text.size() > kScenarioBytesMax) return trouble(too_large(from.file, kScenarioBytesMax));
+  }
+  sources.sets = from.variables;
+  sources.outside = &machine;
+  sources.overrides.vus = from.vus;
+  if (from.duration) sources.overrides.duration = duration_of(*from.duration);
+  sources.overrides.rate_per_s = from.rate_per_s;
+  if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
+  const std::string name = sources.file_name;
+  if (script::lua::is_script(name)) {
+    auto text = described_script(sources, machine, may);
+    if (!text) return wrong_scenario(name, std::move(text.error()));
+    sources.text = std::move(*text);
+    described = true;
+  }
+  auto bundled = plan::bundle_scenario(std::move(sources));
+  if (!bundled) {
+    // What a program declares knows its line, and no more.
+    for (scenario::Diagnostic& one : bundled.error()) one.column = described ? 0 : one.column;
+    return wrong_scenario(name, std::move(bundled.error()));
+  }
+  if (native.travels) {
+    if (auto vouched = plan::check_signatures(bundled->plan); !vouched) return trouble(vouched.error());
+  }
+  auto missing = missing_functions(bundled->plan, name, may);
+  if (!missing.empty()) return wrong_scenario(name, std::move(missing));
+  return std::move(*bundled);
+}
+
+}  // namespace bellwether::client::detail

@@ -1,0 +1,35 @@
+// Scenarios as people give them: a file, a text, or a URL, and what goes with them on this machine's disk and in its
+// environment.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "bellwether/client.h"
+#include "core/signature/keys.h"
+#include "load/plan/bundle.h"
+#include "load/script/lua/state.h"
+
+namespace bellwether::client::detail {
+
+// The bytes of a file. kTooLarge when there are more than `bytes_max`.
+bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max);
+
+struct ScenarioTrouble {
+  bellwether::Error error;  // kInvalid when there are diagnostics: it counts them
+  std::vector<scenario::Diagnostic> diagnostics;
+};
+// What becomes of a scenario that is a compiled program. It is loaded into this process to be asked what it declares.
+struct Native {
+  bool allowed = false;  // by the user of this machine
+  std::string artifact;  // absolute path, when the scenario's file is the source that it was made from
+  bool travels = false;  // to a cluster, which takes only what is signed
+  std::optional<signature::SigningKey> sign = {};  // with this, if it is not signed already, or by another
+};
+// The plan of a scenario, with all that it was made from. A script is read with the permissions `may`.
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& scenario, const Native& native = {},
+                                                       script::lua::Permissions may = {});
+
+}  // namespace bellwether::client::detail

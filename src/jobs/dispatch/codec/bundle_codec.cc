@@ -1,0 +1,250 @@
+#include "jobs/dispatch/codec/bundle_codec.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/check.h"
+#include "core/base/hex.h"
+#include "core/base/printable.h"
+#include "core/message/describe.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+using scenario::Bundle;
+using scenario::QuickRun;
+using scenario::RecordedScenario;
+using Pair = std::pair<std::string, std::string>;
+
+// What becomes of a RecordedScenario on its way: maps as lists, an error as its kind and its words.
+struct File {
+  std::string path;
+  uint64_t bytes_max = 0;
+  uint32_t failure = 0;  // an index of kFailures
+  std::string content;
+};
+struct Variable {
+  std::string name;
+  std::optional<std::string> value;
+};
+struct Record {
+  std::string file_name;
+  std::string text;
+  std::vector<Pair> sets;
+  scenario::Overrides overrides;
+  std::vector<File> files;
+  std::vector<Variable> variables;
+};
+using Travelling = std::variant<std::monostate, Record, QuickRun>;
+
+constexpr std::array kFailures{Errc::kOk, Errc::kNotFound, Errc::kRefused, Errc::kTooLarge, Errc::kIo};
+
+}  // namespace
+}  // namespace bellwether::dispatch
+
+namespace bellwether::message {
+
+using namespace dispatch;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+// What comes from files and people is bytes: nobody promised that it is UTF-8.
+constexpr Rule kBytes = text(kMostBundleBytes);
+constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
+constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
+constexpr Rule kRate = between(1e-300, 1e9);
+constexpr Rule kEntries = list(kMostBundleEntries);
+
+}  // namespace
+
+template <>
+constexpr auto kDescription<Pair> =
+    describe<Pair>("a name and its value", field<&Pair::first>(1, kBytes), field<&Pair::second>(2, kBytes));
+
+template <>
+constexpr auto kDescription<scenario::Overrides> = describe<scenario::Overrides>(
+    "what is given in place of a scenario's own", field<&scenario::Overrides::vus>(1, kVus),
+    field<&scenario::Overrides::duration>(2, kLength), field<&scenario::Overrides::rate_per_s>(3, kRate),
+    field<&scenario::Overrides::timeout>(4, kLength));
+
+template <>
+constexpr auto kDescription<File> =
+    describe<File>("a file", field<&File::path>(1, kBytes), field<&File::bytes_max>(2),
+                   field<&File::failure>(3, one_of(kFailures.size(), uint32_t{kFailures.size() - 1})),
+                   field<&File::content>(4, kBytes));
+
+template <>
+constexpr auto kDescription<Variable> =
+    describe<Variable>("a variable", field<&Variable::name>(1, kBytes), field<&Variable::value>(2, kBytes));
+
+template <>
+constexpr auto kDescription<Record> = describe<Record>(
+    "a scenario", field<&Record::file_name>(1, kBytes), field<&Record::text>(2, text(kMostScenarioBytes)),
+    field<&Record::sets>(3, kEntries), field<&Record::overrides>(4), field<&Record::files>(5, kEntries),
+    field<&Record::variables>(6, kEntries));
+
+template <>
+constexpr auto kDescription<QuickRun> = describe<QuickRun>(
+    "a run of one request", field<&QuickRun::url>(1, kBytes), field<&QuickRun::method>(2, kBytes),
+    field<&QuickRun::headers>(3, kEntries), field<&QuickRun::body>(4, kBytes), field<&QuickRun::vus>(5, kVus),
+    field<&QuickRun::duration>(6, kLength), field<&QuickRun::rate_per_s>(7, kRate),
+    field<&QuickRun::skip_tls_verify>(8), field<&QuickRun::tls_ca>(9, kBytes),
+    field<&QuickRun::tls_ca_name>(10, kBytes), field<&QuickRun::timeout>(11, kLength));
+
+template <>
+constexpr auto kDescription<Travelling> =
+    describe<Travelling>("the bundle of a scenario", alternative<Record, Travelling>(1, "scenario"),
+                         alternative<QuickRun, Travelling>(2, "quick_run"))
+        .within(kMostBundleBytes);
+
+}  // namespace bellwether::message
+
+namespace bellwether::dispatch {
+namespace {
+
+// What `answer` has in bytes, or says.
+std::string_view content_of(const Result<std::string>& answer) { return answer ? *answer : answer.error().message; }
+std::string_view content_of(const Result<scenario::FileView>& answer) {
+  return answer ? answer->bytes : std::string_view(answer.error().message);
+}
+
+template <class Answer>
+File file_of(const RecordedScenario::FileQuestion& question, const Answer& answer) {
+  File file{question.path, question.bytes_max, 0, std::string(content_of(answer))};
+  if (answer) return file;
+  const auto* const known = std::find(kFailures.begin(), kFailures.end() - 1, answer.error().code);
+  file.failure = static_cast<uint32_t>(known - kFailures.begin());
+  return file;
+}
+
+Record record_of(const RecordedScenario& from) {
+  Record to{from.file_name, from.text, from.sets, from.overrides, {}, {}};
+  for (const auto& [question, answer] : from.files) to.files.push_back(file_of(question, answer));
+  for (const auto& [question, answer] : from.views) {
+    if (!from.files.contains(question)) to.files.push_back(file_of(question, answer));
+  }
+  for (const auto& [name, value] : from.variables) to.variables.push_back({name, value});
+  return to;
+}
+
+Result<Bundle> recorded(Record from) {
+  RecordedScenario to{
+      std::move(from.file_name), std::move(from.text), std::move(from.sets), from.overrides, {}, {}, {}};
+  const auto twice = [](const char* what) {
+    return fail(Errc::kProtocol, std::string("the bundle of a scenario is refused: ") + what + " is in it twice");
+  };
+  for (File& file : from.files) {
+    Result<std::string> answer = std::move(file.content);
+    if (file.failure != 0) answer = tl::unexpected(Error{kFailures.at(file.failure), std::move(*answer)});
+    const RecordedScenario::FileQuestion question{std::move(file.path), file.bytes_max};
+    if (!to.files.emplace(question, std::move(answer)).second) return twice("a file");
+  }
+  for (Variable& one : from.variables) {
+    if (!to.variables.emplace(std::move(one.name), std::move(one.value)).second) return twice("a variable");
+  }
+  return to;
+}
+
+std::string mib(std::size_t bytes) {
+  const std::size_t tenths = (bytes * 10 + (std::size_t{1} << 20) - 1) >> 20;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+}
+
+struct Part {
+  std::string name;
+  std::size_t bytes = 0;
+  std::string remedy = {};
+};
+
+Part greatest_of(const RecordedScenario& record) {
+  Part greatest{"the scenario file", record.text.size(), {}};
+  const auto take = [&greatest](std::string name, std::size_t bytes, std::string remedy = {}) {
+    if (bytes > greatest.bytes) greatest = {std::move(name), bytes, std::move(remedy)};
+  };
+  for (const auto& [question, answer] : record.files) {
+    if (answer) take("the file '" + printable(question.path) + "'", answer->size());
+  }
+  for (const auto& [question, answer] : record.views) {
+    if (!answer) continue;
+    take("the data in '" + printable(question.path) + "'", answer->bytes.size(),
+         ": a run on one machine can have it, on a cluster leave out columns or rows that the run does not need");
+  }
+  for (const auto& [name, value] : record.variables) {
+    if (value) take("the variable '" + printable(name) + "'", value->size());
+  }
+  for (const auto& [name, value] : record.sets) take("--set '" + printable(name) + "'", value.size());
+  return greatest;
+}
+
+Part greatest_of(const QuickRun& run) {
+  Part greatest{"the URL", run.url.size(), {}};
+  if (run.body && run.body->size() > greatest.bytes) greatest = {"the body", run.body->size(), {}};
+  if (run.tls_ca.size() > greatest.bytes) greatest = {"the CA certificates", run.tls_ca.size(), {}};
+  return greatest;
+}
+
+Error too_large(std::size_t bytes, const Part& greatest) {
+  return {Errc::kTooLarge, "the scenario with all files and variables that it reads has " + mib(bytes) +
+                               "; to travel to workers it may have " + mib(kMostBundleBytes) +
+                               ". The greatest part is " + greatest.name + " with " + mib(greatest.bytes) +
+                               greatest.remedy};
+}
+
+// Of the files that are not to be copied before it is known that they can travel.
+std::size_t bytes_of_views(const RecordedScenario& record) {
+  std::size_t bytes = 0;
+  for (const auto& [question, answer] : record.views) bytes += content_of(answer).size();
+  return bytes;
+}
+
+Status check_count(std::size_t count, const char* what) {
+  if (count <= kMostBundleEntries) return {};
+  return fail(Errc::kTooLarge, "a scenario that travels has at most " + std::to_string(kMostBundleEntries) + " " +
+                                   what + "; this one has " + std::to_string(count));
+}
+
+Status check_counts(const Travelling& bundle) {
+  if (const auto* run = std::get_if<QuickRun>(&bundle)) return check_count(run->headers.size(), "headers");
+  const auto& record = std::get<Record>(bundle);
+  BW_RETURN_IF_ERROR(check_count(record.sets.size(), "values given with --set"));
+  BW_RETURN_IF_ERROR(check_count(record.files.size(), "files"));
+  return check_count(record.variables.size(), "environment variables");
+}
+
+}  // namespace
+
+Result<std::string> encode_bundle(const Bundle& bundle) {
+  Travelling to;
+  Part greatest;
+  if (const auto* record = std::get_if<RecordedScenario>(&bundle)) {
+    if (record->text.size() > kMostScenarioBytes) {
+      return fail(Errc::kTooLarge, "the scenario file '" + printable(record->file_name) + "' has " +
+                                       mib(record->text.size()) + "; to travel to workers it may have " +
+                                       mib(kMostScenarioBytes) + ": a long body can stand in a file of its own");
+    }
+    greatest = greatest_of(*record);
+    if (const std::size_t bytes = bytes_of_views(*record); bytes > kMostBundleBytes) {
+      return tl::unexpected(too_large(bytes, greatest));
+    }
+    to = record_of(*record);
+  } else {
+    to = std::get<QuickRun>(bundle);
+    greatest = greatest_of(std::get<QuickRun>(bundle));
+  }
+  BW_RETURN_IF_ERROR(check_counts(to));
+  std::string bytes = message::encode(message::described<Travelling>(), &to);
+  if (bytes.size() > kMostBundleBytes) return tl::unexpected(too_large(bytes.size(), greatest));
+  return bytes;
+}
+
+Result<Bundle> decode_bundle(std::string_view bytes) {
+  Travelling from;
+  Status read = message::decode(message::described<Travelling>(), bytes, &from);
+  if (!read) return fail(Errc::kProtocol, std::move(read.error().message));
+  if (auto* const run = std::get_if<QuickRun>(&from)) return std::move(*run);
+  return recorded(std::move(std::get<Record>(from)));
+}
+
+std::string bundle_hash(std::string_view bytes) { return sha256_hex(bytes); }
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,103 @@
+#include "jobs/dispatch/job_sheet.h"
+
+#include <algorithm>
+#include <array>
+
+namespace bellwether::dispatch {
+namespace {
+
+constexpr std::array<std::string_view, kShareStates> kStates{"offered",  "ready", "running",
+                                                             "stopping", "ended", "gone"};
+
+bool is_span(Duration span) { return span >= Duration::zero() && span <= kLongestSpan; }
+bool is_moment(WallTime at) { return at.unix_ns >= 0 && at <= kLatestTime; }
+
+// What is wrong; nothing when all is well.
+const char* wrong_with(const WorkflowSheet& workflow) {
+  if (static_cast<std::size_t>(workflow.state) >= kWorkflowStates) return "a state that does not exist";
+  if (workflow.parts > kMostParts) return "too many parts";
+  if (workflow.base_second > kMostSeconds) return "a second that cannot be";
+  return nullptr;
+}
+
+const char* wrong_with(const ShareEnd& end) {
+  if (static_cast<std::size_t>(end.outcome) >= kShareOutcomes) return "an outcome that does not exist";
+  if (end.last_number > kMostSeconds) return "a number of its stream that cannot be";
+  if (!is_span(end.ran)) return "a time that cannot be";
+  return nullptr;
+}
+
+const char* wrong_with(const ShareSheet& share, const JobSheet& sheet) {
+  if (share.id == ShareId() || share.id.value() > sheet.last_share) return "an id that was never given";
+  if (share.workflow >= sheet.workflows.size()) return "a workflow that is not there";
+  if (!is_worker_name(share.worker)) return "a worker's name that is none";
+  if (!is_good(share.parts)) return "parts that are none";
+  if (share.cores > kMostParts) return "too many cores";
+  if (static_cast<std::size_t>(share.state) >= kShareStates) return "a state that does not exist";
+  if (share.from > kMostSeconds) return "a second that cannot be";
+  if (!is_span(share.lost_from) || !is_span(share.extended)) return "a time that cannot be";
+  using enum ShareState;
+  if (share.state == kRunning && !share.streams) return "no stream, and it runs";
+  if (share.state == kEnded && !share.end) return "no end, and it has ended";
+  if (share.follows >= share.id) return "a share to follow that was not there before";
+  if (share.until > kMostSeconds) return "a second that cannot be";
+  if (share.handed_over && (share.until == 0 || !share.streams)) return "nothing to hand over, and it has";
+  if (share.left > share.iterations) return "more iterations left than it had";
+  return share.end ? wrong_with(*share.end) : nullptr;
+}
+
+const char* wrong_with(const JobSheet& sheet) {
+  if (!is_bundle_hash(sheet.bundle)) return "a hash of its bundle that is none";
+  if (static_cast<std::size_t>(sheet.state) >= kJobStates) return "a state that does not exist";
+  if (!is_moment(sheet.submitted) || !is_moment(sheet.started) || !is_moment(sheet.ended) || !is_span(sheet.elapsed)) {
+    return "a time that cannot be";
+  }
+  if (sheet.stop && (static_cast<std::size_t>(sheet.stop->cause) >= kStopCauses ||
+                     static_cast<std::size_t>(sheet.stop->how) >= kStopHows)) {
+    return "a stop for a reason or in a way that does not exist";
+  }
+  if (sheet.workflows.size() > kMostWorkflows) return "too many workflows";
+  if (sheet.shares.size() > kMostShares) return "too many shares";
+  if (sheet.losses.size() > kMostLosses) return "too many losses";
+  if (sheet.events.size() > kMostJobEvents) return "too many events";
+  if (sheet.findings.size() > plan::kMostFindings) return "too many findings";
+  if (!std::all_of(sheet.findings.begin(), sheet.findings.end(), plan::is_possible)) return "a finding that cannot be";
+  for (const plan::Loss& loss : sheet.losses) {
+    // Written so that a share which is no number is refused.
+    if (!(loss.share >= 0 && loss.share <= 1)) return "a loss of less than nothing or more than all";
+    if (!is_span(loss.from) || !is_span(loss.to) || loss.to < loss.from) return "a loss that ends before it begins";
+  }
+  const auto early = [](const JobEvent& event) { return !is_span(event.at); };
+  if (std::any_of(sheet.events.begin(), sheet.events.end(), early)) return "an event at a time that cannot be";
+  return nullptr;
+}
+
+bool has_twins(const std::vector<ShareSheet>& shares) {
+  std::vector<ShareId> ids;
+  ids.reserve(shares.size());
+  for (const ShareSheet& share : shares) ids.push_back(share.id);
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
+}
+
+}  // namespace
+
+std::string_view to_string(ShareState state) { return kStates.at(static_cast<std::size_t>(state)); }
+
+Status check_sheet(const JobSheet& sheet) {
+  if (!is_job_id(sheet.id)) return fail(Errc::kInvalid, "the sheet of a job whose id is none");
+  const std::string whose = "the sheet of job " + sheet.id + " has ";
+  if (const char* wrong = wrong_with(sheet)) return fail(Errc::kInvalid, whose + wrong);
+  for (std::size_t i = 0; i < sheet.workflows.size(); ++i) {
+    const char* wrong = wrong_with(sheet.workflows[i]);
+    if (wrong) return fail(Errc::kInvalid, whose + "workflow " + std::to_string(i) + " with " + wrong);
+  }
+  for (const ShareSheet& share : sheet.shares) {
+    const char* wrong = wrong_with(share, sheet);
+    if (wrong) return fail(Errc::kInvalid, whose + "share " + std::to_string(share.id.value()) + " with " + wrong);
+  }
+  if (has_twins(sheet.shares)) return fail(Errc::kInvalid, whose + "two shares with one id");
+  return {};
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,110 @@
+#include "jobs/dispatch/job_states.h"
+
+#include <algorithm>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <sstream>
+#include <vector>
+
+namespace bellwether::dispatch {
+namespace {
+
+using testing::HasSubstr;
+
+template <class State>
+std::string table(std::size_t states) {
+  std::string out = "| state | may become |\n|---|---|\n";
+  for (std::size_t i = 0; i < states; ++i) {
+    const auto from = static_cast<State>(i);
+    std::string next;
+    for (std::size_t j = 0; j < states; ++j) {
+      const auto to = static_cast<State>(j);
+      if (may_become(from, to)) next += (next.empty() ? "" : ", ") + std::string(to_string(to));
+    }
+    out += "| " + std::string(to_string(from)) + " | " + (next.empty() ? "–" : next) + " |\n";
+  }
+  return out;
+}
+
+TEST(JobStates, the_documentation_has_the_moves_that_there_are) {
+  std::ifstream file("docs/cluster/jobs.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(table<JobState>(kJobStates)));
+  EXPECT_THAT(text.str(), HasSubstr(table<WorkflowState>(kWorkflowStates)));
+}
+
+template <class State>
+std::vector<State> reached_from(State begin, std::size_t states) {
+  std::vector<State> found{begin};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (std::size_t j = 0; j < states; ++j) {
+      const auto to = static_cast<State>(j);
+      const bool known = std::find(found.begin(), found.end(), to) != found.end();
+      if (!known && may_become(found[i], to)) found.push_back(to);
+    }
+  }
+  return found;
+}
+
+template <class State>
+void expect_a_way(State begin, std::size_t states) {
+  EXPECT_EQ(reached_from(begin, states).size(), states) << "one cannot be reached";
+  for (std::size_t i = 0; i < states; ++i) {
+    const std::vector<State> after = reached_from(static_cast<State>(i), states);
+    EXPECT_TRUE(std::any_of(after.begin(), after.end(), [](State one) { return is_final(one); }))
+        << to_string(static_cast<State>(i));
+  }
+}
+
+TEST(JobStates, each_can_be_reached_and_left_towards_an_end) {
+  expect_a_way(JobState::kSubmitted, kJobStates);
+  expect_a_way(WorkflowState::kPending, kWorkflowStates);
+}
+
+TEST(JobStates, whatever_has_ended_stays_as_it_is) {
+  for (std::size_t i = 0; i < kJobStates; ++i) {
+    const auto from = static_cast<JobState>(i);
+    for (std::size_t j = 0; j < kJobStates && is_final(from); ++j) {
+      EXPECT_FALSE(may_become(from, static_cast<JobState>(j)));
+    }
+  }
+  EXPECT_TRUE(is_final(WorkflowState::kSkipped));
+}
+
+TEST(JobStates, cancelling_wins_over_a_completion_until_that_is_recorded) {
+  Life<JobState> job(JobState::kCompleting);
+  ASSERT_TRUE(job.become(JobState::kCancelling));
+  const Status late = job.become(JobState::kCompleted);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().message, "what is cancelling does not become completed");
+  EXPECT_EQ(job.state(), JobState::kCancelling);
+
+  Life<JobState> other(JobState::kCompleting);
+  ASSERT_TRUE(other.become(JobState::kCompleted));
+  EXPECT_TRUE(other.over());
+  EXPECT_EQ(other.become(JobState::kCancelling).error().code, Errc::kInvalid);
+  EXPECT_TRUE(other.become(JobState::kCompleted)) << "said twice is no move";
+}
+
+TEST(JobStates, a_workflow_whose_worker_died_is_assigned_again) {
+  Life<WorkflowState> workflow;
+  for (const WorkflowState next : {WorkflowState::kAssigned, WorkflowState::kRunning, WorkflowState::kRetrying,
+                                   WorkflowState::kAssigned, WorkflowState::kRunning, WorkflowState::kCompleted}) {
+    ASSERT_TRUE(workflow.become(next));
+  }
+  EXPECT_TRUE(workflow.over());
+}
+
+TEST(JobStates, have_names_both_ways) {
+  for (std::size_t i = 0; i < kJobStates; ++i) {
+    EXPECT_EQ(job_state_named(to_string(static_cast<JobState>(i))), static_cast<JobState>(i));
+  }
+  for (std::size_t i = 0; i < kWorkflowStates; ++i) {
+    EXPECT_EQ(workflow_state_named(to_string(static_cast<WorkflowState>(i))), static_cast<WorkflowState>(i));
+  }
+  EXPECT_EQ(job_state_named("done"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch

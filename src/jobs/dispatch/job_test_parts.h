@@ -1,0 +1,200 @@
+// What the small cluster of the job kernel's tests is made of.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobs/dispatch/job.h"
+
+namespace bellwether::dispatch {
+
+inline WorkflowSpec load_spec(std::string name, Duration length, std::vector<uint16_t> depends = {}) {
+  WorkflowSpec spec;
+  spec.name = std::move(name);
+  spec.vus = 1000;
+  spec.length = length;
+  spec.depends = std::move(depends);
+  spec.graceful_stop = Duration::seconds(5);
+  return spec;
+}
+
+struct TestShare {
+  uint16_t workflow = 0;
+  PartRange parts;
+  uint32_t cores = 0;
+  SharePhase phase = SharePhase::kReady;
+  Instant clock;
+  Instant began;
+  uint64_t from = 0;
+  uint64_t told = 0;   // numbers that the account has
+  uint64_t until = 0;  // it hands over then
+  std::optional<ShareEnd> end;
+  std::optional<uint64_t> iterations = std::nullopt;  // that it may begin
+  std::optional<uint32_t> vus = std::nullopt;         // that its workflow is to have, as it was told last
+
+  // Iterations of a share that runs or ran for so long: each part begins some a second, and they end at once.
+  static constexpr uint64_t kPace = 10;
+  uint64_t iterated(Duration ran) const {
+    const auto per_s = static_cast<double>(kPace * parts.count);
+    return std::min(iterations.value_or(0), static_cast<uint64_t>(std::max(ran.seconds_f(), 0.0) * per_s + 1e-6));
+  }
+  Instant all_begun() const {
+    return began +
+           Duration::from_seconds_f(static_cast<double>(*iterations) / static_cast<double>(kPace * parts.count));
+  }
+};
+struct TestWorker {
+  uint64_t life = 1;
+  uint32_t cores = 1;
+  bool alive = true;
+  bool refuses = false;
+  bool busy = false;  // has no cores, whatever it says
+  bool breaks = false;
+  bool leaves = false;
+  bool silent = false;  // nothing reaches it
+  bool healthy = true;  // else it would rather have nothing
+  bool sought = false;  // somebody waits for its cores
+  bool held = false;    // gets nothing for as long as a share of it stands still
+  std::map<ShareId, TestShare> shares;
+  uint32_t used() const {
+    uint32_t sum = 0;
+    for (const auto& [id, one] : shares) sum += one.phase == SharePhase::kEnded ? 0 : one.cores;
+    return sum;
+  }
+};
+// Seconds of a part that are in the account.
+struct TestPart {
+  uint64_t seconds = 0;
+  uint64_t twice = 0;
+  std::map<uint64_t, int> by_second;
+};
+
+// What the job's owner has counted.
+struct TestAccount {
+  void count(const TestShare& share, uint64_t second) {
+    for (uint32_t i = 0; i < share.parts.count; ++i) ++seconds[{share.workflow, share.parts.first + i}][second];
+  }
+  // Every part of a workflow.
+  std::vector<TestPart> measured(uint16_t workflow, uint32_t parts) const {
+    std::vector<TestPart> out(parts);
+    for (uint32_t part = 0; part < parts; ++part) {
+      const auto found = seconds.find({workflow, part});
+      if (found == seconds.end()) continue;
+      out[part].by_second = found->second;
+      for (const auto& [second, times] : found->second) {
+        ++out[part].seconds;
+        if (times > 1) ++out[part].twice;
+      }
+    }
+    return out;
+  }
+
+  std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>> seconds;  // of parts: how often each
+  std::map<ShareId, uint64_t> told;                                          // numbers of each share
+  std::map<ShareId, plan::Iterated> iterated;
+};
+
+inline uint64_t measured_of(const TestShare& share, Instant now) {
+  if (share.end) return share.end->last_number;
+  const Duration ran = now - std::max(share.began, share.clock);
+  return ran < Duration::zero() ? 0 : static_cast<uint64_t>(ran.ns() / 1'000'000'000);
+}
+
+inline std::vector<ShareSight> sights_of(const TestWorker& worker, Instant now) {
+  std::vector<ShareSight> sights;
+  for (const auto& [id, one] : worker.shares) {
+    ShareSight& sight = sights.emplace_back();
+    sight.share = id;
+    sight.phase = one.phase;
+    if (one.phase != SharePhase::kReady) {
+      sight.clock = now - one.clock;
+      sight.from = one.from;
+      sight.measured = measured_of(one, now);
+      sight.until = one.until;
+    }
+    if (one.end) sight.end = *one.end;
+  }
+  return sights;
+}
+
+// What they report of themselves.
+inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>& workers) {
+  std::vector<WorkerSight> pool;
+  for (const auto& [name, worker] : workers) {
+    if (!worker.alive) continue;
+    const uint32_t used = std::min(worker.used(), worker.cores);
+    WorkerSight& sight = pool.emplace_back(WorkerSight{name, worker.life, worker.cores, worker.cores - used,
+                                                       !worker.leaves && !worker.held, worker.healthy, worker.leaves});
+    sight.sought = worker.sought;
+    sight.held = worker.held;
+  }
+  return pool;
+}
+
+inline OfferAnswer answer_of(const TestWorker& worker, const ShareSheet& share) {
+  if (worker.refuses) return OfferAnswer::kNotNow;
+  if (worker.busy || (!share.squeeze && worker.used() + share.cores > worker.cores)) return OfferAnswer::kBusy;
+  return worker.breaks ? OfferAnswer::kBroken : OfferAnswer::kReady;
+}
+
+// What a share leaves for others: "NAME of part N" for each value, of a list one for each part.
+inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const TestShare& share, Duration ran) {
+  std::vector<plan::Provided> out;
+  for (uint16_t i = 0; i < spec.provides.size(); ++i) {
+    const bool listed = std::find(spec.lists.begin(), spec.lists.end(), i) != spec.lists.end();
+    for (uint32_t part = share.parts.first; part < share.parts.first + (listed ? share.parts.count : 1); ++part) {
+      out.push_back({i, part + 1, ran, spec.provides[i] + " of part " + std::to_string(part), false, listed});
+    }
+  }
+  return out;
+}
+
+// As the worker's desk does it: whether it takes over, or hands over, at that second.
+inline bool take_over(TestShare& share, Instant now, Instant clock, Instant at, uint64_t from) {
+  if (share.phase == SharePhase::kReady && now < at) {
+    share.phase = SharePhase::kRunning;
+    share.clock = clock;
+    share.began = at;
+    share.from = from;
+  }
+  return share.phase == SharePhase::kRunning;
+}
+inline bool hand_over(TestShare& share, Instant now, Instant at, uint64_t until) {
+  const bool in_time = now + Duration::millis(100) <= at;
+  if (share.until == 0 && share.phase == SharePhase::kRunning && in_time) share.until = until;
+  return share.until == until;
+}
+
+// Whether it has begun, and runs parts that are the other one's, too.
+inline bool overlaps(const TestShare& one, const ShareSheet& other) {
+  return one.phase == SharePhase::kRunning && one.workflow == other.workflow &&
+         one.parts.first < other.parts.first + other.parts.count &&
+         other.parts.first < one.parts.first + one.parts.count;
+}
+
+// How many run a part.
+inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now, uint16_t workflow, uint32_t part) {
+  int runs = 0;
+  for (const auto& [name, worker] : workers) {
+    for (const auto& [id, one] : worker.shares) {
+      const bool has = one.workflow == workflow && part >= one.parts.first && part < one.parts.first + one.parts.count;
+      runs += has && worker.alive && one.phase == SharePhase::kRunning && one.began <= now ? 1 : 0;
+    }
+  }
+  return runs;
+}
+
+// What happens to a letter to a worker.
+enum class Fate : uint8_t { kArrives, kIsLost, kAnswerIsLost };
+
+inline std::vector<std::string> kinds(const JobSheet& sheet) {
+  std::vector<std::string> out;
+  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
+  return out;
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,47 @@
+#include "jobs/dispatch/worker_cores.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace bellwether::dispatch {
+
+std::optional<std::vector<uint32_t>> WorkerCores::take(uint32_t cores, uint32_t parts, bool squeeze) {
+  check(cores > 0 && parts > 0, "a share has parts, and runs on something");
+  std::vector<uint32_t> chosen(parts_.size());
+  std::iota(chosen.begin(), chosen.end(), 0);
+  const auto fewer = [this](uint32_t a, uint32_t b) { return parts_[a] < parts_[b]; };
+  std::stable_sort(chosen.begin(), chosen.end(), fewer);
+  const std::size_t wanted = std::min(cores, parts);
+  if (squeeze ? chosen.empty() : free() < wanted) return std::nullopt;
+  chosen.resize(std::min(wanted, chosen.size()));
+
+  std::vector<uint32_t> taken;
+  taken.reserve(parts);
+  std::vector<uint32_t> own(parts_.size(), 0);  // of two that are alike, the one with fewer of this share
+  for (uint32_t part = 0; part < parts; ++part) {
+    const uint32_t core = *std::min_element(chosen.begin(), chosen.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(parts_[a], own[a]) < std::pair(parts_[b], own[b]);
+    });
+    ++parts_[core];
+    ++own[core];
+    taken.push_back(core);
+    if (!squeeze || parts_[core] <= kSqueezedMost) continue;
+    give_back(taken);
+    return std::nullopt;
+  }
+  return taken;
+}
+
+void WorkerCores::give_back(const std::vector<uint32_t>& core_of_part) {
+  for (const uint32_t core : core_of_part) {
+    check(parts_.at(core) > 0, "a core is given back once for each part");
+    --parts_[core];
+  }
+}
+
+uint32_t WorkerCores::free() const { return static_cast<uint32_t>(std::count(parts_.begin(), parts_.end(), 0U)); }
+
+}  // namespace bellwether::dispatch

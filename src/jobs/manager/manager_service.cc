@@ -1,0 +1,390 @@
+#include "jobs/manager/manager_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/manager/ask.h"
+
+namespace bellwether::node {
+namespace {
+
+constexpr Duration kOwnJudgedEvery = Duration::seconds(1);
+
+}  // namespace
+
+void OwnProgress::look(Instant now, Seen seen) {
+  health_.answered(now);
+  if (now - judged_ < kOwnJudgedEvery) return;
+  judged_ = now;
+  // What has waited since it was last judged. A share that was placed a moment ago is held up by nothing.
+  const auto held_up = static_cast<uint64_t>(std::count_if(
+      seen.waiting.begin(), seen.waiting.end(), [this](const auto& one) { return before_.waiting.contains(one); }));
+  health::ManagerReport report;
+  report.has_quorum = seen.has_quorum;
+  report.accepting_jobs = seen.accepting_jobs;
+  report.active_workers = seen.workers;
+  report.jobs = seen.jobs;
+  report.dispatches.done = seen.dispatched - std::min(seen.dispatched, before_.dispatched);
+  report.dispatches.possible = report.dispatches.done + held_up;
+  health_.reported(now, health::report_of(report));
+  before_ = std::move(seen);
+}
+
+using dispatch::Refusal;
+using dispatch::refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kShareOutEvery = Duration::millis(500);
+constexpr Duration kRetireMost = Duration::seconds(2);
+constexpr std::size_t kCallersMost = 16'384;
+
+bool is_of_worker(const dispatch::Letter& letter) {
+  return std::holds_alternative<dispatch::WorkerReport>(letter) ||
+         std::holds_alternative<dispatch::WindowLetter>(letter) ||
+         std::holds_alternative<dispatch::EndLetter>(letter) || std::holds_alternative<dispatch::ExtendLetter>(letter);
+}
+
+}  // namespace
+
+ManagerService::ManagerService(Parts parts, ManagerSettings settings)
+    : parts_(parts), settings_(settings), registry_(settings.workers), progress_(parts.runtime.now()) {
+  parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
+}
+
+ManagerService::~ManagerService() { parts_.switchboard.disconnect(cluster::message_type::kDispatch); }
+
+task<void> ManagerService::run(runtime::Cancellation* cancel) {
+  scope_.spawn(look_for_jobs(this));
+  while (!cancel->cancelled()) {
+    look_around();
+    share_out_now();
+    look_at_itself();
+    sweep();
+    co_await parts_.runtime.sleep(kShareOutEvery, cancel);
+  }
+  closing_ = true;
+  leave();
+  for (const std::shared_ptr<Steward>& steward : claiming_) steward->abandon();
+  for (const auto& [id, steward] : stewards_) drop(id);
+  jobs_changed_.changed();
+  co_await jobs_changed_.wait(
+      parts_.runtime, [this] { return stewards_.empty() && busy_.empty(); }, Instant::never());
+  scope_.cancel();
+  co_await scope_.join();
+}
+
+// --- what comes in ---------------------------------------------------------------------------------------------------
+
+void ManagerService::on_request(link::Connection& connection, const wire::Inbound& request) {
+  const Caller caller{&connection, request.id, connection.peer().identity.node, connection.peer().identity.role};
+  auto letter = dispatch::decode_letter(as_text(request.body));
+  if (!letter) {
+    const auto kind = letter.error().code == Errc::kUnsupported ? Refusal::Kind::kUnavailable : Refusal::Kind::kInvalid;
+    return respond(parts_.switchboard, connection, request.id, refusal(kind, letter.error().message));
+  }
+  if (closing_)
+    return respond(parts_.switchboard, connection, request.id,
+                   refusal(Refusal::Kind::kUnavailable, "this manager is leaving"));
+  const bool from_worker = caller.role == wire::Role::kWorker;
+  if (from_worker != is_of_worker(*letter)) {
+    return respond(parts_.switchboard, connection, request.id,
+                   refusal(Refusal::Kind::kInvalid, "such a letter is not for this role"));
+  }
+  if (from_worker) return respond(parts_.switchboard, connection, request.id, of_worker(caller, *letter));
+  of_client(caller, std::move(*letter));
+}
+
+// Counters for screens, which nobody has to have: what is wrong with them is nobody's concern.
+void ManagerService::on_message(link::Connection& connection, const wire::Inbound& message) {
+  const wire::Identity& from = connection.peer().identity;
+  if (closing_ || from.role != wire::Role::kWorker) return;
+  const auto letter = dispatch::decode_letter(as_text(message.body));
+  const auto* live = letter ? std::get_if<dispatch::LiveLetter>(&*letter) : nullptr;
+  if (live == nullptr) return;
+  const Instant now = parts_.runtime.now();
+  const bool is_dated = live->collected > Instant();
+  const Instant collected = is_dated ? clocks_[&connection].heard(now, live->collected) : now;
+  for (const dispatch::LiveLetter::Share& one : live->shares) {
+    if (Steward* const steward = owned(one.job)) steward->live(from.node, collected, live->number, one);
+  }
+}
+
+void ManagerService::on_closed(link::Connection& connection) {
+  std::erase_if(callers_, [&](const auto& one) { return one.second.connection == &connection; });
+  clocks_.erase(&connection);
+  for (const auto& [id, steward] : stewards_) steward->forget(connection);
+}
+
+// A caller that is answered later, unless its connection ends first.
+ManagerService::Ticket ManagerService::keep(const Caller& caller) {
+  if (callers_.size() >= kCallersMost) {
+    respond(parts_.switchboard, *caller.connection, caller.id,
+            refusal(Refusal::Kind::kBusy, "too many are asking this manager"));
+    return 0;
+  }
+  callers_.emplace(++ticket_, caller);
+  return ticket_;
+}
+
+void ManagerService::answer(Ticket ticket, const dispatch::Response& response) {
+  const auto at = callers_.find(ticket);
+  if (at == callers_.end()) return;
+  const Caller caller = at->second;
+  callers_.erase(at);
+  respond(parts_.switchboard, *caller.connection, caller.id, response);
+}
+
+Steward* ManagerService::owned(const std::string& job) {
+  const auto at = stewards_.find(job);
+  return at == stewards_.end() || !at->second->ready() ? nullptr : at->second.get();
+}
+
+Refusal ManagerService::not_mine(const std::string& job) {
+  Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
+  out.owner = owner_of(job);
+  if (const auto* record = parts_.view.find(job)) out.fence = record->accepted.fence;
+  return out;
+}
+
+// --- workers ---------------------------------------------------------------------------------------------------------
+
+dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatch::Letter& letter) {
+  if (const auto* told = std::get_if<dispatch::WorkerReport>(&letter)) return report(caller.name, *told);
+  const auto* window = std::get_if<dispatch::WindowLetter>(&letter);
+  const auto* end = std::get_if<dispatch::EndLetter>(&letter);
+  const auto* extend = std::get_if<dispatch::ExtendLetter>(&letter);
+  const std::string& job = window != nullptr ? window->job : end != nullptr ? end->job : extend->job;
+  Steward* const steward = owned(job);
+  if (steward == nullptr || (!steward->owned() && !steward->over())) return not_mine(job);
+  const dispatch::ShareId share = window != nullptr ? window->share : end != nullptr ? end->share : extend->share;
+  const std::string* const holder = steward->holder(share);
+  if (holder == nullptr || *holder != caller.name) {
+    if (holder != nullptr) {
+      parts_.switchboard.refuse(*caller.connection, wire::Refusal::kSender,
+                                "it speaks of share " + std::to_string(share.value()) + " of job '" + job +
+                                    "', which is that of worker '" + *holder + "'");
+    }
+    return refusal(Refusal::Kind::kUnknown, "job '" + job + "' has given no such share to '" + caller.name + "'");
+  }
+  if (extend != nullptr) return steward->more_time(caller.name, *extend);
+  if (window == nullptr) return steward->end(*end);
+  dispatch::Response answer = steward->window(caller.name, *window);
+  if (auto* applied = std::get_if<dispatch::Applied>(&answer)) {
+    applied->pressure = std::max(applied->pressure, pressure());
+  }
+  return answer;
+}
+
+std::size_t ManagerService::waiting_bytes() const {
+  std::size_t sum = 0;
+  for (const auto& [id, steward] : stewards_) sum += steward->waiting_bytes();
+  return sum;
+}
+
+resilience::Backpressure ManagerService::pressure() const {
+  return resilience::backpressure_of(waiting_bytes(), settings_.waiting_bytes_most);
+}
+
+dispatch::Response ManagerService::report(const std::string& worker, const dispatch::WorkerReport& told) {
+  const WorkerRegistry::Entry* before = registry_.find(worker);
+  const bool is_new = before == nullptr || before->report.life != told.life;
+  const bool changed = is_new || before->report.free != told.free || before->report.takes_work != told.takes_work;
+  const Instant now = parts_.runtime.now();
+  if (!registry_.heard(now, worker, told)) {
+    return refusal(Refusal::Kind::kBusy, "this manager knows as many workers as it can");
+  }
+  if (is_new) {
+    said_stuck_.erase(worker);
+    parts_.listener.on_job_says({}, "worker_registered",
+                                "worker '" + worker + "' has " + format_count(told.cores, "core"), false);
+  }
+  look_at_progress(worker);
+  for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
+  for (const auto& one : told.held) {
+    // Of a job that has ended, and whose manager may have died before it could say so.
+    const Known* sheet = parts_.surroundings.leads() && !stewards_.contains(one.job) ? known(one.job) : nullptr;
+    if (sheet == nullptr || !sheet->ended()) continue;
+    const auto at = parts_.surroundings.find(worker);
+    if (!at) continue;
+    const dispatch::JobFence fence = std::max(one.fence, parts_.view.find(one.job)->promised.fence);
+    scope_.spawn(retire(this, *at, {one.job, fence}));
+  }
+  if (is_new && !closing_) look_around();
+  if (changed) on_cores_changed();
+  return dispatch::Noted{pressure()};
+}
+
+// Whether it was heard shows in the next report.
+task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter) {
+  const auto answer = co_await ask(self->parts_.links, worker, letter, kRetireMost, self->scope_.cancellation());
+  static_cast<void>(answer);
+}
+
+// Only who owns a job takes its shares away from a worker; to all others it is a worker that gets nothing new.
+void ManagerService::look_at_progress(const std::string& worker) {
+  const Instant now = parts_.runtime.now();
+  const WorkerProgress& seen = registry_.find(worker)->progress;
+  const bool is_stuck = seen.progress(now) == health::Progress::kStuck;
+  if (is_stuck != said_stuck_.contains(worker)) {
+    if (is_stuck) {
+      said_stuck_.insert(worker);
+    } else {
+      said_stuck_.erase(worker);
+    }
+    parts_.listener.on_job_says(
+        {}, is_stuck ? "worker_stuck" : "worker_moves",
+        "worker '" + worker + "' " + (is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
+        is_stuck);
+    on_cores_changed();
+  }
+  const std::string why = "stuck for " + std::to_string(settings_.workers.drain_limit / Duration::seconds(1)) + " s";
+  for (const WorkerProgress::Stuck& one : seen.to_evict(now)) {
+    if (Steward* const steward = owned(one.job)) steward->evict(worker, one.share, why);
+  }
+}
+
+void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {
+  registry_.gone(name);
+  said_stuck_.erase(name);
+  for (const auto& [id, steward] : stewards_) steward->worker_gone(name, why);
+  on_cores_changed();
+}
+
+void ManagerService::on_worker_back(const std::string& name) {
+  registry_.back(name);
+  on_cores_changed();
+}
+
+// --- who gets cores --------------------------------------------------------------------------------------------------
+
+void ManagerService::on_cores_changed() {
+  if (closing_ || std::exchange(sharing_out_, true)) return;
+  scope_.spawn(share_out(this));
+}
+
+task<void> ManagerService::share_out(ManagerService* self) {
+  co_await self->parts_.runtime.yield();
+  self->sharing_out_ = false;
+  if (!self->closing_) self->share_out_now();
+}
+
+// At its begin: are those here that will be?
+void ManagerService::look_around() {
+  if (states_.state() != health::ManagerState::kSyncing) return;
+  health::ManagerStates::Sight sight{.registers_read = parts_.view.has_read()};
+  for (const Surroundings::Neighbour& one : parts_.surroundings.neighbours()) {
+    if (one.manager || !one.there) continue;
+    ++sight.workers;
+    if (registry_.find(one.name) == nullptr) ++sight.unheard;
+  }
+  if (!states_.look(parts_.runtime.now(), sight)) return;
+  const std::string& without = states_.reason();
+  parts_.listener.on_job_says(
+      {}, "manager_active", "this manager hands out cores from now on" + (without.empty() ? "" : ", though " + without),
+      sight.unheard > 0 || !sight.registers_read);
+}
+
+// Whoever came first gets what is free; nobody overtakes a job that waits for more cores than are free.
+void ManagerService::share_out_now() {
+  std::vector<std::shared_ptr<Steward>> order;
+  for (const auto& [id, steward] : stewards_) {
+    if (steward->ready() && steward->owned() && !steward->over()) order.push_back(steward);
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a->sheet().submitted.unix_ns, a->id()) < std::pair(b->sheet().submitted.unix_ns, b->id());
+  });
+  // Whoever could not be reached again and again is not offered anything before it has been tried.
+  std::set<std::string> left_alone;
+  for (const resilience::Breakers::Status& one : parts_.links.breakers()) {
+    if (one.state == resilience::BreakerState::kOpen) left_alone.insert(one.peer);
+  }
+  uint32_t position = 0;
+  std::string why;
+  const auto put_in_queue = [&](const std::shared_ptr<Steward>& steward) {
+    if (!steward->wants_cores()) return steward->set_position(0, {});
+    if (why.empty()) {
+      why = states_.hands_out() ? why_waiting(registry_.lines(parts_.runtime.now()))
+                                : "its manager is " + std::string(to_string(states_.state()));
+    }
+    steward->set_position(++position, why);
+  };
+  const bool any_waits =
+      std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
+  bool somebody_waits = false;
+  for (const std::shared_ptr<Steward>& steward : order) {
+    // Also what runs must not be moved onto those that happened to report first.
+    if (!states_.hands_out()) {
+      put_in_queue(steward);
+      continue;
+    }
+    std::map<std::string, uint32_t> asked;
+    for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
+    std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked, left_alone);
+    // One that reports, and of which membership has not heard yet, cannot be reached.
+    std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
+    for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
+    if (steward->wants_cores() && somebody_waits) {
+      for (dispatch::WorkerSight& sight : sights) sight.free = 0;
+    }
+    steward->pool(sights);
+    put_in_queue(steward);
+    somebody_waits = somebody_waits || steward->wants_cores();
+  }
+}
+
+void ManagerService::look_at_itself() {
+  OwnProgress::Seen seen;
+  seen.has_quorum = !parts_.surroundings.leader_name().empty();
+  seen.accepting_jobs = quorum_breaker() != resilience::BreakerState::kOpen;
+  seen.workers = static_cast<uint32_t>(registry_.size());
+  seen.dispatched = dispatched_;
+  for (const auto& [id, steward] : stewards_) {
+    seen.dispatched += steward->dispatched();
+    if (!steward->ready() || !steward->owned() || steward->over()) continue;
+    ++seen.jobs;
+    for (const dispatch::ShareId share : steward->undispatched()) seen.waiting.emplace(id, share);
+  }
+  progress_.look(parts_.runtime.now(), std::move(seen));
+}
+
+// --- jobs that end ---------------------------------------------------------------------------------------------------
+
+void ManagerService::on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) {
+  parts_.listener.on_job_says(job.id(), event, text, warning);
+}
+
+void ManagerService::on_lost(Steward& job) { drop(job.id()); }
+
+void ManagerService::drop(const std::string& job) {
+  const auto at = stewards_.find(job);
+  if (at == stewards_.end() || !busy_.insert(job).second) return;
+  scope_.spawn(end_steward(this, at->second));
+}
+
+task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Steward> steward) {
+  const std::string id = steward->id();
+  co_await self->parts_.runtime.yield();  // whoever drops it may be going through all of them
+  co_await steward->close();
+  self->dispatched_ += steward->dispatched();
+  self->stewards_.erase(id);
+  self->not_busy(id);
+  self->on_cores_changed();
+}
+
+void ManagerService::sweep() {
+  const Instant now = parts_.runtime.now();
+  registry_.sweep(now);
+  for (const auto& [id, steward] : stewards_) {
+    if (!steward->over()) continue;
+    const bool completed = steward->sheet().state == dispatch::JobState::kCompleted;
+    if (now - steward->over_since() > (completed ? settings_.tracking : settings_.tracking_failed)) drop(id);
+  }
+}
+
+}  // namespace bellwether::node

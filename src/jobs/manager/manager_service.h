@@ -1,0 +1,213 @@
+// What makes a node a manager: it takes jobs, hands them to workers, takes over those whose manager has died, and
+// answers workers and clients. Any manager answers a client; what another one owns is asked of that one.
+//
+//   manager_service.cc   its life, workers, and who gets cores
+//   manager_clients.cc   what clients ask
+//   manager_claims.cc    jobs that nobody has: taken over, and forgotten after a week
+//
+// One thread, that of its runtime.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/health/manager_state.h"
+#include "cluster/health/signals.h"
+#include "cluster/net/switchboard.h"
+#include "cluster/replication/job_view.h"
+#include "core/base/time.h"
+#include "core/resilience/breaker.h"
+#include "jobs/dispatch/share.h"
+#include "jobs/manager/steward.h"
+#include "jobs/manager/worker_registry.h"
+#include "load/metrics/clock_offset.h"
+
+namespace bellwether::node {
+
+// Whether this manager does what it could: shares that it has dispatched, against those that a worker has room for and
+// that wait for this manager alone, or for the quorum that has to know of them first. A kernel; one thread.
+class OwnProgress {
+ public:
+  struct Seen {
+    bool has_quorum = false;
+    bool accepting_jobs = false;
+    uint32_t workers = 0;
+    uint32_t jobs = 0;                                            // in its hands
+    uint64_t dispatched = 0;                                      // shares, in all; grows
+    std::set<std::pair<std::string, dispatch::ShareId>> waiting;  // job and share, placed and not dispatched
+  };
+
+  explicit OwnProgress(Instant now) : health_(health::SignalSettings(), now), judged_(now) {}
+
+  // As often as it likes; it is judged once a second.
+  void look(Instant now, Seen seen);
+  health::Progress progress(Instant now) const { return health_.progress(now); }
+
+ private:
+  health::NodeHealth health_;
+  Instant judged_;
+  Seen before_;
+};
+
+struct ManagerSettings {
+  StewardSettings steward;
+  health::SignalSettings workers = kWorkerSignals;
+  std::size_t queue_most = 100;                             // jobs that wait for cores
+  std::size_t jobs_most = 1'000;                            // that one manager has in hand
+  std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as StewardSettings, of all its jobs
+  Duration claim_stagger = Duration::millis(400);           // between two managers that want the same job
+  Duration tracking = Duration::minutes(5);                 // a completed job is answered from memory for so long
+  Duration tracking_failed = Duration::hours(1);            // and one that ended otherwise
+  Duration result_retention = Duration::hours(24 * 7);      // and from the disks for so long
+};
+
+class ManagerService final : public cluster::Service, private Steward::Owner {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void on_job_says(const std::string& job, const std::string& event, const std::string& text,
+                             bool warning) = 0;
+  };
+  struct Parts {
+    runtime::Runtime& runtime;
+    cluster::PeerLinks& links;
+    cluster::Switchboard& switchboard;
+    Surroundings& surroundings;
+    jobs::JobStore& store;
+    const jobs::JobView& view;  // of all registers, as this node sees them
+    copies::Copies& copies;
+    Listener& listener;
+  };
+
+  // All parts must outlive it.
+  ManagerService(Parts parts, ManagerSettings settings);
+  ~ManagerService() override;
+  ManagerService(const ManagerService&) = delete;
+  ManagerService& operator=(const ManagerService&) = delete;
+
+  // It will end soon: hands out no more cores.
+  void leave() { states_.leave(); }
+  const health::ManagerStates& states() const { return states_; }
+
+  // Serves until cancelled; then gives its jobs back, so that others go on with them at once.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+
+  // What membership says of a worker.
+  void on_worker_gone(const std::string& name, const std::string& why);
+  void on_worker_back(const std::string& name);
+
+  std::size_t jobs() const { return stewards_.size(); }
+  std::size_t workers() const { return registry_.size(); }
+  // Whether it dispatches what it could.
+  health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
+  // What was told of all jobs and waits to be counted or copied, and how full that makes this manager.
+  std::size_t waiting_bytes() const;
+  resilience::Backpressure pressure() const;
+  // Before what is asked of a quorum for new jobs. Open: none was to be had again and again, and nothing is asked.
+  resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
+  Duration quorum_again() const;  // zero unless it is open
+
+ private:
+  struct Caller {
+    link::Connection* connection;
+    wire::RequestId id;
+    std::string name;
+    wire::Role role;
+  };
+  using Ticket = uint64_t;
+  struct Known {  // of a job, as this node sees its register
+    registers::Place place;
+    dispatch::JobSheet sheet;
+    bool readable = false;
+    bool apart = false;  // `sheet` is a summary
+    bool settled = false;
+    // Until a majority is known to have it, the next owner may end the job with another sheet.
+    bool ended() const { return readable && settled && dispatch::is_final(sheet.state); }
+  };
+
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  void on_closed(link::Connection& connection) override;
+
+  void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) override;
+  void on_cores_changed() override;
+  void on_lost(Steward& job) override;
+
+  // --- manager_service.cc
+  Steward::Parts steward_parts() {
+    return {parts_.runtime, parts_.links, parts_.switchboard, parts_.surroundings, parts_.store, parts_.copies, *this};
+  }
+  void not_busy(const std::string& job) {
+    busy_.erase(job);
+    jobs_changed_.changed();
+  }
+  Ticket keep(const Caller& caller);
+  void answer(Ticket ticket, const dispatch::Response& response);
+  dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
+  dispatch::Response report(const std::string& worker, const dispatch::WorkerReport& report);
+  static runtime::task<void> retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter);
+  void look_at_progress(const std::string& worker);
+  dispatch::Refusal not_mine(const std::string& job);
+  Steward* owned(const std::string& job);
+  static runtime::task<void> share_out(ManagerService* self);
+  void share_out_now();
+  void look_around();
+  void look_at_itself();
+  static runtime::task<void> end_steward(ManagerService* self, std::shared_ptr<Steward> steward);
+  void drop(const std::string& job);
+  void sweep();
+
+  // --- manager_clients.cc
+  void of_client(const Caller& caller, dispatch::Letter letter);
+  static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
+  // A cancellation, or a number of users, of a job that is owned here.
+  static runtime::task<void> change(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
+  static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
+  static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
+  static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter);
+  static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
+                                               dispatch::WatchLive letter);
+  static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
+  dispatch::JobList list();
+  std::string owner_of(const std::string& job);
+  std::string last_owner_of(const std::string& job);
+  uint32_t queued() const;
+
+  // --- manager_claims.cc
+  static runtime::task<void> look_for_jobs(ManagerService* self);
+  enum class Due : uint8_t { kNothing, kClaim, kForget };
+  Due due(Instant now, const std::string& job, bool forgetting);
+  static runtime::task<void> claim(ManagerService* self, std::string job);
+  static runtime::task<void> forget(ManagerService* self, std::string job);
+  const Known* known(const std::string& job);
+  uint32_t rank(const std::string& job) const;
+
+  Parts parts_;
+  ManagerSettings settings_;
+  WorkerRegistry registry_;
+  std::set<std::string> said_stuck_;  // workers
+  health::ManagerStates states_;
+  OwnProgress progress_;
+  uint64_t dispatched_ = 0;  // shares of jobs that are not here any more
+  resilience::Breaker quorum_{resilience::BreakerSettings()};
+  std::map<std::string, std::shared_ptr<Steward>> stewards_;
+  std::set<std::shared_ptr<Steward>> claiming_;
+  std::set<std::string> busy_;       // jobs that are being founded, claimed, ended or forgotten
+  runtime::Condition jobs_changed_;  // stewards_ or busy_
+  std::map<std::string, Known> known_;
+  std::map<std::string, Instant> unowned_since_;
+  std::map<Ticket, Caller> callers_;
+  std::map<const link::Connection*, metrics::ClockOffset> clocks_;  // of workers, by what they tell for screens
+  Ticket ticket_ = 0;
+  bool sharing_out_ = false;
+  bool closing_ = false;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

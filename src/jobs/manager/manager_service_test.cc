@@ -1,0 +1,487 @@
+// A manager that is its cluster's only voter, with a client and a worker in virtual time: what it does when
+// no quorum confirms jobs, and when it is told more than it has copied.
+#include "jobs/manager/manager_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/register/content.h"
+#include "cluster/replication/copy_keeper.h"
+#include "cluster/replication/job_keeper.h"
+#include "cluster/replication/quorum_job_store.h"
+#include "core/signature/signature.h"
+#include "jobs/dispatch/codec/sheet_codec.h"
+#include "jobs/worker/worker_testing.h"
+#include "sim/machine_testing.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const runtime::Endpoint kAnyPort{runtime::IpAddress::loopback(), 0};
+
+class MemoryKv final : public cluster::Kv {
+ public:
+  task<Result<std::optional<std::string>>> get(std::string key) override {
+    const auto found = kept_.find(key);
+    co_return found == kept_.end() ? std::nullopt : std::optional<std::string>(found->second);
+  }
+  task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string prefix) override {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto& [key, value] : kept_) {
+      if (key.starts_with(prefix)) found.emplace_back(key, value);
+    }
+    co_return found;
+  }
+  task<Status> put(std::vector<cluster::KvChange> changes) override {
+    if (full) co_return fail(Errc::kNoSpace, "the disk of the test is full");
+    for (const cluster::KvChange& one : changes) {
+      kept_.erase(one.key);
+      if (one.value) kept_[one.key] = *one.value;
+    }
+    co_return Status();
+  }
+  bool full = false;
+
+ private:
+  std::map<std::string, std::string> kept_;
+};
+
+// Registers that nobody can be asked for while the test says so.
+class TestStore final : public jobs::JobStore {
+ public:
+  explicit TestStore(jobs::JobStore& store) : store_(store) {}
+  std::string describe() const override { return store_.describe(); }
+  Result<std::unique_ptr<jobs::JobHandle>> open(std::string key, jobs::JobHandle::Listener& listener) override {
+    ++asked;
+    if (away) return fail(Errc::kTimeout, "nobody answers");
+    return store_.open(std::move(key), listener);
+  }
+  task<void> close(Duration most) override { co_await store_.close(most); }
+  bool away = false;
+  int asked = 0;
+
+ private:
+  jobs::JobStore& store_;
+};
+
+class Around final : public Surroundings {
+ public:
+  std::optional<cluster::PeerAddress> find(const std::string& name) const override {
+    const auto found = places.find(name);
+    return found == places.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::string self() const override { return "m1"; }
+  std::string leader_name() const override { return leader; }
+  bool leads() const override { return true; }
+  std::vector<std::string> manager_names() const override { return {"m1"}; }
+  bool is_gone(const std::string&) const override { return false; }
+  std::vector<Neighbour> neighbours() const override {
+    return {{.name = "w1", .datacenter = "d", .manager = false, .there = true}};
+  }
+  bool is_suspect(const std::string&) const override { return false; }
+  std::map<std::string, cluster::PeerAddress> places;
+  std::string leader = "m1";
+};
+
+// A worker that does whatever it is told.
+class WillingWorker final : public cluster::Service {
+ public:
+  void on_request(link::Connection& connection, const wire::Inbound& request) override {
+    auto letter = dispatch::decode_letter(as_text(request.body));
+    check(letter.has_value(), "a manager sends letters");
+    if (const auto* begin = std::get_if<dispatch::BeginLetter>(&*letter)) begun = *begin;
+    if (const auto* stop = std::get_if<dispatch::StopLetter>(&*letter)) stopped = *stop;
+    dispatch::Response response = dispatch::Noted{};
+    if (std::holds_alternative<dispatch::AdoptLetter>(*letter)) response = runs;
+    const std::string body = dispatch::encode(response);
+    connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(body), true);
+  }
+  void on_closed(link::Connection&) override {}
+  dispatch::Adopted runs;
+  std::optional<dispatch::BeginLetter> begun;
+  std::optional<dispatch::StopLetter> stopped;
+};
+
+class Inattentive final : public jobs::JobHandle::Listener {
+  void on_lost(const jobs::LostJob&) override {}
+};
+
+// A job that w1 runs, after 10,000 others who did not get far with it.
+dispatch::JobSheet moved_10000_times(const std::string& bundle) {
+  dispatch::JobSheet sheet;
+  sheet.id = "j1";
+  sheet.name = "buy";
+  sheet.by = "ann";
+  sheet.bundle = dispatch::bundle_hash(bundle);
+  sheet.revision = 50'000;
+  sheet.submitted = sheet.started = WallTime{1'800'000'000'000'000'000};
+  sheet.state = dispatch::JobState::kRunning;
+  sheet.workflows.push_back({dispatch::WorkflowState::kRunning, "", 1, 10'000, 0, true});
+  Prng prng(7);
+  while (sheet.last_share <= 10'000) {
+    dispatch::ShareSheet share;
+    share.id = dispatch::ShareId(++sheet.last_share);
+    share.worker = "w2";
+    share.life = prng.next();
+    share.parts = {0, 1, 1};
+    share.state = dispatch::ShareState::kGone;
+    share.end = dispatch::ShareEnd{dispatch::ShareOutcome::kAborted, std::to_string(prng.next()), 0, {}};
+    sheet.shares.push_back(share);
+  }
+  dispatch::ShareSheet& last = sheet.shares.back();
+  last.worker = "w1";
+  last.life = 1;
+  last.state = dispatch::ShareState::kRunning;
+  last.streams = true;
+  last.end.reset();
+  return sheet;
+}
+
+class ManagerServiceTest : public testing::Test, private ManagerService::Listener, private registers::NoteListener {
+ protected:
+  void start(ManagerSettings settings) {
+    around_.places = {{"m1", m1_.address()}, {"w1", w1_.address()}};
+    w1_.switchboard.connect(cluster::message_type::kDispatch, worker_);
+    keeping_.spawn(job_keeper_.run(keeping_.cancellation()));
+    keeping_.spawn(copy_keeper_.run(keeping_.cancellation()));
+    serve(settings);
+  }
+  void serve(ManagerSettings settings) {
+    serving_ = std::make_unique<runtime::Scope>();
+    service_ = std::make_unique<ManagerService>(
+        ManagerService::Parts{runtime_, *m1_.links, m1_.switchboard, around_, store_, job_keeper_, copies_, *this},
+        settings);
+    serving_->spawn(service_->run(serving_->cancellation()));
+  }
+  void TearDown() override {
+    machine_.run(ending(this));
+    w1_.switchboard.disconnect(cluster::message_type::kDispatch);
+    for (TestNode* node : {&m1_, &w1_, &w2_, &c1_}) machine_.run(node->close());
+  }
+  template <class Holds>
+  void until(Holds holds) {
+    ASSERT_TRUE(machine_.until(holds));
+  }
+  dispatch::Response ask(TestNode& from, const dispatch::Letter& letter) {
+    const auto answer =
+        machine_.run(from.links->request(m1_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                         dispatch::encode(letter), Duration::seconds(20), nullptr));
+    check(answer.has_value(), answer ? "" : answer.error().message.c_str());
+    auto response = dispatch::decode_response(*answer);
+    check(response.has_value(), "it answers what can be read");
+    return std::move(*response);
+  }
+  dispatch::Response submit(const std::string& job, const std::string& bundle) {
+    return ask(c1_, dispatch::Submit{job, "ann", bundle, 1});
+  }
+  // As its owner leaves it: when it goes in good order; when it dies after the large value of a record that says that
+  // the job was cancelled, and before its register; or as the register is where it was missed that the job was
+  // forgotten.
+  enum class Left { kWhole, kHalf, kForgotten };
+  void leave_behind(const dispatch::JobSheet& sheet, const std::string& bundle, Left how) {
+    machine_.run(leaving(this, sheet, bundle, how));
+  }
+  void restart() {
+    machine_.run(stopping(this));
+    serve({});
+  }
+  static dispatch::Refusal refusal_of(const dispatch::Response& response) {
+    const auto* found = std::get_if<dispatch::Refusal>(&response);
+    return found == nullptr ? dispatch::Refusal{} : *found;
+  }
+
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
+  Prng prng_{1};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};
+  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
+  TestNode w2_{runtime_, "w2", wire::Role::kWorker, kAnyPort};
+  TestNode c1_{runtime_, "c1", wire::Role::kOperator, kAnyPort};
+  Around around_;
+  WillingWorker worker_;
+  MemoryKv jobs_kv_;
+  MemoryKv copies_kv_;
+  registers::Lines lines_{*m1_.links, m1_.switchboard, around_, "m1", {"m1"}};
+  jobs::JobKeeper job_keeper_{runtime_, jobs_kv_, lines_, {.first_start = true}, *this};
+  jobs::QuorumJobStore registers_{runtime_, lines_, jobs::JobSettings{}, 1};
+  TestStore store_{registers_};
+  copies::CopyKeeper copy_keeper_{runtime_, copies_kv_, lines_, {.first_start = true}, *this};
+  copies::Copies copies_{runtime_, lines_, {}, 1};
+  std::unique_ptr<ManagerService> service_;
+  std::vector<std::string> said_;
+
+ private:
+  static task<void> leaving(ManagerServiceTest* self, dispatch::JobSheet sheet, std::string bundle, Left how) {
+    Inattentive deaf;
+    auto record = dispatch::encode_sheet(sheet);
+    check(record.has_value() && dispatch::is_summary(record->value), "it is larger than a register's value");
+    const Instant deadline = self->runtime_.read_clock() + Duration::seconds(60);
+    auto handle = self->store_.open(sheet.id, deaf);
+    const auto taken = co_await (*handle)->take(deadline, nullptr);
+    const jobs::JobFence fence = (*handle)->fence();
+    Status kept = co_await self->copies_.put({sheet.id, kBundleCopy}, {fence, 1}, bundle, deadline, nullptr);
+    if (kept) kept = co_await self->copies_.put({sheet.id, kRecordCopy}, {fence, 1}, record->large, deadline, nullptr);
+    const auto written = co_await (*handle)->write(record->value, deadline, nullptr);
+    if (how == Left::kForgotten) kept = co_await self->copies_.drop(sheet.id, deadline, nullptr);
+    if (how == Left::kHalf) {
+      ++sheet.revision;
+      sheet.state = dispatch::JobState::kCancelled;
+      record = dispatch::encode_sheet(sheet);
+      kept = co_await self->copies_.put({sheet.id, kRecordCopy}, {fence, 2}, record->large, deadline, nullptr);
+    }
+    check(taken && kept && written, "it is kept");
+    const Status given = co_await (*handle)->give_back(deadline, nullptr);
+    check(given.has_value(), "and nobody has it");
+  }
+  static task<void> ending(ManagerServiceTest* self) {
+    co_await stopping(self);
+    co_await self->store_.close(Duration::seconds(1));
+    co_await self->copies_.close();
+    self->keeping_.cancel();
+    co_await self->keeping_.join();
+    co_await self->lines_.close();
+  }
+  static task<void> stopping(ManagerServiceTest* self) {
+    self->serving_->cancel();
+    co_await self->serving_->join();
+    self->service_.reset();
+  }
+  void on_job_says(const std::string&, const std::string& event, const std::string&, bool) override {
+    said_.push_back(event);
+  }
+  void on_note(bool, const std::string&) override {}
+
+  runtime::Scope keeping_;
+  std::unique_ptr<runtime::Scope> serving_;
+};
+
+TEST_F(ManagerServiceTest, when_no_quorum_was_to_be_had_three_times_a_job_is_refused_before_anything_is_done_for_it) {
+  start({});
+  store_.away = true;
+  EXPECT_EQ(refusal_of(submit("broken", "no bundle at all")).kind, dispatch::Refusal::Kind::kBroken);
+  for (const char* job : {"j1", "j2", "j3"}) {
+    EXPECT_EQ(service_->quorum_breaker(), resilience::BreakerState::kClosed);
+    EXPECT_THAT(refusal_of(submit(job, test_bundle())).why, StartsWith("QuorumTimeout"));
+  }
+  EXPECT_EQ(service_->quorum_breaker(), resilience::BreakerState::kOpen);
+  EXPECT_EQ(store_.asked, 3);
+
+  store_.away = false;
+  for (const std::string& bundle : {test_bundle(), std::string("no bundle at all")}) {
+    const dispatch::Refusal refused = refusal_of(submit("j4", bundle));
+    EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable) << "it was not even read";
+    EXPECT_THAT(refused.why, StartsWith("QuorumCircuitOpen"));
+    EXPECT_GT(refused.again_after, Duration::zero());
+    EXPECT_LE(refused.again_after, Duration::seconds(10));
+  }
+  EXPECT_EQ(store_.asked, 3) << "nobody was asked";
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
+TEST_F(ManagerServiceTest, a_job_that_is_not_known_here_may_be_known_to_others_for_as_long_as_nobody_leads) {
+  start({});
+  dispatch::Watch letter;
+  letter.job = "j9";
+  EXPECT_EQ(refusal_of(ask(c1_, letter)).kind, dispatch::Refusal::Kind::kUnknown);
+  around_.leader.clear();
+  const dispatch::Refusal refused = refusal_of(ask(c1_, letter));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_GT(refused.again_after, Duration::zero());
+}
+
+TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused) {
+  start({});
+  scenario::Bundle bundle = *dispatch::decode_bundle(test_bundle());
+  std::get<scenario::RecordedScenario>(bundle).text = std::string("\x7f\x45LF\x02\x01\x01\x00", 8);
+  const dispatch::Refusal refused = refusal_of(submit("j1", *dispatch::encode_bundle(bundle)));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBroken);
+  EXPECT_THAT(refused.why, testing::HasSubstr("this is a compiled program"));
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
+TEST_F(ManagerServiceTest, a_compiled_program_that_nobody_has_signed_is_refused_before_it_is_kept) {
+  start({});
+  scenario::RecordedScenario record;
+  record.file_name = "shop.yaml";
+  record.text = "workflows: {w: {vus: 1, duration: 1s, steps: {s: {native: {file: shop.bw, call: w.s}}}}}";
+  record.files.emplace(scenario::RecordedScenario::FileQuestion{"shop.bw", signature::kProgramBytesMax},
+                       Result<std::string>("\x7f\x45LF"));
+  const dispatch::Refusal refused = refusal_of(submit("j1", *dispatch::encode_bundle(record)));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBroken);
+  EXPECT_THAT(refused.why, testing::HasSubstr("without a signature"));
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
+TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_until_it_is) {
+  ManagerSettings settings;
+  settings.steward.unsafe_bytes_most = 1;
+  settings.steward.copy_every = Duration::millis(1);
+  start(settings);
+  dispatch::WorkerReport report;
+  report.life = 1;
+  report.cores = report.free = 1;
+  report.takes_work = report.healthy = true;
+  report.state = "healthy";
+  EXPECT_EQ(std::get<dispatch::Noted>(ask(w1_, report)).pressure, resilience::Backpressure::kNone);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  until([&] { return worker_.begun.has_value(); });
+  EXPECT_THAT(said_, testing::Contains("manager_active")) << "before that nobody gets anything";
+
+  copies_kv_.full = true;
+  const auto tell = [&](uint64_t number) {
+    const std::string window = account::encode_window(account::random_window(prng_, number - 1));
+    const auto answer =
+        ask(w1_, dispatch::WindowLetter{"j1", worker_.begun->share, worker_.begun->from, number, number, window});
+    const auto* applied = std::get_if<dispatch::Applied>(&answer);
+    EXPECT_NE(applied, nullptr) << refusal_of(answer).why;
+    return applied == nullptr ? dispatch::Applied{} : *applied;
+  };
+  EXPECT_EQ(tell(1).pressure, resilience::Backpressure::kReject);
+  EXPECT_EQ(tell(2).applied, 2u) << "it takes what it is told all the same";
+  EXPECT_THAT(said_, testing::Contains("backpressure"));
+  const auto levels = [&] { return std::count(said_.begin(), said_.end(), "backpressure"); };
+  EXPECT_EQ(levels(), 1) << "said once, not each second";
+  copies_kv_.full = false;
+  until([&] { return levels() == 2; });
+  EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
+}
+
+// With a certificate of its own, a worker says what another one would have to say.
+TEST_F(ManagerServiceTest, of_a_share_only_its_own_worker_is_heard) {
+  start({});
+  m1_.switchboard.report_refusals(&m1_.refusals);
+  leave_behind(moved_10000_times(test_bundle()), test_bundle(), Left::kWhole);
+  const dispatch::ShareId share(10'001);
+  worker_.runs.shares = {{share, dispatch::SharePhase::kRunning, Duration::seconds(1), 0, 0, 0, {}}};
+  until([&] { return service_->jobs() == 1; });
+  const std::string window = account::encode_window(account::random_window(prng_, 0));
+  const dispatch::ShareEnd end{dispatch::ShareOutcome::kCompleted, "", 0, Duration::seconds(2)};
+  dispatch::ExtendLetter extend;
+  extend.job = "j1";
+  extend.share = share;
+  const dispatch::Letter forged[] = {dispatch::WindowLetter{"j1", share, 0, 1, 1, window},
+                                     dispatch::EndLetter{"j1", share, end, 0}, extend};
+  uint64_t refused = 0;
+  for (const dispatch::Letter& letter : forged) {
+    EXPECT_EQ(refusal_of(ask(w2_, letter)).kind, dispatch::Refusal::Kind::kUnknown) << letter.index();
+    EXPECT_EQ(m1_.switchboard.refused(), ++refused) << letter.index();
+  }
+  EXPECT_EQ(m1_.refusals.counts().of(wire::Refusal::kSender), refused);
+  EXPECT_THAT(said_, testing::Not(testing::Contains("job_over")));
+  const dispatch::WindowLetter unknown{"j1", dispatch::ShareId(99'999), 0, 1, 1, window};
+  EXPECT_EQ(refusal_of(ask(w2_, unknown)).kind, dispatch::Refusal::Kind::kUnknown);
+  EXPECT_EQ(m1_.switchboard.refused(), refused) << "a share that was forgotten is nobody's";
+  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(ask(w1_, dispatch::EndLetter{"j1", share, end, 0})));
+  EXPECT_EQ(m1_.switchboard.refused(), refused);
+}
+
+// Its record is larger than the value of a register.
+TEST_F(ManagerServiceTest, a_job_of_which_10000_assignments_have_ended_is_taken_over_cancelled_and_shown) {
+  start({});
+  const std::string bundle = bundle_of(R"yaml(
+workflows:
+  buy: {vus: 1, duration: 1h, steps: {pay: {http: {get: "http://127.0.0.1:1/"}}}}
+)yaml");
+  const dispatch::JobSheet left = moved_10000_times(bundle);
+  const dispatch::ShareId last = left.shares.back().id;
+  worker_.runs.shares = {{last, dispatch::SharePhase::kRunning, Duration::seconds(1), 0, 0, 0, {}}};
+  leave_behind(left, bundle, Left::kWhole);
+  until([&] { return service_->jobs() == 1; });
+
+  dispatch::Cancel cancel;
+  cancel.job = "j1";
+  cancel.by = "ann";
+  cancel.number = 1;
+  const auto answer = ask(c1_, cancel);
+  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(answer)) << refusal_of(answer).why;
+  until([&] { return worker_.stopped.has_value(); });
+  EXPECT_EQ(worker_.stopped->share, last);
+  const dispatch::ShareEnd end{dispatch::ShareOutcome::kStopped, "", 0, Duration::seconds(2)};
+  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(ask(w1_, dispatch::EndLetter{"j1", last, end, 0})));
+  until([&] { return std::count(said_.begin(), said_.end(), "job_over") == 1; });
+
+  // Another manager, which was not its owner, shows the whole of it.
+  restart();
+  dispatch::Watch watch;
+  watch.job = "j1";
+  const auto shown = ask(c1_, watch);
+  const auto* watched = std::get_if<dispatch::Watched>(&shown);
+  ASSERT_NE(watched, nullptr) << refusal_of(shown).why;
+  EXPECT_EQ(watched->sheet.state, dispatch::JobState::kCancelled);
+  ASSERT_EQ(watched->sheet.shares.size(), left.shares.size());
+  EXPECT_EQ(watched->sheet.shares[4'000], left.shares[4'000]);
+  EXPECT_EQ(watched->sheet.shares.back().state, dispatch::ShareState::kEnded);
+  const auto listed = ask(c1_, dispatch::ListJobs{});
+  ASSERT_EQ(std::get<dispatch::JobList>(listed).jobs.size(), 1u);
+  EXPECT_EQ(std::get<dispatch::JobList>(listed).jobs[0].name, "buy");
+}
+
+TEST_F(ManagerServiceTest, a_large_record_that_its_register_does_not_name_yet_is_where_the_next_owner_goes_on_from) {
+  start({});
+  leave_behind(moved_10000_times(test_bundle()), test_bundle(), Left::kHalf);
+  const auto state = [&] {
+    const auto content = registers::parse_content(job_keeper_.find("j1")->value);
+    return dispatch::read_sheet(*content->value)->state;
+  };
+  EXPECT_EQ(state(), dispatch::JobState::kRunning);
+  until([&] { return state() == dispatch::JobState::kCancelled; });
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
+TEST_F(ManagerServiceTest, a_register_that_missed_that_its_job_was_forgotten_is_retired_by_whoever_takes_it) {
+  start({});
+  const dispatch::JobSheet left = moved_10000_times(test_bundle());
+  leave_behind(left, test_bundle(), Left::kForgotten);
+  until([&] { return job_keeper_.find("j1") != nullptr && registers::is_retired(job_keeper_.find("j1")->value); });
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
+// Its owner died when one keeper had accepted the end: the next owner may end the job with another sheet.
+TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_it_is_not_shown_before_that_is_known) {
+  start({});
+  until([&] { return job_keeper_.has_read(); });
+  dispatch::JobSheet sheet;
+  sheet.id = "j1";
+  sheet.state = dispatch::JobState::kCompleted;
+  sheet.name = "buy";
+  sheet.by = "ann";
+  sheet.bundle = dispatch::bundle_hash(test_bundle());
+  sheet.workflows.push_back({dispatch::WorkflowState::kCompleted, "", 1, 1, 0, true});
+  sheet.revision = 9;
+  sheet.submitted = sheet.ended = runtime_.wall_now();
+  const auto bytes = dispatch::encode_sheet(sheet);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const registers::Claim claim{jobs::JobFence(7), lines_.self_id(), 99};
+  const registers::Accept last{1, registers::bytes_of_value(bytes->value)};
+  lines_.send(lines_.self_id(), registers::Ask{"j1", 1, Duration::seconds(5), claim, last});
+  until([&] { return job_keeper_.find("j1") != nullptr; });
+
+  dispatch::Watch watch;
+  watch.job = "j1";
+  dispatch::Cancel cancel;
+  cancel.job = "j1";
+  const auto listed = [&] { return std::get<dispatch::JobList>(ask(c1_, dispatch::ListJobs{})).jobs.at(0); };
+  EXPECT_EQ(refusal_of(ask(c1_, watch)).kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_EQ(refusal_of(ask(c1_, cancel)).kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_EQ(listed().state, dispatch::JobState::kCompleting);
+  EXPECT_EQ(listed().ended, client::Moment());
+
+  const auto takeovers = [&] { return std::count(said_.begin(), said_.end(), "job_not_taken"); };
+  until([&] { return takeovers() == 1; });
+  const auto shown = ask(c1_, watch);
+  const auto* const watched = std::get_if<dispatch::Watched>(&shown);
+  ASSERT_NE(watched, nullptr) << refusal_of(shown).why;
+  EXPECT_TRUE(watched->final);
+  EXPECT_EQ(watched->sheet, sheet);
+  EXPECT_EQ(refusal_of(ask(c1_, cancel)).kind, dispatch::Refusal::Kind::kConflict);
+  EXPECT_EQ(listed().state, dispatch::JobState::kCompleted);
+  machine_.run_for(Duration::minutes(2));
+  EXPECT_EQ(takeovers(), 1) << "once is enough";
+}
+
+}  // namespace
+}  // namespace bellwether::node

@@ -1,0 +1,249 @@
+// One job in the hands of this manager, at work: the kernel (jobs/dispatch/job.h) with the job's register, its account,
+// the workers that run its shares and the clients that watch it.
+//
+//   steward.cc          its life: taken, written, concluded, lost
+//   steward_workers.cc  what is said to workers, and what they say
+//   steward_account.cc  what was measured: told, copied, watched; what workflows leave for others
+//
+// One thread, that of its runtime.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/net/peer_links.h"
+#include "cluster/replication/copies.h"
+#include "cluster/replication/job_store.h"
+#include "core/runtime/condition.h"
+#include "core/runtime/scope.h"
+#include "jobs/account/run_account.h"
+#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/letters.h"
+#include "jobs/manager/live_board.h"
+#include "jobs/manager/surroundings.h"
+
+namespace bellwether::node {
+
+inline constexpr const char* kBundleCopy = "bundle";
+inline constexpr const char* kAccountCopy = "account";
+inline constexpr const char* kContextCopy = "context";
+inline constexpr const char* kRecordCopy = "record";  // of a job whose record is larger than its register's value
+// What a refusal of a new job begins with when no quorum has confirmed it.
+inline constexpr std::string_view kQuorumUnavailable = "QuorumUnavailable";
+inline constexpr std::string_view kQuorumTimeout = "QuorumTimeout";
+inline constexpr std::string_view kQuorumCircuitOpen = "QuorumCircuitOpen";
+
+inline constexpr Duration kWatchMost = Duration::seconds(30);  // a watcher is kept waiting for at most so long
+
+struct StewardSettings {
+  dispatch::JobRules rules;
+  Duration copy_every = Duration::seconds(2);    // of the account, while it changes
+  Duration watch_pause = Duration::millis(50);   // between two answers to one watcher
+  Duration submit_limit = Duration::seconds(5);  // for the quorum's word on a new job; a client waits a little longer
+  std::size_t watchers_most = 256;
+  // Of what was told and is in no copy yet: beyond a part of it workers are asked to tell less often.
+  std::size_t unsafe_bytes_most = std::size_t{32} << 20;
+};
+
+class Steward final : private jobs::JobHandle::Listener {
+ public:
+  // Whoever has it. Must not destroy it from within a call.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) = 0;
+    // Cores are free, or wanted.
+    virtual void on_cores_changed() = 0;
+    // Somebody else owns the job now, or nobody.
+    virtual void on_lost(Steward& job) = 0;
+  };
+  struct Parts {
+    runtime::Runtime& runtime;
+    cluster::PeerLinks& links;
+    cluster::Switchboard& switchboard;
+    Surroundings& surroundings;
+    jobs::JobStore& store;
+    copies::Copies& copies;
+    Owner& owner;
+  };
+
+  // All parts must outlive it.
+  Steward(Parts parts, StewardSettings settings, std::string id);
+  ~Steward() override;
+  Steward(const Steward&) = delete;
+  Steward& operator=(const Steward&) = delete;
+
+  // A new job: takes its register, keeps what it is made from, and begins. The answer for the client. Unless ready()
+  // then, this object is of no use: the job is not there, or it was there before.
+  runtime::task<dispatch::Response> found(dispatch::Submit letter);
+  // Somebody else's: from its register and its copies. An error: it cannot be had, or has ended.
+  runtime::task<Status> take_over(Instant deadline);
+
+  // What is waited for is given up; close() is to follow.
+  void abandon();
+  // Ends everything beside, and gives the register back. Before its end.
+  runtime::task<void> close();
+
+  const std::string& id() const { return id_; }
+  bool owned() const { return owned_; }
+  bool over() const { return job_ != nullptr && job_->over(); }
+  const dispatch::JobSheet& sheet() const { return job_->sheet(); }
+  bool ready() const { return job_ != nullptr; }
+  Instant over_since() const { return over_since_; }
+  // Cores of workers that its shares stand for.
+  void add_cores(std::map<std::string, uint32_t>& asked) const;
+  bool wants_cores() const;
+  // Shares whose offers went out, in all; and those that have a place on a worker, and whose offers have not.
+  uint64_t dispatched() const { return dispatched_.size(); }
+  std::vector<dispatch::ShareId> undispatched() const;
+
+  void pool(const std::vector<dispatch::WorkerSight>& workers);
+  void worker_gone(const std::string& worker, const std::string& why);
+  // This share makes no progress, and is given to somebody else.
+  void evict(const std::string& worker, dispatch::ShareId share, const std::string& why);
+  void reported(const std::string& worker, const dispatch::WorkerReport& report);
+  // The worker that a share was given to; nullptr: the job has no such share. What a worker says of one is said here
+  // (window(), end(), more_time()) only when it is that worker's.
+  const std::string* holder(dispatch::ShareId share) const;
+  dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
+  dispatch::Response end(const dispatch::EndLetter& letter);
+  dispatch::Response more_time(const std::string& worker, const dispatch::ExtendLetter& letter);
+  // Part of a LiveLetter of that number, collected then (on this clock). Dropped unless the worker was given that
+  // share, and runs it.
+  void live(const std::string& worker, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
+  runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
+  runtime::task<dispatch::Response> scale(dispatch::Scale letter);
+  // Answers at once, or when there is news.
+  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
+  void watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
+  void forget(const link::Connection& connection);
+  // In the queue, from 1, and why it waits; 0: it does not.
+  void set_position(uint32_t position, const std::string& why) {
+    position_ = position;
+    waits_for_ = position == 0 ? std::string() : why;
+  }
+  // As clients see it: one that waits says for what.
+  dispatch::JobSheet shown_sheet() const;
+  const std::string& bundle() const { return bundle_; }
+  // What was told of it and waits: for the rest of its second, or to be copied.
+  std::size_t waiting_bytes() const;
+  resilience::Backpressure pressure() const;
+
+ private:
+  struct Watcher {
+    link::Connection* connection;
+    wire::RequestId id;
+    dispatch::Watch letter;
+    Instant until;
+    Instant live_at = Instant::never();  // from then on counters that have changed are news
+    uint64_t live_version = 0;           // of the counters, when it asked
+  };
+  struct LiveWatcher {
+    link::Connection* connection;
+    wire::RequestId id;
+    dispatch::WatchLive letter;
+    Instant until;
+  };
+
+  void on_lost(const jobs::LostJob& lost) override;
+
+  // --- steward.cc
+  Status make_plan(std::string bundle);
+  dispatch::JobRules rules() const;
+  void start();
+  dispatch::Refusal no_quorum(const std::string& what, const Error& error) const;
+  // Around each call of the kernel.
+  Instant before();
+  void after(const dispatch::JobEffects& effects);
+  void carry_out(const dispatch::JobEffect& effect);
+  void poke();
+  Instant next_deadline() const;
+  static runtime::task<void> keep_time(Steward* self);
+  static runtime::task<void> write_on(Steward* self);
+  runtime::task<Status> write_record(const dispatch::JobSheet& sheet, Instant deadline);
+  static runtime::task<void> conclude(Steward* self);
+  static runtime::task<void> keep_context(Steward* self);
+  runtime::task<Result<dispatch::JobContext>> read_context(Instant deadline);
+  static runtime::task<void> let_go(Steward* self);
+  Instant now() { return parts_.runtime.read_clock(); }
+  void say(const std::string& event, const std::string& text, bool warning = false);
+
+  // --- steward_workers.cc
+  static runtime::task<void> offer(Steward* self, dispatch::ShareId share);
+  static runtime::task<void> begin(Steward* self, dispatch::job_effect::Begin begin);
+  static runtime::task<void> take_over(Steward* self, dispatch::job_effect::TakeOver taking);
+  static runtime::task<void> hand_over(Steward* self, dispatch::ShareId share);
+  static runtime::task<void> stop(Steward* self, dispatch::job_effect::Stop stop);
+  static runtime::task<void> scale(Steward* self, dispatch::ShareId share);
+  runtime::task<bool> is_recorded();
+  static runtime::task<void> adopt(Steward* self, std::string worker);
+  static runtime::task<void> retire(Steward* self, std::string worker);
+  void retire_all();
+  runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::Letter letter, Duration timeout);
+
+  // --- steward_account.cc
+  void open_stream(const dispatch::ShareSheet& share);
+  void settle(Instant now);
+  void say_pressure();
+  static runtime::task<void> copy_on(Steward* self);
+  runtime::task<Status> copy_account(Instant deadline);
+  void answer_watchers(Instant now, bool all);
+  dispatch::Watched view(const dispatch::Watch& letter) const;
+  bool has_news(const dispatch::Watch& letter) const;
+  bool has_counters(const Watcher& one) const { return one.live_version != live_.version(); }
+  dispatch::Refusal moved() const;
+  static dispatch::Refusal too_many_watch();
+
+  // --- steward_account.cc: counters and windows for screens
+  dispatch::LiveNews live_view(Instant now, const dispatch::WatchLive& letter) const;
+  bool has_live_news(const dispatch::WatchLive& letter) const;
+  Instant next_live_deadline() const;
+  void answer_live_watchers(Instant now, bool all);
+
+  Parts parts_;
+  StewardSettings settings_;
+  std::string id_;
+  std::string bundle_;
+  std::unique_ptr<plan::Plan> plan_;
+  std::unique_ptr<jobs::JobHandle> handle_;
+  std::unique_ptr<dispatch::Job> job_;
+  std::unique_ptr<account::RunAccount> account_;
+  uint64_t account_life_ = 0;
+  bool owned_ = false;
+  bool closing_ = false;
+  bool writing_ = false;
+  bool keeping_context_ = false;
+  uint64_t written_ = 0;      // revision of the sheet that a quorum has
+  uint64_t copies_put_ = 0;   // of the account
+  uint64_t records_put_ = 0;  // that were kept apart
+  bool copied_all_ = true;    // since the account changed
+  bool copying_ = false;
+  runtime::Condition kept_;  // written_, copying_ or owned_ has changed
+  Instant next_copy_;
+  std::map<account::StreamId, uint64_t> durable_;
+  uint64_t told_bytes_ = 0;  // by all streams, since it is here
+  uint64_t safe_bytes_ = 0;  // of these, what the last copy has
+  LiveBoard live_;
+  bool live_told_ = false;                        // to whoever looks after the watchers, since it did
+  std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
+  std::set<dispatch::ShareId> beginning_;
+  std::set<dispatch::ShareId> scaling_;
+  std::set<dispatch::ShareId> dispatched_;  // offers that went out
+  std::list<Watcher> watchers_;
+  std::list<LiveWatcher> live_watchers_;
+  Instant watchers_due_ = Instant::never();
+  uint32_t position_ = 0;
+  std::string waits_for_;
+  bool excess_told_ = false;
+  resilience::Backpressure told_pressure_ = resilience::Backpressure::kNone;
+  Instant over_since_;
+  runtime::Cancellation* nap_ = nullptr;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,428 @@
+// What is said to workers about a job's shares, and what they say.
+
+#include <algorithm>
+#include <utility>
+
+#include "jobs/manager/ask.h"
+#include "jobs/manager/steward.h"
+
+namespace bellwether::node {
+
+using dispatch::JobEffects;
+using dispatch::OfferAnswer;
+using dispatch::Refusal;
+using dispatch::refusal;
+using dispatch::ShareId;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kOfferLimit = Duration::seconds(10);  // the scenario is prepared meanwhile
+constexpr Duration kTellLimit = Duration::seconds(2);
+constexpr Duration kTellAgain = Duration::millis(100);
+constexpr Duration kBeginFor = Duration::seconds(10);
+constexpr Duration kStopFor = Duration::seconds(30);
+constexpr Duration kRetireFor = Duration::minutes(2);
+constexpr Duration kCancelMost = Duration::seconds(3);
+// Beyond the time after which a worker stops by itself what nobody asks for.
+constexpr Duration kUnheardGrace = Duration::seconds(10);
+// Reports in a row without a share that should be there, or that should run.
+constexpr uint32_t kMissedMost = 2;
+
+const Refusal* refusal_of(const Result<dispatch::Response>& answer) {
+  return answer ? std::get_if<Refusal>(&*answer) : nullptr;
+}
+bool is_noted(const Result<dispatch::Response>& answer) {
+  return answer && std::holds_alternative<dispatch::Noted>(*answer);
+}
+
+OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
+  if (is_noted(answer)) return OfferAnswer::kReady;
+  const Refusal* refusal = refusal_of(answer);
+  if (refusal == nullptr) return OfferAnswer::kNotNow;
+  if (refusal->kind == Refusal::Kind::kBroken) return OfferAnswer::kBroken;
+  return refusal->kind == Refusal::Kind::kBusy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
+}
+
+}  // namespace
+
+task<Result<dispatch::Response>> Steward::tell(std::string worker, dispatch::Letter letter, Duration timeout) {
+  const auto at = parts_.surroundings.find(worker);
+  if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '" + worker + "' is");
+  auto answer = co_await ask(parts_.links, *at, std::move(letter), timeout, scope_.cancellation());
+  co_return answer;
+}
+
+std::vector<ShareId> Steward::undispatched() const {
+  std::vector<ShareId> out;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    if (share.state == dispatch::ShareState::kOffered && !dispatched_.contains(share.id)) out.push_back(share.id);
+  }
+  return out;
+}
+
+task<void> Steward::offer(Steward* self, ShareId id) {
+  const dispatch::ShareSheet* share = self->job_->find(id);
+  if (share == nullptr || share->state != dispatch::ShareState::kOffered || !self->owned_) co_return;
+  const std::string worker = share->worker;
+  const dispatch::Offer letter{self->job_->order(id, self->handle_->fence())};
+  auto answer = co_await self->tell(worker, letter, kOfferLimit);
+  const Refusal* refusal = refusal_of(answer);
+  if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !self->closing_) {
+    // It does not have what the plan is made from.
+    const dispatch::BundleLetter bundle{self->id_, letter.order.bundle, self->bundle_};
+    auto given = co_await self->tell(worker, bundle, kOfferLimit);
+    if (is_noted(given)) {
+      auto again = co_await self->tell(worker, letter, kOfferLimit);
+      answer = std::move(again);
+    } else {
+      answer = std::move(given);
+    }
+  }
+  if (self->closing_ || !self->owned_) co_return;
+  JobEffects out;
+  self->job_->offered(self->before(), id, meaning_of(answer), words_of(answer), out);
+  self->after(out);
+}
+
+task<void> Steward::begin(Steward* self, dispatch::job_effect::Begin begin) {
+  if (!self->beginning_.insert(begin.share).second) co_return;
+  const Instant end = self->now() + kBeginFor;
+  std::string why;
+  bool refused = false;
+  while (self->owned_ && !self->closing_) {
+    const dispatch::ShareSheet* share = self->job_->find(begin.share);
+    if (share == nullptr || share->state != dispatch::ShareState::kRunning) break;
+    const std::string worker = share->worker;
+    dispatch::BeginLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    letter.share = begin.share;
+    letter.clock = self->now() - begin.clock;
+    letter.resumes = begin.resumes;
+    letter.from = share->from;
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (self->closing_ || is_noted(answer)) break;
+    why = words_of(answer);
+    refused = refusal_of(answer) != nullptr;
+    if (refused || self->now() >= end) break;
+    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
+  }
+  self->beginning_.erase(begin.share);
+  if (self->closing_ || !self->owned_ || !refused) co_return;
+  JobEffects out;
+  self->job_->not_begun(self->before(), begin.share, why, out);
+  self->after(out);
+}
+
+task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
+  const dispatch::ShareSheet* share = self->job_->find(stop.share);
+  if (share == nullptr) co_return;
+  const std::string worker = share->worker;
+  const Instant end = self->now() + kStopFor;
+  while (self->owned_ && !self->closing_ && self->now() < end) {
+    dispatch::StopLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    letter.share = stop.share;
+    letter.how = stop.how;
+    letter.why = stop.why;
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (answer || self->parts_.surroundings.is_gone(worker)) co_return;
+    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
+  }
+}
+
+// Until it knows the number of the sheet, whatever that has become meanwhile.
+task<void> Steward::scale(Steward* self, ShareId id) {
+  if (!self->scaling_.insert(id).second) co_return;
+  while (self->owned_ && !self->closing_) {
+    const dispatch::ShareSheet* const share = self->job_->find(id);
+    if (share == nullptr || !dispatch::is_live(*share) || share->state == dispatch::ShareState::kStopping) break;
+    const uint16_t workflow = share->workflow;
+    const std::string worker = share->worker;
+    const uint32_t vus = self->job_->sheet().workflows[workflow].vus;
+    const dispatch::ScaleLetter letter{self->id_, self->handle_->fence(), id, vus};
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (self->closing_ || refusal_of(answer) != nullptr) break;
+    if (answer && self->job_->sheet().workflows[workflow].vus == vus) break;
+    if (!answer) co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
+  }
+  self->scaling_.erase(id);
+}
+
+task<void> Steward::adopt(Steward* self, std::string worker) {
+  // A worker of which nothing is heard until then died when no manager was there to see it. Before, it may be on its
+  // way back to the cluster, and its load, which goes on meanwhile, must not be given to others as well.
+  const Instant unheard_at = self->now() + self->settings_.rules.isolation_limit + kUnheardGrace;
+  std::string told;
+  while (self->owned_ && !self->closing_) {
+    const auto& shares = self->job_->sheet().shares;
+    const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
+      // Of one that has ended only what it left for others is wanted, and not for long.
+      return share.worker == worker && (dispatch::is_live(share) || (share.end && self->job_->asks(worker)));
+    });
+    if (mine == shares.end()) co_return;
+    const uint64_t life = mine->life;
+    dispatch::AdoptLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    for (const dispatch::ShareSheet& share : shares) {
+      if (share.worker != worker || share.life != life) continue;
+      letter.streams.push_back({share.id, self->account_->applied(account::StreamId(share.id.value()))});
+    }
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (self->closing_ || !self->owned_) co_return;
+    const auto* adopted = answer ? std::get_if<dispatch::Adopted>(&*answer) : nullptr;
+    const Refusal* refusal = refusal_of(answer);
+    if (adopted != nullptr || (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown)) {
+      const std::vector<dispatch::ShareSight> sights =
+          adopted != nullptr ? adopted->shares : std::vector<dispatch::ShareSight>();
+      for (const dispatch::ShareSight& sight : sights) {
+        const dispatch::ShareSheet* const known = self->job_->find(sight.share);
+        if (sight.clock != Duration::zero() && known != nullptr && !self->job_->is_spare(*known)) {
+          static_cast<void>(self->account_->open(account::StreamId(sight.share.value()), sight.from));
+        }
+      }
+      JobEffects out;
+      self->job_->sighted(self->before(), worker, life, sights, out);
+      self->after(out);
+      co_return;
+    }
+    if (refusal != nullptr && refusal->why != told) {
+      told = refusal->why;
+      self->say("not_adopted", "worker '" + worker + "' does not tell what it runs: " + told, true);
+    }
+    const bool unheard = !self->parts_.surroundings.find(worker) && self->now() >= unheard_at;
+    if (unheard || self->parts_.surroundings.is_gone(worker)) {
+      self->worker_gone(worker,
+                        unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
+      co_return;
+    }
+    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
+  }
+}
+
+void Steward::retire_all() {
+  std::set<std::string> told;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    if (told.insert(share.worker).second) scope_.spawn(retire(this, share.worker));
+  }
+}
+
+// A worker that does not hear it forgets by itself, later.
+task<void> Steward::retire(Steward* self, std::string worker) {
+  const Instant end = self->now() + kRetireFor;
+  Duration pause = kTellAgain;
+  while (!self->closing_ && self->now() < end && !self->parts_.surroundings.is_gone(worker)) {
+    const dispatch::RetireLetter letter{self->id_, self->handle_->fence()};
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (answer) co_return;
+    co_await self->parts_.runtime.sleep(pause, self->scope_.cancellation());
+    pause = std::min(pause * 2, Duration::seconds(5));
+  }
+}
+
+// --- what they say ---------------------------------------------------------------------------------------------------
+
+void Steward::worker_gone(const std::string& worker, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  JobEffects out;
+  job_->worker_gone(before(), worker, 0, why, out);
+  after(out);
+}
+
+void Steward::evict(const std::string& worker, ShareId share, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over() || !handle_->held(parts_.runtime.boot_now())) return;
+  const dispatch::ShareSheet* const known = job_->find(share);
+  if (known == nullptr || known->worker != worker) return;
+  JobEffects out;
+  job_->evicted(before(), share, why, out);
+  after(out);
+}
+
+// What a worker has is compared with what it should have: letters may be lost, and so may what they were about.
+void Steward::reported(const std::string& worker, const dispatch::WorkerReport& report) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  std::map<ShareId, dispatch::SharePhase> held;
+  for (const auto& one : report.held) {
+    if (one.job == id_) held[one.share] = one.phase;
+  }
+  std::vector<ShareId> lost;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    const bool live = dispatch::is_live(share);
+    if (share.worker != worker || share.life != report.life) continue;
+    const auto here = held.find(share.id);
+    if (!live) {
+      if (here != held.end() && here->second != dispatch::SharePhase::kEnded &&
+          share.state != dispatch::ShareState::kEnded) {
+        scope_.spawn(stop(this, {share.id, dispatch::StopHow::kAtOnce, "it was given to somebody else"}));
+      }
+      continue;
+    }
+    if (share.state == dispatch::ShareState::kOffered || beginning_.contains(share.id)) continue;
+    const bool missing = here == held.end();
+    const bool idle =
+        !missing && share.state == dispatch::ShareState::kRunning && here->second < dispatch::SharePhase::kRunning;
+    if (!missing && !idle) {
+      missed_.erase(share.id);
+      continue;
+    }
+    if (++missed_[share.id] < kMissedMost) continue;
+    missed_.erase(share.id);
+    lost.push_back(share.id);
+  }
+  for (const ShareId id : lost) {
+    JobEffects out;
+    job_->not_begun(before(), id, held.contains(id) ? "it does not begin it" : "it does not have it any more", out);
+    after(out);
+  }
+}
+
+const std::string* Steward::holder(ShareId share) const {
+  const dispatch::ShareSheet* const found = job_->find(share);
+  return found == nullptr ? nullptr : &found->worker;
+}
+
+dispatch::Response Steward::end(const dispatch::EndLetter& letter) {
+  live_.ended(now(), letter.share);
+  if (!job_->over()) {
+    JobEffects out;
+    if (letter.until != 0) job_->handed_over(before(), letter.share, letter.until, out);
+    job_->ended(before(), letter.share, letter.end, out);
+    after(out);
+  }
+  return dispatch::Noted{};
+}
+
+dispatch::Response Steward::more_time(const std::string& worker, const dispatch::ExtendLetter& letter) {
+  JobEffects out;
+  const dispatch::MoreTime answer = job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
+  after(out);
+  return answer;
+}
+
+task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
+  if (job_->over() || dispatch::is_final(job_->sheet().state)) {
+    co_return refusal(Refusal::Kind::kConflict,
+                      "job '" + id_ + "' has ended: it is " + std::string(to_string(job_->sheet().state)));
+  }
+  std::set<uint16_t> which;
+  for (const std::string& name : letter.workflows) {
+    const auto& spec = job_->spec();
+    const auto at =
+        std::find_if(spec.begin(), spec.end(), [&](const dispatch::WorkflowSpec& one) { return one.name == name; });
+    if (at == spec.end())
+      co_return refusal(Refusal::Kind::kInvalid, "job '" + id_ + "' has no workflow '" + name + "'");
+    which.insert(static_cast<uint16_t>(at - spec.begin()));
+  }
+  dispatch::JobStop stop;
+  const auto& spec = job_->spec();
+  const bool endless =
+      std::any_of(spec.begin(), spec.end(), [](const dispatch::WorkflowSpec& one) { return one.endless; });
+  const bool planned = endless && which.empty() && letter.how == dispatch::StopHow::kGraceful;
+  stop.cause = planned ? dispatch::JobStop::Cause::kPlanned : dispatch::JobStop::Cause::kCancelled;
+  stop.how = letter.how;
+  stop.by = letter.by;
+  stop.why = letter.why.empty() ? "cancelled" : letter.why;
+  stop.number = letter.number;
+  JobEffects out;
+  job_->stop(before(), stop, which, out);
+  after(out);
+  // The workers are told without waiting for that.
+  const bool recorded = co_await is_recorded();
+  if (!recorded) {
+    co_return refusal(Refusal::Kind::kUnavailable,
+                      "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");
+  }
+  say("job_cancel", "'" + letter.by + "' cancels job '" + id_ + "'" + (letter.why.empty() ? "" : ": " + letter.why));
+  co_return dispatch::Noted{};
+}
+
+// Whether what was said until now survives this manager.
+task<bool> Steward::is_recorded() {
+  const uint64_t revision = job_->sheet().revision;
+  co_await kept_.wait(
+      parts_.runtime, [&] { return written_ >= revision || !owned_; }, now() + kCancelMost, scope_.cancellation());
+  co_return written_ >= revision;
+}
+
+task<dispatch::Response> Steward::scale(dispatch::Scale letter) {
+  JobEffects out;
+  const Status scaled = job_->scale(before(), letter.workflow, letter.vus, letter.by, out);
+  after(out);
+  if (!scaled) {
+    const bool ended = scaled.error().code == Errc::kClosed;
+    co_return refusal(ended ? Refusal::Kind::kConflict : Refusal::Kind::kInvalid, scaled.error().message);
+  }
+  const bool recorded = co_await is_recorded();
+  if (!recorded) {
+    co_return refusal(Refusal::Kind::kUnavailable, "job '" + id_ + "': no quorum has heard of its new number of users");
+  }
+  say("job_scale", "'" + letter.by + "' gives job '" + id_ + "' " + std::to_string(letter.vus) + " virtual users");
+  co_return dispatch::Noted{};
+}
+
+// What is said to workers about shares that are handed over from one to others.
+
+namespace {
+
+constexpr Duration kTellMoveLimit = Duration::seconds(2);
+constexpr Duration kMoveAgain = Duration::millis(100);
+
+}  // namespace
+
+// Until it has answered, or is not to take over any more.
+task<void> Steward::take_over(Steward* self, dispatch::job_effect::TakeOver taking) {
+  while (self->owned_ && !self->closing_) {
+    const dispatch::ShareSheet* const share = self->job_->find(taking.share);
+    if (share == nullptr || !self->job_->is_spare(*share)) co_return;
+    const std::string worker = share->worker;
+    dispatch::TakeOverLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    letter.share = taking.share;
+    letter.clock = self->now() - taking.clock;
+    letter.from = share->from;
+    const auto answer = co_await self->tell(worker, letter, kTellMoveLimit);
+    if (self->closing_ || !self->owned_) co_return;
+    if (answer) {
+      JobEffects out;
+      if (std::holds_alternative<dispatch::Noted>(*answer)) {
+        self->job_->taken_over(self->before(), taking.share, out);
+      } else {
+        self->job_->not_begun(self->before(), taking.share, words_of(answer), out);
+      }
+      self->after(out);
+      co_return;
+    }
+    co_await self->parts_.runtime.sleep(kMoveAgain, self->scope_.cancellation());
+  }
+}
+
+// Until it has answered, or is dead: what it says decides who runs its parts.
+task<void> Steward::hand_over(Steward* self, ShareId id) {
+  const dispatch::ShareSheet* share = self->job_->find(id);
+  const uint64_t until = share == nullptr ? 0 : share->until;
+  while (self->owned_ && !self->closing_) {
+    share = self->job_->find(id);
+    if (share == nullptr || !dispatch::is_live(*share) || share->handed_over || share->until != until) co_return;
+    const std::string worker = share->worker;
+    const dispatch::HandOverLetter letter{self->id_, self->handle_->fence(), id, until};
+    const auto answer = co_await self->tell(worker, letter, kTellMoveLimit);
+    if (self->closing_ || !self->owned_) co_return;
+    if (answer) {
+      JobEffects out;
+      if (std::holds_alternative<dispatch::Noted>(*answer)) {
+        self->job_->handed_over(self->before(), id, until, out);
+      } else {
+        self->job_->kept_on(self->before(), id, words_of(answer), out);
+      }
+      self->after(out);
+      co_return;
+    }
+    co_await self->parts_.runtime.sleep(kMoveAgain, self->scope_.cancellation());
+  }
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,177 @@
+#include "jobs/manager/worker_registry.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cluster/health/worker_state.h"
+#include "core/base/units.h"
+
+namespace bellwether::node {
+namespace {
+
+// Both figures of a pair grow. One that does not was told by a process that makes no sense, and says nothing.
+health::Work work(uint64_t could_before, uint64_t could, uint64_t did_before, uint64_t did) {
+  const uint64_t possible = could - std::min(could, could_before);
+  return {possible, std::min(possible, did - std::min(did, did_before))};
+}
+
+health::Report report_of(const dispatch::Headway& before, const dispatch::Headway& now) {
+  health::WorkerReport report;
+  report.accepting = true;
+  report.free_cores = 1;  // who has room is known elsewhere
+  report.workflows = 1;
+  report.loop_turns = work(before.could_turn, now.could_turn, before.turned, now.turned);
+  report.iterations = work(before.could_begin, now.could_begin, before.begun, now.begun);
+  report.due_times = work(before.due, now.due, before.served, now.served);
+  return health::report_of(report);
+}
+
+constexpr Duration kForget = Duration::minutes(15);
+
+uint32_t used(const dispatch::WorkerReport& report) { return report.cores - std::min(report.cores, report.free); }
+
+}  // namespace
+
+void WorkerProgress::reported(Instant now, const dispatch::WorkerReport& report) {
+  if (report.life != life_) shares_.clear();
+  life_ = report.life;
+  takes_work_ = report.takes_work;
+  std::set<std::pair<std::string, dispatch::ShareId>> running;
+  for (const dispatch::WorkerReport::Held& held : report.held) {
+    if (held.phase != dispatch::SharePhase::kRunning) continue;
+    std::pair key(held.job, held.share);
+    const auto [at, is_new] = shares_.try_emplace(key, Watched{health::NodeHealth(settings_, now), held.headway, now});
+    running.insert(std::move(key));
+    Watched& share = at->second;
+    share.health.answered(now);
+    if (is_new || now - share.at < kJudgedEvery) continue;
+    // After a silence the first report may be an old one, that waited while this manager stood still: it evicts nobody.
+    share.may_evict = now - share.at <= kSilentMost;
+    share.health.reported(now, report_of(share.judged, held.headway));
+    share.judged = held.headway;
+    share.at = now;
+  }
+  std::erase_if(shares_, [&](const auto& one) { return !running.contains(one.first); });
+}
+
+health::Progress WorkerProgress::progress(Instant now) const {
+  auto worst = health::Progress::kIdle;
+  for (const auto& [key, share] : shares_) worst = std::max(worst, share.health.progress(now));
+  return worst;
+}
+
+health::Routing WorkerProgress::routing(Instant now) const {
+  auto worst = health::Routing::kRoute;
+  for (const auto& [key, share] : shares_) {
+    if (share.health.ready()) worst = std::max(worst, share.health.routing(now));
+  }
+  return takes_work_ ? worst : std::max(worst, health::Routing::kHold);
+}
+
+std::vector<WorkerProgress::Stuck> WorkerProgress::to_evict(Instant now) const {
+  std::vector<Stuck> out;
+  for (const auto& [key, share] : shares_) {
+    if (share.may_evict && share.at == now && share.health.routing(now) == health::Routing::kEvict) {
+      out.push_back({key.first, key.second});
+    }
+  }
+  return out;
+}
+
+bool WorkerRegistry::heard(Instant now, const std::string& name, dispatch::WorkerReport report) {
+  auto known = workers_.find(name);
+  if (known == workers_.end()) {
+    if (workers_.size() >= kMostWorkers) return false;
+    known = workers_.emplace(name, Entry{{}, now, WorkerProgress(signals_)}).first;
+  }
+  Entry& entry = known->second;
+  entry.progress.reported(now, report);
+  entry.report = std::move(report);
+  entry.heard = now;
+  entry.gone = false;  // who reports is alive, whatever membership thinks of it at the moment
+  return true;
+}
+
+void WorkerRegistry::gone(const std::string& name) {
+  const auto known = workers_.find(name);
+  if (known != workers_.end()) known->second.gone = true;
+}
+
+void WorkerRegistry::back(const std::string& name) {
+  const auto known = workers_.find(name);
+  if (known != workers_.end()) known->second.gone = false;
+}
+
+const WorkerRegistry::Entry* WorkerRegistry::find(const std::string& name) const {
+  const auto known = workers_.find(name);
+  return known == workers_.end() ? nullptr : &known->second;
+}
+
+std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std::map<std::string, uint32_t>& asked,
+                                                          const std::set<std::string>& left_alone) const {
+  std::vector<dispatch::WorkerSight> out;
+  for (const auto& [name, entry] : workers_) {
+    if (entry.gone) continue;
+    const dispatch::WorkerReport& report = entry.report;
+    const auto own = asked.find(name);
+    const uint32_t taken = std::max(used(report), own == asked.end() ? 0U : own->second);
+    const health::Routing routing = entry.progress.routing(now);
+    dispatch::WorkerSight sight;
+    sight.name = name;
+    sight.life = report.life;
+    sight.cores = report.cores;
+    sight.free = report.cores - std::min(report.cores, taken);
+    const bool heard = now - entry.heard < kFresh && !left_alone.contains(name);
+    sight.takes_work = routing <= health::Routing::kInvestigate && heard;
+    sight.held = report.takes_work && routing >= health::Routing::kDrain && heard;
+    sight.healthy = report.healthy && routing == health::Routing::kRoute;
+    sight.leaves = report.leaves;
+    out.push_back(std::move(sight));
+  }
+  return out;
+}
+
+std::vector<dispatch::WorkerLine> WorkerRegistry::lines(Instant now) const {
+  std::vector<dispatch::WorkerLine> out;
+  for (const auto& [name, entry] : workers_) {
+    dispatch::WorkerLine line;
+    line.name = name;
+    line.cores = entry.report.cores;
+    line.free = entry.report.free;
+    line.state = entry.gone ? "gone" : (now - entry.heard < kFresh ? entry.report.state : "silent");
+    line.reason = entry.report.reason;
+    line.shares = static_cast<uint32_t>(entry.report.held.size());
+    line.progress = to_string(entry.progress.progress(now));
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+std::string why_waiting(const std::vector<dispatch::WorkerLine>& workers) {
+  uint64_t cores = 0;
+  std::map<std::string, std::size_t> others;  // by state
+  for (const dispatch::WorkerLine& one : workers) {
+    const bool is_stuck = one.progress == to_string(health::Progress::kStuck);
+    const bool takes_work =
+        one.state == to_string(health::WorkerState::kHealthy) || one.state == to_string(health::WorkerState::kDegraded);
+    if (is_stuck || !takes_work) {
+      ++others[is_stuck ? one.progress : one.state];
+      continue;
+    }
+    cores += one.cores;
+  }
+  if (cores > 0) return "too few of " + format_count(cores, "core") + " are free";
+  if (others.empty()) return "no worker is there";
+  std::string text;
+  for (const auto& [state, count] : others) {
+    text += (text.empty() ? "no worker takes work: " : ", ") + std::to_string(count) + " " + state;
+  }
+  return text;
+}
+
+void WorkerRegistry::sweep(Instant now) {
+  std::erase_if(workers_, [&](const auto& one) { return now - one.second.heard > kForget; });
+}
+
+}  // namespace bellwether::node

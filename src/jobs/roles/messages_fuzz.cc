@@ -1,0 +1,91 @@
+// Bytes as every message that is described (core/message/describe.h): whatever decodes survives being encoded and
+// decoded again. A short input also seeds a random value of each message, whose bytes are changed in one place: so
+// whoever describes a message and adds it below has its seeds, too.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cluster/net/leadership_codec.h"
+#include "cluster/node/admin_messages.h"
+#include "cluster/node/node_words.h"
+#include "cluster/register/codec.h"
+#include "cluster/vote/key_share_codec.h"
+#include "cluster/vote/vote_codec.h"
+#include "cluster/wire/hello.h"
+#include "core/base/check.h"
+#include "core/message/description.h"
+#include "core/message/random.h"
+#include "jobs/account/run_account.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/share/share_codec.h"
+#include "lead/context_driver/context_codec.h"
+
+namespace {
+
+using namespace bellwether;
+using message::Message;
+using message::message_of;
+
+constexpr std::size_t kSeedMost = 16;
+
+constexpr const Message& (*kMessages[])() = {
+    &message_of<dispatch::Letter>,
+    &message_of<dispatch::Response>,
+    &message_of<node::ToChild>,
+    &message_of<node::FromChild>,
+    &message_of<quorum::Message>,
+    &message_of<quorum::Record>,
+    &message_of<vote::Message>,
+    &message_of<vote::Record>,
+    &message_of<cluster::KeyShareMessage>,
+    &message_of<cluster::ContextQuestion>,
+    &message_of<cluster::ContextAnswer>,
+    &message_of<cluster::ContextMessage>,
+    &message_of<node::AdminRequest>,
+    &message_of<node::AdminAnswer>,
+    &message_of<node::PeerMeta>,
+    &message_of<node::PeerState>,
+    &message_of<account::AccountCopy>,
+    &message_of<registers::Message>,
+    &message_of<registers::JobRecord>,
+    &message_of<copies::Asked>,
+    &message_of<copies::Answer>,
+    &message_of<copies::CopyRecord>,
+    &message_of<wire::Announced>,
+    &message_of<wire::RefusedText>,
+};
+
+void survives(const Message& of, std::string_view bytes) {
+  void* const value = of.make();
+  if (message::decode(of, bytes, value)) {
+    const std::string once = message::encode(of, value);
+    void* const again = of.make();
+    check(message::decode(of, once, again).has_value() && message::encode(of, again) == once, "a message survives");
+    of.destroy(again);
+  }
+  of.destroy(value);
+}
+
+std::string drawn(const Message& of, Prng& prng) {
+  void* const value = of.make();
+  message::draw(of, prng, value);
+  std::string bytes = message::encode(of, value);
+  of.destroy(value);
+  if (!bytes.empty() && prng.chance(0.9)) bytes[prng.below(bytes.size())] = static_cast<char>(prng.below(256));
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  uint64_t seed = size;
+  for (const char c : bytes.substr(0, kSeedMost)) seed = seed * 257 + static_cast<unsigned char>(c);
+  Prng prng(seed);
+  for (const auto of : kMessages) {
+    survives(of(), bytes);
+    if (size <= kSeedMost) survives(of(), drawn(of(), prng));
+  }
+  return 0;
+}

@@ -1,0 +1,80 @@
+// A share of the load in a process of its own, as the worker sees it: so that a scenario that crashes or does not end
+// takes nobody else along, and can be killed. child_share.h is the real one; a simulator has its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "jobs/share/share_order.h"
+
+namespace bellwether::node {
+
+struct ShareEnd {
+  enum class How : uint8_t {
+    kCompleted,
+    kStopped,      // it was asked to
+    kAborted,      // a step with `on_error: abort` failed
+    kTimedOut,     // the timeout of its workflow was over
+    kNotPrepared,  // it could not be started, or not prepared
+    kCrashed,      // its process ended by itself, or said what makes no sense and was killed for it
+    kKilled,       // by kill()
+  };
+  How how = How::kCompleted;
+  std::string detail;  // for people: the step of kAborted, the timeout of kTimedOut, what is wrong for kNotPrepared,
+                       // how it ended for kCrashed
+  Duration elapsed;    // from the start of the clock to the end: of the first four
+  std::vector<plan::Provided> provided = {};  // for other workflows
+  std::vector<std::string> notes = {};        // see dispatch::ShareEnd
+  std::vector<plan::Finding> findings = {};   // the same
+};
+std::string_view to_string(ShareEnd::How how);
+
+class ShareProcess {
+ public:
+  // Called from within the loop, never from within start(), begin(), stop(), hand_over(), scale() and kill().
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // It can begin, or why not: then it ends. Not called when it ends before it is known.
+    virtual void on_prepared(Status prepared) = 0;
+    // The seconds of the clock, see ChildSecond. `window` was not looked into.
+    virtual void on_second(uint64_t second, std::string window, Duration covered) = 0;
+    virtual void on_counters(const ChildCounters& counters) = 0;
+    // Its process is gone, and all that it had told is told. The last call; the share may be destroyed in this one,
+    // and in no other.
+    virtual void on_ended(const ShareEnd& end) = 0;
+  };
+
+  // Ends it at once; its listener hears nothing any more.
+  virtual ~ShareProcess() = default;
+
+  // See vuser::Engine::run(). `start` is on the monotonic clock of the runtime. REQUIRES on_prepared() without error;
+  // once.
+  virtual void begin(Instant start, Duration resume_at = Duration::zero()) = 0;
+  // At any time, as often as asked; the hardest counts. One that has not begun ends either way.
+  virtual void stop(bool graceful) = 0;
+  // See vuser::Engine::hand_over(). After begin().
+  virtual void hand_over(Duration at) = 0;
+  // See vuser::Engine::scale(), of its workflow.
+  virtual void scale(uint32_t vus) = 0;
+  // It may be killed soon: it tells what it has measured, also where a part of it lacks. Without effect unless it runs.
+  virtual void save() = 0;
+  // Without asking it: what it has not told yet is lost.
+  virtual void kill() = 0;
+  // 0 before it is started.
+  virtual int64_t pid() const = 0;
+};
+
+class ShareFactory {
+ public:
+  virtual ~ShareFactory() = default;
+  // Begins to prepare it. `listener` outlives the share. REQUIRES parts, processors and a bundle within the limits of
+  // share_order.h.
+  virtual std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) = 0;
+};
+
+}  // namespace bellwether::node

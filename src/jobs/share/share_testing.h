@@ -1,0 +1,64 @@
+// What the tests of shares have in common. Their shares are run by the test program itself, which is started again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/runtime/stream_testing.h"
+#include "jobs/share/child_share.h"
+#include "load/codec/window_codec.h"
+#include "load/plan/load_testing.h"
+
+namespace bellwether::node {
+
+// A bundle in these tests is the text of a scenario, or what the child is to do wrong.
+inline constexpr std::string_view kSayGarbage = "say garbage";
+inline constexpr std::string_view kSayTooEarly = "say a second too early";
+inline constexpr std::string_view kLeaveOut = "leave out a second";
+inline constexpr std::string_view kExit = "exit";
+inline constexpr std::string_view kLeaveBehind = "leave a process behind";  // whose number is told as what is wrong
+
+inline Result<plan::Plan> plan_of_text(std::string_view text) {
+  plan::TestSources sources{std::string(text)};
+  auto plan = sources.load();
+  if (!plan) return fail(Errc::kInvalid, scenario::format(plan.error().front()));
+  return std::move(*plan);
+}
+
+// Notes all that a share says.
+class Heard final : public ShareProcess::Listener {
+ public:
+  void on_prepared(Status status) override {
+    check(!prepared && !end, "it is said once");
+    prepared = std::move(status);
+  }
+  void on_second(uint64_t second, std::string window, Duration covered) override {
+    check(prepared && *prepared && !end, "it has begun");
+    seconds.push_back({second, covered, std::move(window)});
+  }
+  void on_counters(const ChildCounters& now) override {
+    counters.push_back(now.tally);
+    last = now;
+  }
+  void on_ended(const ShareEnd& how) override {
+    check(!end, "it ends once");
+    end = how;
+  }
+
+  std::optional<Status> prepared;
+  std::vector<ChildSecond> seconds;
+  std::vector<vuser::Tally> counters;
+  ChildCounters last;
+  std::optional<ShareEnd> end;
+};
+
+// Lets the loop run until a condition holds.
+template <class Holds>
+runtime::task<void> until(runtime::Runtime* runtime, Holds holds) {
+  while (!holds()) co_await runtime->sleep(Duration::millis(1));
+}
+
+}  // namespace bellwether::node

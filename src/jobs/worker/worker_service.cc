@@ -1,0 +1,343 @@
+#include "jobs/worker/worker_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "load/plan/bundle.h"
+
+namespace bellwether::node {
+
+Result<PlanFacts> facts_of(std::string_view bytes) {
+  BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
+  const auto plan = plan::plan_of(bundle);
+  if (!plan) return tl::unexpected(plan.error());
+  PlanFacts facts;
+  facts.shape = {plan->steps.size(), plan->workflows.size(), plan->checks.size(), plan->series.size()};
+  for (const plan::Workflow& workflow : plan->workflows) facts.graceful_stops.push_back(workflow.graceful_stop);
+  return facts;
+}
+
+using runtime::task;
+namespace event = dispatch::desk_event;
+namespace effect = dispatch::desk_effect;
+
+namespace {
+
+dispatch::WorkerDeskConfig desk_config(const WorkerSettings& settings) {
+  check(!settings.cpus.empty(), "a worker runs on something");
+  dispatch::WorkerDeskConfig config;
+  config.cores = settings.cores == 0 ? static_cast<uint32_t>(settings.cpus.size()) : settings.cores;
+  return config;
+}
+
+}  // namespace
+
+WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
+                             const Managers& managers, ShareFactory& factory, WorkerSettings settings,
+                             Listener& listener)
+    : runtime_(runtime),
+      links_(links),
+      switchboard_(switchboard),
+      managers_(managers),
+      factory_(factory),
+      settings_(std::move(settings)),
+      listener_(listener),
+      life_(std::max<uint64_t>(runtime.prng().next(), 1)),
+      desk_(desk_config(settings_)),
+      reports_(runtime, links, managers, *this),
+      live_(runtime, links, *this) {
+  loop_.begin();
+  switchboard_.connect(cluster::message_type::kDispatch, *this);
+  state_changed();
+}
+
+WorkerService::~WorkerService() { switchboard_.disconnect(cluster::message_type::kDispatch); }
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+task<void> WorkerService::run(runtime::Cancellation* cancel) {
+  const runtime::CancelCallback on_cancel(
+      cancel, [](void* scope) { static_cast<runtime::Scope*>(scope)->cancel(); }, &scope_);
+  scope_.spawn(reports_.run(scope_.cancellation()));
+  scope_.spawn(live_.run(scope_.cancellation()));
+  co_await loop_.keep_time(event::Tick{}, scope_.cancellation());
+  for (const auto& [key, share] : shares_) share->close();
+  switchboard_.disconnect(cluster::message_type::kDispatch);
+  co_await scope_.join();
+  shares_.clear();
+}
+
+task<Status> WorkerService::drain(Instant deadline, runtime::Cancellation* cancel) {
+  states_.shut_down();
+  state_changed();
+  tell(event::Drain{});
+  const Status done = co_await delivered(deadline, cancel);
+  co_return done;
+}
+
+task<Status> WorkerService::leave(Instant deadline, runtime::Cancellation* cancel) {
+  states_.shut_down();
+  state_changed();
+  tell(event::Leave{std::min(runtime_.read_clock() + settings_.hand_over, deadline)});
+  const Status done = co_await delivered(deadline, cancel);
+  co_return done;
+}
+
+task<Status> WorkerService::delivered(Instant deadline, runtime::Cancellation* cancel) {
+  const bool done = co_await settled_.wait(
+      runtime_, [this] { return idle_ && has_delivered(); }, deadline, cancel);
+  if (done) co_return Status{};
+  if (cancel != nullptr && cancel->cancelled()) co_return fail(Errc::kCancelled, "the worker was not waited for");
+  co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
+                                       : std::to_string(desk_.unfinished()) + " shares are still running here");
+}
+
+bool WorkerService::has_delivered() const {
+  return std::all_of(shares_.begin(), shares_.end(),
+                     [](const auto& share) { return share.second->stream().delivered(); });
+}
+
+// --- the desk --------------------------------------------------------------------------------------------------------
+
+void WorkerService::tell(dispatch::DeskEvent event) { loop_.tell(std::move(event)); }
+
+void WorkerService::carry_out(effect::Answer& effect) {
+  const auto found = waiting_.find(effect.ticket);
+  if (found == waiting_.end()) return;  // its connection has ended
+  const Waiting waiting = found->second;
+  waiting_.erase(found);
+  const std::string body = dispatch::encode(effect.response);
+  waiting.connection->respond(waiting.id, wire::ReplyStatus::kOk, as_bytes(body), true);
+}
+
+void WorkerService::carry_out(effect::Start& effect) {
+  Result<PlanFacts> known = facts(effect.order.bundle, *effect.bundle);
+  Result<ChildOrder> order = known.and_then([&](const PlanFacts& facts) { return order_for(effect, facts); });
+  if (!order) {
+    tell(event::NotPrepared{effect.share, order.error()});
+    tell(event::Ended{effect.share, {dispatch::ShareOutcome::kFailed, order.error().message, 0, {}, {}}});
+    return;
+  }
+  WorkerShare::Host& host = *this;
+  auto share = std::make_shared<WorkerShare>(runtime_, links_, host, effect.share,
+                                             ShareStream(known->shape, settings_.stream_bytes_most),
+                                             known->graceful_stops[order->workflow]);
+  shares_[effect.share] = share;
+  share->start(factory_, std::move(*order));
+  scope_.spawn(WorkerShare::deliver(share));
+}
+
+Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const PlanFacts& facts) const {
+  const dispatch::ShareOrder& from = effect.order;
+  if (from.workflow >= facts.graceful_stops.size()) {
+    return fail(Errc::kInvalid, "workflow " + std::to_string(from.workflow) + " of a plan that has " +
+                                    std::to_string(facts.graceful_stops.size()));
+  }
+  if (from.parts.count > kMostShareThreads) {
+    return fail(Errc::kTooLarge, std::to_string(from.parts.count) + " parts in one process, of at most " +
+                                     std::to_string(kMostShareThreads));
+  }
+  ChildOrder order;
+  order.bundle = *effect.bundle;
+  order.workflow = from.workflow;
+  order.first = from.parts.first;
+  order.count = from.parts.count;
+  order.of = from.parts.of;
+  order.seed = from.seed;
+  order.given = from.given;
+  order.iterations = from.iterations;
+  order.vus = from.vus;
+  order.trusted = settings_.trusted;
+  if (!settings_.pin) return order;
+  for (const uint32_t core : effect.core_of_part) order.cpus.push_back(settings_.cpus[core % settings_.cpus.size()]);
+  return order;
+}
+
+// Several shares of a job are made from one bundle, and many in a row.
+Result<PlanFacts> WorkerService::facts(const std::string& hash, const std::string& bundle) {
+  const auto found = facts_.find(hash);
+  if (found != facts_.end()) return found->second;
+  if (bundle.size() > kMostBundleBytes) return fail(Errc::kTooLarge, "the bundle is too large for a process");
+  auto made = facts_of(bundle);
+  if (!made) return made;
+  if (facts_.size() >= kFactsMost) facts_.erase(facts_.begin());
+  facts_[hash] = *made;
+  return made;
+}
+
+WorkerShare* WorkerService::find(const dispatch::ShareKey& key) const {
+  const auto found = shares_.find(key);
+  return found == shares_.end() ? nullptr : found->second.get();
+}
+
+void WorkerService::carry_out(const effect::Begin& effect) {
+  if (WorkerShare* share = find(effect.share)) share->begin(effect);
+}
+void WorkerService::carry_out(const effect::Scale& effect) {
+  if (WorkerShare* share = find(effect.share)) share->scale(effect.vus);
+}
+void WorkerService::carry_out(const effect::HandOver& effect) {
+  if (WorkerShare* share = find(effect.share)) share->hand_over(effect);
+}
+void WorkerService::carry_out(const effect::Stop& effect) {
+  if (WorkerShare* share = find(effect.share)) share->stop(effect.how);
+}
+void WorkerService::carry_out(const effect::Kill& effect) {
+  if (WorkerShare* share = find(effect.share)) share->kill();
+}
+void WorkerService::carry_out(const effect::AskForTime& effect) {
+  using Reason = resilience::ExtensionRequest::Reason;
+  const auto found = shares_.find(effect.share);
+  if (found == shares_.end()) return;
+  const Reason reason = states_.state() == health::WorkerState::kHealthy ? Reason::kLongWorkflow : Reason::kContention;
+  scope_.spawn(WorkerShare::ask_for_time(found->second, effect.left, reason));
+}
+void WorkerService::carry_out(const effect::Warn& effect) {
+  if (WorkerShare* share = find(effect.share)) share->save();
+}
+void WorkerService::carry_out(const effect::TellEnd& effect) {
+  if (WorkerShare* share = find(effect.share)) share->tell_end(effect.end);
+}
+void WorkerService::carry_out(const effect::Resume& effect) {
+  if (WorkerShare* share = find(effect.share)) share->resume(effect.applied);
+}
+void WorkerService::carry_out(const effect::Discard& effect) {
+  if (WorkerShare* share = find(effect.share)) share->discard();
+}
+void WorkerService::carry_out(const effect::Follow& effect) {
+  for (const auto& [key, share] : shares_) {
+    if (key.job == effect.job) share->follow();
+  }
+}
+void WorkerService::carry_out(const effect::Forget& effect) {
+  const auto found = shares_.find(effect.share);
+  if (found == shares_.end()) return;
+  found->second->close();
+  shares_.erase(found);
+}
+void WorkerService::carry_out(const effect::Report&) { reports_.changed(); }
+void WorkerService::carry_out(const effect::Idle&) { idle_ = true; }
+void WorkerService::carry_out(const effect::Note& effect) { listener_.on_worker_note(effect.warning, effect.text); }
+
+// --- managers --------------------------------------------------------------------------------------------------------
+
+void WorkerService::on_request(link::Connection& connection, const wire::Inbound& request) {
+  if (connection.peer().identity.role != wire::Role::kManager) {
+    connection.respond(request.id, wire::ReplyStatus::kNotPermitted, {});
+    return;
+  }
+  waiting_[++ticket_] = {&connection, request.id};
+  const auto refuse = [&](std::string why) {
+    effect::Answer answer{ticket_, dispatch::refusal(dispatch::Refusal::Kind::kInvalid, std::move(why))};
+    carry_out(answer);
+  };
+  auto letter = dispatch::decode_letter(as_text(request.body));
+  if (!letter) return refuse(letter.error().message);
+  const auto* bundle = std::get_if<dispatch::BundleLetter>(&*letter);
+  if (bundle != nullptr && dispatch::bundle_hash(bundle->bytes) != bundle->hash) {
+    return refuse("the bytes of bundle " + bundle->hash + " are others");
+  }
+  tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*letter)});
+}
+
+void WorkerService::on_closed(link::Connection& connection) {
+  std::erase_if(waiting_, [&](const auto& one) { return one.second.connection == &connection; });
+}
+
+std::vector<cluster::PeerAddress> WorkerService::ways(const std::string& job) const {
+  std::vector<cluster::PeerAddress> all = managers_.managers();
+  const std::string owner = desk_.owner_of(job);
+  std::stable_partition(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
+  return all;
+}
+
+bool WorkerService::may_own(const std::string& job, const std::string& manager) const {
+  const std::string owner = desk_.owner_of(job);
+  if (owner.empty() || owner == manager) return true;
+  const std::vector<cluster::PeerAddress> all = managers_.managers();
+  return std::none_of(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
+}
+
+dispatch::WorkerReport WorkerService::report() {
+  if (states_.takes_work() && noted_ + settings_.unknown_after < runtime_.now()) {
+    states_.unregistered();
+    state_changed();
+  }
+  dispatch::WorkerReport made = desk_.report();
+  made.life = life_;
+  for (dispatch::WorkerReport::Held& held : made.held) {
+    WorkerShare* const share = held.phase == dispatch::SharePhase::kRunning ? find({held.job, held.share}) : nullptr;
+    if (share != nullptr) held.headway = share->headway(runtime_.now());
+  }
+  made.takes_work = made.takes_work && states_.takes_work();
+  made.healthy = states_.state() == health::WorkerState::kHealthy;
+  made.state = to_string(states_.state());
+  made.reason = states_.reason();
+  return made;
+}
+
+void WorkerService::on_report_noted(const std::string& manager) {
+  noted_ = runtime_.now();
+  states_.registered();
+  state_changed();
+  tell(event::ReportNoted{manager});
+}
+
+std::vector<LiveRound::Host::Letter> WorkerService::live() const {
+  std::vector<LiveRound::Host::Letter> letters;
+  const Instant at = runtime_.now();
+  const auto apart = [at](const resilience::Pacer& pacer) { return pacer.interval(at, LiveRound::kApart); };
+  for (const cluster::PeerAddress& manager : managers_.managers()) {
+    const resilience::Pacer pacer = reports_.pacer(manager.name);
+    if (!pacer.may_send(at, resilience::Pacer::Kind::kBatch)) continue;
+    letters.push_back({manager, {}, apart(pacer)});
+  }
+  for (const auto& [key, share] : shares_) {
+    const auto now = share->live(at);
+    if (!now) continue;
+    const std::string owner = desk_.owner_of(key.job);
+    const auto to = std::find_if(letters.begin(), letters.end(),
+                                 [&](const LiveRound::Host::Letter& one) { return one.to.name == owner; });
+    if (to == letters.end()) continue;
+    to->letter.shares.push_back(*now);
+    to->apart = std::max(to->apart, apart(share->pacer()));
+  }
+  return letters;
+}
+
+// --- how it is -------------------------------------------------------------------------------------------------------
+
+void WorkerService::sample(const cluster::VitalSigns& signs, int health_score) {
+  health::WorkerSample sample;
+  // Shares have processes of their own: what this one uses is all for the control plane.
+  const double spare = signs.cores - static_cast<double>(desk_.cores() - desk_.free_cores());
+  sample.control_cpu = signs.cpu_share * signs.cores / std::max(spare, 1.0);
+  sample.loop_lag = Duration::from_seconds_f(signs.loop_lag * cluster::kLoopBeat.seconds_f());
+  sample.run_delay = signs.run_delay;
+  sample.memory = signs.memory_share();
+  sample.descriptors = signs.descriptor_share();
+  sample.health_score = health_score;
+  for (const auto& [key, share] : shares_) {
+    const double kept = static_cast<double>(share->stream().bytes());
+    sample.queue = std::max(sample.queue, kept / static_cast<double>(settings_.stream_bytes_most));
+  }
+  states_.sample(sample, desk_.unfinished() > 0);
+  state_changed();
+}
+
+void WorkerService::state_changed() {
+  std::pair<health::WorkerState, std::string> now(states_.state(), states_.reason());
+  if (now == told_state_) return;
+  told_state_ = std::move(now);
+  const std::string why = std::string(to_string(told_state_.first)) +
+                          (told_state_.second.empty() ? std::string() : ", " + told_state_.second);
+  tell(event::Willing{states_.takes_work(), why});
+  reports_.changed();
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,163 @@
+// A worker of a cluster, at work: what its desk decides (jobs/dispatch/worker_desk.h), done with processes, connections
+// and time. It answers managers, reports to them, runs shares, and brings what they measure to whoever owns their jobs.
+// One thread, that of its runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/health/worker_state.h"
+#include "cluster/net/vital_signs.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/runtime/condition.h"
+#include "core/runtime/kernel_driver.h"
+#include "core/runtime/scope.h"
+#include "core/signature/keys.h"
+#include "jobs/dispatch/worker_desk.h"
+#include "jobs/share/share_process.h"
+#include "jobs/worker/live_round.h"
+#include "jobs/worker/report_round.h"
+#include "jobs/worker/worker_share.h"
+#include "load/codec/window_codec.h"
+
+namespace bellwether::node {
+
+// What a worker needs to know of a plan that its shares run in other processes.
+struct PlanFacts {
+  account::Shape shape;
+  std::vector<Duration> graceful_stops;  // one for each workflow
+};
+
+// Of the bytes of a bundle (jobs/dispatch/codec/bundle_codec.h). What is wrong with them otherwise.
+Result<PlanFacts> facts_of(std::string_view bundle);
+
+struct WorkerSettings {
+  std::vector<int> cpus;                                  // that this process may use; not empty
+  uint32_t cores = 0;                                     // how many of them serve shares; 0: all
+  bool pin = true;                                        // each part stays on the processor of its core
+  std::size_t stream_bytes_most = std::size_t{64} << 20;  // kept of one share while no owner takes it
+  Duration hand_over = Duration::seconds(10);             // what runs when it leaves, to others, before it is stopped
+  // A worker that no manager has heard of for so long counts as unknown.
+  Duration unknown_after = Duration::seconds(10);
+  std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run here; empty: nobody
+};
+
+class WorkerService final : public cluster::Service,
+                            private WorkerShare::Host,
+                            private ReportRound::Host,
+                            private LiveRound::Host {
+ public:
+  // For the log.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void on_worker_note(bool warning, const std::string& text) = 0;
+  };
+
+  // Everything that is referred to outlives it. It serves until run() ends, and reports while that goes on.
+  WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
+                const Managers& managers, ShareFactory& factory, WorkerSettings settings, Listener& listener);
+  ~WorkerService() override;
+  WorkerService(const WorkerService&) = delete;
+  WorkerService& operator=(const WorkerService&) = delete;
+
+  // Until cancelled; then all its processes are gone, and what was not delivered is lost: drain() comes first.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+  // Takes nothing new, and waits until all that it has is delivered. kTimeout at the deadline, kCancelled.
+  runtime::task<Status> drain(Instant deadline, runtime::Cancellation* cancel);
+  // The same, and what runs is handed over to other workers, or stopped for them to go on with it.
+  runtime::task<Status> leave(Instant deadline, runtime::Cancellation* cancel);
+
+  // About once a second. `health_score`: of the node, 0 to 8.
+  void sample(const cluster::VitalSigns& signs, int health_score);
+
+  health::WorkerState state() const { return states_.state(); }
+  std::string_view state_reason() const { return states_.reason(); }
+  uint64_t life() const { return life_; }
+  const dispatch::WorkerDesk& desk() const { return desk_; }
+
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  void on_closed(link::Connection& connection) override;
+
+ private:
+  using Loop = runtime::KernelDriver<WorkerService, dispatch::WorkerDesk, dispatch::DeskEvent, dispatch::DeskEffects,
+                                     runtime::KernelClock::kSteady>;
+  friend Loop;
+  static constexpr std::size_t kFactsMost = 16;
+
+  struct Waiting {
+    link::Connection* connection;
+    wire::RequestId id;
+  };
+
+  void tell(dispatch::DeskEvent event) override;
+  std::vector<cluster::PeerAddress> ways(const std::string& job) const override;
+  bool may_own(const std::string& job, const std::string& manager) const override;
+  void on_counters(bool last) override {
+    if (last) {
+      live_.at_once();
+    } else {
+      live_.changed();
+    }
+  }
+  dispatch::WorkerReport report() override;
+  void on_report_noted(const std::string& manager) override;
+  std::vector<LiveRound::Host::Letter> live() const override;
+  void on_note(bool warning, const std::string& text) override { listener_.on_worker_note(warning, text); }
+
+  void carry_out(dispatch::desk_effect::Answer& effect);
+  void carry_out(dispatch::desk_effect::Start& effect);
+  void carry_out(const dispatch::desk_effect::Begin& effect);
+  void carry_out(const dispatch::desk_effect::HandOver& effect);
+  void carry_out(const dispatch::desk_effect::Scale& effect);
+  void carry_out(const dispatch::desk_effect::Stop& effect);
+  void carry_out(const dispatch::desk_effect::Kill& effect);
+  void carry_out(const dispatch::desk_effect::AskForTime& effect);
+  void carry_out(const dispatch::desk_effect::Warn& effect);
+  void carry_out(const dispatch::desk_effect::TellEnd& effect);
+  void carry_out(const dispatch::desk_effect::Resume& effect);
+  void carry_out(const dispatch::desk_effect::Discard& effect);
+  void carry_out(const dispatch::desk_effect::Follow& effect);
+  void carry_out(const dispatch::desk_effect::Forget& effect);
+  void carry_out(const dispatch::desk_effect::Report& effect);
+  void carry_out(const dispatch::desk_effect::Idle& effect);
+  void carry_out(const dispatch::desk_effect::Note& effect);
+  Result<ChildOrder> order_for(const dispatch::desk_effect::Start& effect, const PlanFacts& facts) const;
+  Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
+  WorkerShare* find(const dispatch::ShareKey& key) const;
+  void settled() { settled_.changed(); }
+  void state_changed();
+  bool has_delivered() const;
+  runtime::task<Status> delivered(Instant deadline, runtime::Cancellation* cancel);
+
+  runtime::Runtime& runtime_;
+  cluster::PeerLinks& links_;
+  cluster::Switchboard& switchboard_;
+  const Managers& managers_;
+  ShareFactory& factory_;
+  WorkerSettings settings_;
+  Listener& listener_;
+  uint64_t life_;
+  dispatch::WorkerDesk desk_;
+  health::WorkerStates states_;
+  std::pair<health::WorkerState, std::string> told_state_;
+  Instant noted_;  // a report, by any manager
+  Loop loop_{runtime_, desk_, *this};
+  runtime::Condition settled_;  // after each event
+  bool idle_ = false;
+  uint64_t ticket_ = 0;
+  std::map<uint64_t, Waiting> waiting_;  // by ticket
+  std::map<std::string, PlanFacts> facts_;
+  std::map<dispatch::ShareKey, std::shared_ptr<WorkerShare>> shares_;
+  ReportRound reports_;
+  LiveRound live_;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

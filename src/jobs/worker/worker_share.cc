@@ -1,0 +1,372 @@
+#include "jobs/worker/worker_share.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "core/base/check.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+
+namespace bellwether::node {
+namespace {
+
+using dispatch::Refusal;
+using runtime::task;
+namespace event = dispatch::desk_event;
+
+constexpr Duration kShareAnswerMost = Duration::seconds(2);
+constexpr Duration kEstimateMost = Duration::hours(24);
+// After its end counters are told for so long, for what came last may find the way taken at first.
+constexpr Duration kLastWords = Duration::millis(200);
+constexpr Duration kProveEvery = Duration::seconds(2);
+// For an owner that takes only batches: so many seconds make one, and it has at most so many.
+constexpr uint64_t kBatchLeast = 3;
+constexpr uint64_t kBatchMost = 10;
+// For ever: what was measured is kept until somebody has it. The cap is what a new owner may have to wait for, at
+// worst.
+constexpr resilience::RetryPolicy kDelivery{std::numeric_limits<unsigned>::max(), Duration::millis(100),
+                                            Duration::seconds(2), resilience::Jitter::kEqual};
+
+dispatch::ShareOutcome outcome_of(ShareEnd::How how) {
+  switch (how) {
+    case ShareEnd::How::kCompleted: return dispatch::ShareOutcome::kCompleted;
+    case ShareEnd::How::kStopped: return dispatch::ShareOutcome::kStopped;
+    case ShareEnd::How::kAborted: return dispatch::ShareOutcome::kAborted;
+    case ShareEnd::How::kTimedOut: return dispatch::ShareOutcome::kTimedOut;
+    case ShareEnd::How::kNotPrepared: return dispatch::ShareOutcome::kFailed;
+    case ShareEnd::How::kCrashed: return dispatch::ShareOutcome::kCrashed;
+    case ShareEnd::How::kKilled: return dispatch::ShareOutcome::kKilled;
+  }
+  return dispatch::ShareOutcome::kCrashed;
+}
+
+}  // namespace
+
+WorkerShare::WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, Host& host, dispatch::ShareKey key,
+                         ShareStream stream, Duration graceful_stop)
+    : runtime_(runtime),
+      links_(links),
+      host_(host),
+      key_(std::move(key)),
+      stream_(std::move(stream)),
+      graceful_stop_(graceful_stop),
+      proofs_(Period::about(kProveEvery), runtime.prng().fork()),
+      retry_(fresh_retry()) {}
+
+resilience::Retry WorkerShare::fresh_retry() { return {kDelivery, Instant::never(), runtime_.prng().fork()}; }
+
+// --- its process -----------------------------------------------------------------------------------------------------
+
+void WorkerShare::start(ShareFactory& factory, ChildOrder order) {
+  loops_ = order.count;
+  process_ = factory.start(std::move(order), *this);
+}
+
+void WorkerShare::begin(const dispatch::desk_effect::Begin& begin) {
+  check(process_ != nullptr && !begun_, "the desk begins what is prepared, once");
+  begun_ = true;
+  begun_at_ = turns_counted_ = runtime_.now();
+  stream_.begin(begin.base, begin.from);
+  const Duration ago = begin.at.value_or(runtime_.read_clock() - begin.origin);
+  process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero());
+}
+
+void WorkerShare::hand_over(const dispatch::desk_effect::HandOver& over) {
+  until_ = over.until;
+  if (process_ != nullptr) process_->hand_over(over.at);
+}
+
+void WorkerShare::scale(uint32_t vus) {
+  if (process_ != nullptr) process_->scale(vus);
+}
+
+void WorkerShare::stop(dispatch::StopHow how) {
+  if (process_ != nullptr) process_->stop(how == dispatch::StopHow::kGraceful);
+}
+
+void WorkerShare::kill() {
+  if (process_ != nullptr) process_->kill();
+}
+
+void WorkerShare::save() {
+  if (process_ != nullptr) process_->save();
+}
+
+// How far it is: what it has done, of that and what it is in the middle of. What it would still begin nobody knows.
+resilience::ExtensionRequest WorkerShare::request(resilience::ExtensionRequest::Reason reason) const {
+  const double done = static_cast<double>(told_.tally.requests + told_.tally.iterations);
+  const double doing = static_cast<double>(std::max<int64_t>(told_.tally.vus_active, 0));
+  resilience::ExtensionRequest made;
+  made.reason = reason;
+  made.progress = done + doing > 0 ? done / (done + doing) : 0;
+  const double rest = made.progress > 0 ? (1 - made.progress) / made.progress : 1;
+  const double ran = (runtime_.now() - begun_at_).seconds_f();
+  made.estimate = Duration::from_seconds_f(std::min(ran * rest, kEstimateMost.seconds_f()));
+  made.workflows = 1;
+  return made;
+}
+
+task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration left,
+                                     resilience::ExtensionRequest::Reason reason) {
+  const std::vector<cluster::PeerAddress> ways = self->host_.ways(self->key_.job);
+  if (ways.empty()) co_return;
+  const std::string from = ways.front().name;
+  std::string letter =
+      dispatch::encode(dispatch::ExtendLetter{self->key_.job, self->key_.share, left, self->request(reason)});
+  const auto answer =
+      co_await self->links_.request(ways.front(), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                    std::move(letter), kShareAnswerMost, &self->over_);
+  if (!answer || self->over_.cancelled() || !self->host_.may_own(self->key_.job, from)) co_return;
+  const auto response = dispatch::decode_response(*answer);
+  const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;
+  if (given == nullptr) co_return;  // it is asked for again, or what was measured finds the owner
+  self->host_.tell(event::OwnerAnswered{self->key_.job, from});
+  self->host_.tell(event::TimeGiven{self->key_, *given});
+}
+
+void WorkerShare::on_prepared(Status prepared) {
+  if (prepared) {
+    host_.tell(event::Prepared{key_, graceful_stop_});
+  } else {
+    host_.tell(event::NotPrepared{key_, prepared.error()});
+  }
+}
+
+void WorkerShare::on_second(uint64_t second, std::string window, Duration) {
+  if (!nonsense_.empty()) return;
+  const Status added = stream_.add(second, window);
+  if (!added) {
+    nonsense_ = "its process says what makes no sense: " + added.error().message;
+    process_->kill();
+    return;
+  }
+  host_.tell(event::Measured{key_, stream_.last_number()});
+  wake();
+}
+
+void WorkerShare::on_counters(const ChildCounters& counters) {
+  const bool is_news = counters.tally != told_.tally;
+  count_turns(runtime_.now());
+  told_ = counters;
+  loops_ = counters.loops;
+  if (is_news) host_.on_counters(false);
+}
+
+void WorkerShare::on_ended(const ShareEnd& ended) {
+  const auto self = shared_from_this();  // until the end of this function, whatever follows from it
+  dispatch::ShareEnd end{outcome_of(ended.how), ended.detail,  0, ended.elapsed, ended.provided,
+                         ended.notes,           ended.findings};
+  if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}, {}};
+  process_.reset();
+  ended_at_ = runtime_.now();
+  host_.on_counters(true);
+  host_.tell(event::Ended{key_, std::move(end)});
+}
+
+std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const {
+  const bool has_ended = process_ == nullptr;
+  if (!begun_ || (has_ended && now - ended_at_ > kLastWords)) return std::nullopt;
+  if (!pacer_.may_send(now, resilience::Pacer::Kind::kBatch)) return std::nullopt;
+  const int64_t vus = has_ended ? 0 : told_.tally.vus_active;
+  return dispatch::LiveLetter::Share{
+      key_.job, key_.share, told_.tally.requests, told_.tally.failed, told_.tally.iterations, told_.tally.dropped, vus};
+}
+
+// A process that is stopped tells nothing: what it could have done meanwhile is known here, by the time that passes.
+void WorkerShare::count_turns(Instant now) {
+  could_turn_ += (now - turns_counted_) * static_cast<int64_t>(loops_);
+  turns_counted_ = now;
+}
+
+dispatch::Headway WorkerShare::headway(Instant now) {
+  if (!begun_ || process_ == nullptr) return {};
+  count_turns(now);
+  const vuser::Headway& made = told_.headway;
+  return {static_cast<uint64_t>(could_turn_ / vuser::kTurn),
+          made.turned,
+          made.could_begin,
+          made.begun,
+          made.due,
+          made.served};
+}
+
+// --- what it says to the owner ---------------------------------------------------------------------------------------
+
+void WorkerShare::tell_end(const dispatch::ShareEnd& end) {
+  stream_.end(end);
+  told_delivered_ = false;
+  wake();
+}
+
+void WorkerShare::resume(uint64_t applied) {
+  const Status good = stream_.resume(applied);
+  if (!good) complain("a new owner has " + std::to_string(applied) + " of its seconds: " + good.error().message);
+  wake();
+}
+
+void WorkerShare::wake() {
+  if (resting_ != nullptr) resting_->cancel();
+}
+
+void WorkerShare::follow() {
+  followed_ = true;
+  pacer_ = resilience::Pacer();  // what its buffer is like, the new one says
+  wake();
+  if (pausing_ != nullptr) pausing_->cancel();
+  if (asking_ != nullptr) asking_->cancel();
+}
+
+task<void> WorkerShare::deliver(std::shared_ptr<WorkerShare> self) {
+  while (!self->over_.cancelled()) {
+    const Instant now = self->runtime_.now();
+    const Instant held_back = self->held_back_until(now);
+    if (held_back > now) {
+      co_await self->hold_back(held_back);
+      continue;
+    }
+    const bool single = self->pacer_.may_send(now, resilience::Pacer::Kind::kSingle);
+    ShareStream::Next next = self->stream_.next(single ? 1 : kBatchMost);
+    if (std::holds_alternative<std::monostate>(next)) {
+      self->tell_delivered();
+      co_await self->rest();
+    } else {
+      co_await self->say(std::move(next));
+    }
+  }
+}
+
+// What was measured is never dropped: it waits, and is put together. Ends wait for nothing but what was measured
+// before.
+Instant WorkerShare::held_back_until(Instant now) const {
+  if (stream_.unsent() == 0) return now;
+  Instant until = said_ + pacer_.interval(now, Duration::zero());
+  const bool is_batch = stream_.has_ended() || stream_.unsent() >= kBatchLeast;
+  if (!is_batch && !pacer_.may_send(now, resilience::Pacer::Kind::kSingle)) until = pacer_.until();
+  return std::min(until, std::max(pacer_.until(), now));
+}
+
+task<void> WorkerShare::hold_back(Instant until) {
+  runtime::Cancellation nap(&over_);
+  resting_ = &nap;
+  co_await runtime_.sleep_until(until, &nap);
+  resting_ = nullptr;
+}
+
+// Until there is something to say. What is in doubt is asked for now and then.
+task<void> WorkerShare::rest() {
+  const bool in_doubt = stream_.is_in_doubt();
+  const Instant until = in_doubt ? runtime_.now() + proofs_.next() : Instant::never();
+  runtime::Cancellation nap(&over_);
+  resting_ = &nap;
+  const bool due = co_await runtime_.sleep_until(until, &nap);
+  resting_ = nullptr;
+  if (due && in_doubt) stream_.prove();
+}
+
+task<void> WorkerShare::pause(Duration at_least) {
+  const auto until = retry_.failed(runtime_.now(), Errc::kTimeout, at_least);
+  check(until.has_value(), "it is tried for ever");
+  runtime::Cancellation nap(&over_);
+  pausing_ = &nap;
+  co_await runtime_.sleep_until(*until, &nap);
+  pausing_ = nullptr;
+}
+
+task<void> WorkerShare::say(ShareStream::Next what) {
+  const std::vector<cluster::PeerAddress> ways = host_.ways(key_.job);
+  followed_ = false;
+  bool taken = false;
+  bool moved = false;
+  Duration again_after;
+  if (!ways.empty()) {
+    const cluster::PeerAddress to = ways[misses_ % ways.size()];
+    std::string letter = dispatch::encode(letter_of(what));
+    runtime::Cancellation attempt(&over_);
+    asking_ = &attempt;
+    const auto answer = co_await links_.request(to, cluster::message_type::kDispatch, wire::Priority::kBulk,
+                                                std::move(letter), kShareAnswerMost, &attempt);
+    asking_ = nullptr;
+    if (over_.cancelled()) co_return;
+    moved = std::exchange(followed_, false);
+    // What an owner said who is none any more is not heard.
+    if (!moved) taken = heard(what, to.name, answer, again_after);
+  }
+  if (taken) {
+    misses_ = 0;
+    retry_ = fresh_retry();
+    co_return;
+  }
+  stream_.again();
+  // Who was named in the answer is asked next; but two who name each other must not keep everybody busy.
+  misses_ = moved || followed_ ? 0 : misses_ + 1;
+  if (moved) co_return;
+  followed_ = false;
+  co_await pause(again_after);
+  if (followed_) misses_ = 0;
+}
+
+dispatch::Letter WorkerShare::letter_of(const ShareStream::Next& what) const {
+  if (const auto* delta = std::get_if<account::Delta>(&what)) {
+    return dispatch::WindowLetter{key_.job, key_.share, stream_.from(), delta->first, delta->last, delta->window};
+  }
+  return dispatch::EndLetter{key_.job, key_.share, std::get<dispatch::ShareEnd>(what), until_};
+}
+
+bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, const Result<std::string>& answer,
+                        Duration& again_after) {
+  if (!answer) return false;  // the links have told of it
+  const auto response = dispatch::decode_response(*answer);
+  if (!response) {
+    complain("'" + from + "' answers what cannot be read: " + response.error().message);
+    return false;
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&*response)) {
+    again_after = refusal->again_after;
+    if (refusal->kind == Refusal::Kind::kNotOwner) {
+      host_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
+    } else {
+      complain("'" + from + "' does not take what it measured: " + refusal->why);
+    }
+    return false;
+  }
+  // One that was replaced and has not heard of it may take what the owner then never gets.
+  if (!host_.may_own(key_.job, from)) return false;
+  const auto* delta = std::get_if<account::Delta>(&what);
+  const auto* applied = std::get_if<dispatch::Applied>(&*response);
+  if (delta != nullptr && applied != nullptr) return heard_applied(*delta, from, *applied);
+  if (delta == nullptr && std::holds_alternative<dispatch::Noted>(*response)) {
+    stream_.noted();
+    host_.tell(event::OwnerAnswered{key_.job, from});
+    return true;
+  }
+  complain("'" + from + "' answers what was not asked");
+  return false;
+}
+
+bool WorkerShare::heard_applied(const account::Delta& delta, const std::string& from,
+                                const dispatch::Applied& applied) {
+  bool progress = applied.excess;
+  said_ = runtime_.now();
+  pacer_.heard(said_, applied.pressure);
+  Status good;
+  if (!applied.excess) good = stream_.applied(delta, applied, &progress);
+  if (!good) complain("'" + from + "': " + good.error().message);
+  host_.tell(event::OwnerAnswered{key_.job, from});
+  if (applied.excess) host_.tell(event::Excess{key_});
+  return progress;
+}
+
+void WorkerShare::tell_delivered() {
+  if (!stream_.delivered() || std::exchange(told_delivered_, true)) return;
+  host_.tell(event::Delivered{key_});
+}
+
+// The same thing is told once.
+void WorkerShare::complain(const std::string& text) {
+  if (text == complaint_) return;
+  complaint_ = text;
+  host_.on_note(true, "share " + std::to_string(key_.share.value()) + " of job '" + key_.job + "': " + text);
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,261 @@
+// A worker among managers, for tests: nodes with real links on any runtime, processes that do what the test says, and
+// a manager that keeps the account of a job.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/net/message_types.h"
+#include "cluster/net/node_testing.h"
+#include "core/base/bytes.h"
+#include "jobs/account/account_book.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/worker/worker_service.h"
+#include "load/codec/window_testing.h"
+#include "load/plan/bundle.h"
+#include "load/plan/load_testing.h"
+
+namespace bellwether::node {
+
+inline std::string bundle_of(const std::string& yaml) {
+  plan::TestSources sources(yaml);
+  sources.outside = &sources.world;
+  auto made = plan::bundle_scenario(sources);
+  check(made.has_value(), "the scenario of these tests is good");
+  auto bytes = dispatch::encode_bundle(made->bundle);
+  check(bytes.has_value(), "and small");
+  return *bytes;
+}
+
+// Its windows have the shape account::kShape.
+inline const std::string& test_bundle() {
+  static const std::string bytes = bundle_of(R"yaml(
+workflows:
+  buy:
+    vus: 1
+    duration: 10s
+    graceful_stop: 3s
+    steps:
+      pay: {http: {get: "http://127.0.0.1:1/"}, check: {status: 200}}
+      home: {http: {get: "http://127.0.0.1:1/"}}
+)yaml");
+  return bytes;
+}
+
+inline dispatch::ShareOrder test_order(uint32_t share, uint64_t fence = 1, const std::string& job = "j1") {
+  dispatch::ShareOrder order;
+  order.job = job;
+  order.share = dispatch::ShareId(share);
+  order.fence = dispatch::JobFence(fence);
+  order.parts = {share, 1, 16};
+  order.bundle = dispatch::bundle_hash(test_bundle());
+  return order;
+}
+
+// Two windows hold the same; how many users there were at a time is no sum.
+inline bool same(const metrics::Window& a, const metrics::Window& b) {
+  const auto bytes = [](const metrics::Window& window) {
+    metrics::Window sums = account::empty_window();
+    sums.merge(window);
+    sums.second = 0;
+    for (metrics::WorkflowWindow& workflow : sums.workflows) workflow.vus_active = workflow.vus_allocated = 0;
+    return account::encode_window(sums);
+  };
+  return bytes(a) == bytes(b);
+}
+
+using cluster::TestNode;
+
+class TestManagers final : public Managers {
+ public:
+  std::vector<cluster::PeerAddress> managers() const override { return all; }
+  std::vector<cluster::PeerAddress> all;
+};
+
+class WorkerNotes final : public WorkerService::Listener {
+ public:
+  void on_worker_note(bool, const std::string& text) override { texts.push_back(text); }
+  std::vector<std::string> texts;
+};
+
+// A process that does nothing by itself.
+class FakeProcess final : public ShareProcess {
+ public:
+  FakeProcess(ChildOrder of, Listener& listener, std::set<FakeProcess*>& alive)
+      : order(std::move(of)), to(listener), alive_(alive) {
+    alive_.insert(this);
+  }
+  ~FakeProcess() override { alive_.erase(this); }
+  void begin(Instant at, Duration resumed) override { start = at, resume_at = resumed; }
+  void stop(bool graceful) override { stops.push_back(graceful); }
+  void save() override { ++saves; }
+  void kill() override { ++kills; }
+  void scale(uint32_t vus) override { scaled = vus; }
+  void hand_over(Duration at) override { handed_over = at; }
+  int64_t pid() const override { return 1; }
+
+  ChildOrder order;
+  Listener& to;
+  std::optional<Instant> start;
+  Duration resume_at;
+  std::vector<bool> stops;
+  std::optional<Duration> handed_over;
+  std::optional<uint32_t> scaled;
+  int saves = 0;
+  int kills = 0;
+
+ private:
+  std::set<FakeProcess*>& alive_;
+};
+
+class FakeShares final : public ShareFactory {
+ public:
+  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) override {
+    auto made = std::make_unique<FakeProcess>(std::move(order), listener, alive);
+    if (on_start != nullptr) on_start(context, *made);
+    return made;
+  }
+  // The one that runs this part first; nullptr when there is none.
+  FakeProcess* of(uint32_t part) const {
+    for (FakeProcess* one : alive) {
+      if (one->order.first == part) return one;
+    }
+    return nullptr;
+  }
+  std::set<FakeProcess*> alive;
+  void (*on_start)(void* context, FakeProcess& made) = nullptr;
+  void* context = nullptr;
+};
+
+// What the owners of a job have made safe: it survives them.
+struct SafeAccount {
+  metrics::Window sum = account::empty_window();
+  std::map<uint32_t, uint64_t> applied;  // by share
+  std::map<uint32_t, uint64_t> from;
+  std::map<uint32_t, dispatch::ShareEnd> ends;
+};
+
+// A manager that answers a worker; it owns the job j1 when it is told to.
+class FakeManager final : public cluster::Service {
+ public:
+  FakeManager(TestNode& node, SafeAccount& safe) : node_(node), safe_(safe) {
+    node_.switchboard.connect(cluster::message_type::kDispatch, *this);
+  }
+  ~FakeManager() override { node_.switchboard.disconnect(cluster::message_type::kDispatch); }
+
+  std::vector<dispatch::WorkerReport> reports;
+  std::vector<dispatch::LiveLetter> lives;
+  std::vector<dispatch::EndLetter> ends;
+  uint64_t windows = 0;  // of jobs that it owns
+  uint64_t refused = 0;
+  bool silent = false;       // answers nothing
+  double loses_answers = 0;  // of windows and ends, after it has acted on them
+  bool all_is_excess = false;
+  resilience::Backpressure pressure = resilience::Backpressure::kNone;  // that it says it is under
+  dispatch::Refusal not_mine;                                           // what it says of jobs that it does not own
+
+  // Goes on where the safe account stands.
+  void own() {
+    owns_ = true;
+    book_.emplace(account::kShape, account::AccountBook::Settings{});
+    sum_ = account::empty_window();
+    sum_.merge(safe_.sum);
+    for (const auto& [share, applied] : safe_.applied) open(share, safe_.from[share], applied);
+  }
+  void disown(dispatch::Refusal refusal) {
+    owns_ = false;
+    not_mine = std::move(refusal);
+    not_mine.kind = dispatch::Refusal::Kind::kNotOwner;
+  }
+  bool owns() const { return owns_; }
+  // What it has applied survives it from now on.
+  void make_safe() {
+    for (const auto& closed : book_->take(Instant::never())) sum_.merge(closed.window);
+    safe_.sum = account::empty_window();
+    safe_.sum.merge(sum_);
+    for (auto& [share, applied] : safe_.applied) applied = book_->applied(account::StreamId(share));
+    for (const dispatch::EndLetter& end : ends) safe_.ends[end.share.value()] = end.end;
+  }
+
+  runtime::task<Result<dispatch::Response>> ask(cluster::PeerAddress worker, dispatch::Letter letter) {
+    std::string body = dispatch::encode(letter);
+    BW_CO_TRY(const auto answer,
+              co_await node_.links->request(worker, cluster::message_type::kDispatch, wire::Priority::kControl,
+                                            std::move(body), Duration::seconds(5), node_.scope.cancellation()));
+    auto response = dispatch::decode_response(answer);
+    co_return response;
+  }
+  dispatch::AdoptLetter adoption(uint64_t fence) const {
+    dispatch::AdoptLetter letter{"j1", dispatch::JobFence(fence), {}};
+    for (const auto& [share, applied] : safe_.applied) letter.streams.push_back({dispatch::ShareId(share), applied});
+    return letter;
+  }
+
+  void on_request(link::Connection& connection, const wire::Inbound& request) override {
+    if (silent) return;
+    auto letter = dispatch::decode_letter(as_text(request.body));
+    check(letter.has_value(), "a worker sends letters");
+    const auto response = answer(*letter);
+    if (!response) return;
+    const std::string body = dispatch::encode(*response);
+    connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(body), true);
+  }
+  void on_message(link::Connection&, const wire::Inbound& message) override {
+    auto letter = dispatch::decode_letter(as_text(message.body));
+    check(letter.has_value(), "a worker sends letters");
+    lives.push_back(std::get<dispatch::LiveLetter>(std::move(*letter)));
+  }
+
+ private:
+  void open(uint32_t share, uint64_t from, uint64_t applied) {
+    check(book_->open(account::StreamId(share), from, applied).has_value(), "a stream is opened once");
+  }
+  bool is_lost() { return node_.runtime.prng().chance(loses_answers); }
+
+  std::optional<dispatch::Response> answer(const dispatch::Letter& letter) {
+    if (const auto* report = std::get_if<dispatch::WorkerReport>(&letter)) {
+      reports.push_back(*report);
+      return dispatch::Noted{pressure};
+    }
+    if (!owns_) {
+      ++refused;
+      return not_mine;
+    }
+    if (const auto* end = std::get_if<dispatch::EndLetter>(&letter)) {
+      ends.push_back(*end);
+      if (is_lost()) return std::nullopt;
+      return dispatch::Noted{};
+    }
+    const auto& told = std::get<dispatch::WindowLetter>(letter);
+    ++windows;
+    if (all_is_excess) return dispatch::Applied{0, 0, true, pressure};
+    const uint32_t share = told.share.value();
+    const account::StreamId stream(share);
+    if (!book_->knows(stream)) {
+      open(share, told.from, 0);
+      safe_.applied.emplace(share, 0);
+      safe_.from[share] = told.from;
+    }
+    const auto window = account::decode_window(told.window, account::kShape);
+    check(window.has_value(), "a worker sends windows of its plan");
+    const auto verdict = book_->apply(node_.runtime.now(), stream, told.first, told.last, *window);
+    check(verdict.has_value(), "numbers come in order, or again as they came before");
+    if (is_lost()) return std::nullopt;
+    const uint64_t upto = book_->applied(stream);
+    return dispatch::Applied{upto, std::min(upto, safe_.applied[share]), false, pressure};
+  }
+
+  TestNode& node_;
+  SafeAccount& safe_;
+  bool owns_ = false;
+  std::optional<account::AccountBook> book_;
+  metrics::Window sum_ = account::empty_window();
+};
+
+}  // namespace bellwether::node

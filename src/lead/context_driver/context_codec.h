@@ -1,0 +1,168 @@
+// What is said about generation requests, as bytes (core/message/describe.h), and within which limits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/message/message.h"
+#include "election/context/failover.h"
+
+namespace bellwether::cluster {
+
+inline constexpr std::size_t kMostNameBytes = 64;
+inline constexpr std::size_t kMostResultBytes = 64 * 1024;
+inline constexpr std::size_t kMostWhyBytes = 4096;
+
+// --- asked of a node -------------------------------------------------------------------------------------------------
+
+struct AskOutcome {
+  context_lead::RequestId id;
+  bool operator==(const AskOutcome&) const = default;
+};
+struct AskContextStatus {
+  bool operator==(const AskContextStatus&) const = default;
+};
+struct AskTransfer {
+  std::string target;  // a name
+  std::string by;
+  std::string reason;
+  bool operator==(const AskTransfer&) const = default;
+};
+struct AskGeneration {
+  bool start = false;  // else: stop
+  std::string by;
+  bool operator==(const AskGeneration&) const = default;
+};
+using ContextQuestion = std::variant<context_lead::Request, AskOutcome, AskContextStatus, AskTransfer, AskGeneration>;
+
+// --- what a node knows of the leadership of contexts, for people and pages
+// --------------------------------------------
+
+// What the jobs of a node have come to since its start. Those that were stopped count for neither.
+struct ContextWork {
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  Duration time;  // of all these, together
+};
+
+// Whether a node could lead contexts, by what it has measured of itself.
+struct ContextFitness {
+  double score = 0;  // 0 to 1; 0: disqualified
+  std::vector<std::string> disqualified;
+  std::vector<std::string> lacks_preferred;
+  bool operator==(const ContextFitness&) const = default;
+};
+
+struct ContextView {
+  struct Node {
+    std::string name;
+    double health = 0;  // 0 to 1
+    bool operator==(const Node&) const = default;
+  };
+  struct Step {
+    std::string text;
+    WallTime at;
+    bool operator==(const Step&) const = default;
+  };
+  struct Failover {
+    std::string from;  // empty: nobody had led
+    std::string to;
+    Duration took;
+    bool ok = false;
+    std::string why;  // it was not
+    std::vector<Step> steps;
+    bool operator==(const Failover&) const = default;
+  };
+  struct Job {
+    context_lead::RequestId id;
+    uint32_t attempt = 0;
+    Duration runs_for;
+    bool operator==(const Job&) const = default;
+  };
+
+  std::string answered_by;
+  std::string leader;  // empty: nobody is known to lead
+  uint64_t epoch = 0;
+  uint64_t terms = 0;
+  std::string duty;
+  std::string why;
+  std::string manager;  // of the node that answers; empty: none is registered
+  uint64_t queued = 0;
+  uint64_t active = 0;
+  uint64_t completed = 0;
+  uint64_t failed = 0;
+  Duration oldest_waiting;
+  Duration leads_for;
+  double health = 0;  // of the cluster, 0 to 1; counts when `checked`
+  bool checked = false;
+  std::vector<Node> nodes;
+  std::vector<Job> jobs;
+  uint64_t failovers = 0;  // that this node took part in, since its start
+  std::optional<Failover> failover;
+  std::optional<ContextFitness> fitness;  // of the node that answers
+  bool operator==(const ContextView&) const = default;
+};
+
+// --- answered --------------------------------------------------------------------------------------------------------
+
+struct ContextRefused {
+  Errc code = Errc::kRefused;
+  std::string why;
+  std::string leader;  // whom to ask instead; empty: nobody is known to lead
+  bool operator==(const ContextRefused&) const = default;
+};
+struct ContextDone {
+  std::string text;
+  bool operator==(const ContextDone&) const = default;
+};
+struct OutcomeAnswer {
+  enum class Standing : uint8_t { kUnknown, kQueued, kActive, kCompleted, kFailed };
+  Standing standing = Standing::kUnknown;
+  uint32_t attempts = 0;
+  uint64_t epoch = 0;        // of the attempt that counts, or runs
+  std::string reason;        // of a failure
+  std::string result;        // of what is completed
+  bool result_gone = false;  // it is not kept any more
+  bool operator==(const OutcomeAnswer&) const = default;
+};
+// "unknown", "queued", …
+std::string_view to_string(OutcomeAnswer::Standing standing);
+using ContextAnswer = std::variant<ContextRefused, ContextDone, OutcomeAnswer, ContextView>;
+
+// --- between nodes ---------------------------------------------------------------------------------------------------
+
+// From the leader to all.
+struct GenerationBegun {
+  uint64_t epoch = 0;
+  bool operator==(const GenerationBegun&) const = default;
+};
+struct GenerationEnded {
+  uint64_t epoch = 0;
+  std::string reason;
+  bool operator==(const GenerationEnded&) const = default;
+};
+using ContextMessage = std::variant<context_lead::StateOffer, context_lead::StateReceived, context_lead::StateVerdict,
+                                    context_lead::OfferWithdrawn, GenerationBegun, GenerationEnded>;
+
+}  // namespace bellwether::cluster
+
+namespace bellwether::message {
+template <>
+const Message& message_of<cluster::ContextQuestion>();
+template <>
+const Message& message_of<cluster::ContextAnswer>();
+template <>
+const Message& message_of<cluster::ContextMessage>();
+}  // namespace bellwether::message
+
+namespace bellwether::cluster {
+
+// As message::decode(), and tells of a payload that is too large with its limit.
+Result<ContextQuestion> decode_context_question(std::string_view bytes);
+
+}  // namespace bellwether::cluster

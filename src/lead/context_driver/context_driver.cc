@@ -1,0 +1,366 @@
+#include "lead/context_driver/context_driver.h"
+
+#include <algorithm>
+
+#include "cluster/net/message_types.h"
+#include "cluster/wire/crypto.h"
+#include "core/base/check.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+
+namespace bellwether::cluster {
+
+using namespace context_lead;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
+using runtime::task;
+
+namespace {
+
+// Renewals reach the commands that run so soon, which is several times in the shortest term.
+constexpr Duration kWatchEvery = Duration::millis(50);
+constexpr std::size_t kMostSteps = 32;
+const std::string kRegister = std::string(1, jobs::kNotOfJobs) + "context";
+
+vote::NodeId node_id(const std::string& name) { return vote::NodeId(member_id(name).value()); }
+
+DutyConfig config_of(const ContextDriverSettings& settings) {
+  DutyConfig config;
+  config.self = node_id(settings.self);
+  for (const std::string& name : settings.members) config.members.push_back(node_id(name));
+  config.settings = settings.duties;
+  config.digest = &wire::sha256;
+  return config;
+}
+
+}  // namespace
+
+ContextDriver::ContextDriver(const Parts& parts, ContextDriverSettings settings, uint64_t seed)
+    : parts_(parts),
+      settings_(std::move(settings)),
+      kernel_(config_of(settings_), seed),
+      register_(parts.runtime, *this) {
+  for (const std::string& name : settings_.members) names_[node_id(name)] = name;
+  parts_.switchboard.connect(message_type::kContext, *this);
+}
+
+ContextDriver::~ContextDriver() { parts_.switchboard.disconnect(message_type::kContext); }
+
+Result<std::unique_ptr<ContextDriver>> ContextDriver::make(const Parts& parts, ContextDriverSettings settings,
+                                                           uint64_t seed) {
+  std::unique_ptr<ContextDriver> out(new ContextDriver(parts, std::move(settings), seed));
+  BW_RETURN_IF_ERROR(out->register_.open(parts.store, kRegister));
+  return out;
+}
+
+Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) {
+  const Status registered =
+      ask([&](Effects& out) { return kernel_.register_manager(moment(), manager->config(), out); });
+  if (registered) manager_ = std::move(manager);
+  return registered;
+}
+
+// --- the kernel's effects --------------------------------------------------------------------------------------------
+
+// What is done about each effect of the kernel.
+struct ContextDriver::Hands {
+  ContextDriver& self;
+
+  // --- the register, payloads and jobs
+  void operator()(TakeRegister& wish) const { self.register_.ask(std::move(wish)); }
+  void operator()(WriteRegister& wish) const { self.register_.ask(std::move(wish)); }
+  void operator()(ReleaseRegister& wish) const { self.register_.ask(wish); }
+  void operator()(KeepPayload& wish) const { self.scope_->spawn(keep_payload(&self, std::move(wish))); }
+  void operator()(FetchPayload& wish) const { self.scope_->spawn(fetch_payload(&self, wish)); }
+  void operator()(DropPayload& wish) const { self.scope_->spawn(drop_payload(&self, wish.id)); }
+  void operator()(RunJob& wish) const { self.begin_job(wish); }
+  void operator()(CancelJob& wish) const { self.cancel_job(wish); }
+  void operator()(SubmitAnswered& answered) const { self.answer_ticket(answered.ticket, answered.status); }
+  void operator()(TellOutcome& outcome) const {
+    self.told_.try_emplace(outcome.finished.id, Told{self.parts_.runtime.now() + self.settings_.keep_results});
+  }
+  void operator()(CompletionRefused& refused) const {
+    self.say("context_completion_refused", "the end of " + to_string(refused.fence) + " at request " +
+                                               to_string(refused.id) + " does not count: " + refused.why);
+  }
+
+  // --- the election, and other nodes
+  void operator()(CheckHealth&) const {
+    HealthReport report;
+    for (const auto& [name, health] : self.parts_.host.node_healths()) report.nodes[node_id(name)] = health;
+    self.tell(std::move(report));
+  }
+  void operator()(Send& said) const {
+    const std::string to = self.name_of(said.to);
+    if (std::holds_alternative<StateOffer>(said.message)) self.note_step("the state is sent to '" + to + "'");
+    self.send(to, std::visit([](const auto& one) { return ContextMessage(one); }, said.message));
+  }
+  void operator()(HandOver& given) const {
+    const std::string to = self.name_of(given.target);
+    self.note_step("the office is given to '" + to + "'");
+    const Status begun = self.parts_.leadership.hand_over("the leadership of contexts is transferred", to);
+    if (!begun) self.tell(HandOverRefused{begun.error().message});
+  }
+  void operator()(TakeBack&) const {
+    self.note_step("the office is taken back");
+    Leadership& leadership = self.parts_.leadership;
+    // Where nobody can be asked to elect, whoever stands is elected by itself.
+    if (!leadership.leads(self.parts_.runtime.boot_now())) static_cast<void>(leadership.call_election(true));
+  }
+  void operator()(StepDown& down) const {
+    self.say("context_steps_down", "gives the leadership up: " + down.why, true);
+    // Refused: it leads no more, or hands over already.
+    static_cast<void>(self.parts_.leadership.hand_over(down.why, {}));
+  }
+
+  // --- what is told
+  void operator()(BecameLeader& became) const {
+    self.note_step("the register is taken");
+    self.say("context_leader", "leads contexts, epoch " + std::to_string(became.epoch.value()) +
+                                   ", the leader's term number " + std::to_string(became.terms));
+  }
+  void operator()(LostLeadership&) const {
+    self.told_.clear();
+    self.say("context_lost", "no longer leads contexts");
+  }
+  void operator()(LeaderChanged& changed) const {
+    const std::string who =
+        changed.new_leader == vote::kNobody ? "nobody" : "'" + self.name_of(changed.new_leader) + "'";
+    self.say("context_leader_changed", who + " leads contexts, epoch " + std::to_string(changed.epoch.value()));
+  }
+  void operator()(GenerationStarted&) const {
+    self.note_step("the generation is started");
+    // With it a take-over is at its end, which was told before; what comes later belongs to another one.
+    if (auto& failover = self.failover_; failover && failover->to == self.settings_.self) {
+      failover->steps.insert(failover->steps.end(), self.steps_.begin(), self.steps_.end());
+    }
+    self.steps_.clear();
+    self.say("context_generation_started", "generates contexts");
+    self.broadcast(GenerationBegun{self.epoch_});
+  }
+  void operator()(GenerationStopped& stopped) const {
+    self.note_step("the generation is stopped");
+    self.say("context_generation_stopped", "generates no contexts: " + stopped.reason);
+    self.broadcast(GenerationEnded{self.epoch_, stopped.reason});
+  }
+  void operator()(FailedOver& over) const {
+    const std::string from = self.name_of(over.old_leader);
+    const std::string to = self.name_of(over.new_leader);
+    self.say("context_failover", "'" + to + "' leads contexts after '" + from + "', " + format_duration(over.duration));
+    self.failover_ = {from, to, over.duration, true, {}, std::exchange(self.steps_, {})};
+    ++self.failovers_;
+    self.failover_time_ += over.duration;
+  }
+  void operator()(TransferEnded& ended) const {
+    if (ended.ok) return;  // FailedOver follows
+    self.failover_ = {self.settings_.self,   self.name_of(ended.target),    Duration::zero(), false,
+                      self.named(ended.why), std::exchange(self.steps_, {})};
+  }
+  void operator()(Restored& restored) const {
+    self.note_step("the state of the leader before is taken over");
+    for (const StateIssue& one : restored.state.dropped) {
+      self.say("context_recovered", std::string(to_string(one.field)) + " is not taken over: " + printable(one.text),
+               true);
+    }
+  }
+  void operator()(DutyError& error) const {
+    self.say("context_trouble", error.text, error.severity != Severity::kInfo);
+  }
+};
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+Moment ContextDriver::moment() const { return {parts_.runtime.boot_now(), parts_.runtime.wall_now()}; }
+
+task<void> ContextDriver::run(runtime::Cancellation* cancel) {
+  runtime::Cancellation registering;  // outlives what waits with it, also where a process ends in the middle
+  runtime::Scope scope;
+  scope_ = &scope;
+  scope.spawn(register_.run(&registering));
+  scope.spawn(keep_watch(this, cancel));
+  co_await keep_time(cancel);
+  left_ = true;
+  for (auto& [key, job] : jobs_) job.kill.cancel();
+  scope_ = nullptr;
+  scope.cancel();
+  registering.cancel();
+  co_await scope.join();
+}
+
+task<void> ContextDriver::keep_time(runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    runtime::Cancellation nap(cancel);
+    nap_ = &nap;
+    const bool due = co_await parts_.runtime.sleep_until_boot(kernel_.wake(), &nap);
+    nap_ = nullptr;
+    if (due) tell(Tick{});
+  }
+}
+
+task<void> ContextDriver::keep_watch(ContextDriver* self, runtime::Cancellation* cancel) {
+  while (true) {
+    const bool passed = co_await self->parts_.runtime.sleep(kWatchEvery, cancel);
+    if (!passed) co_return;
+    if (self->manager_ != nullptr && self->term_.end != nullptr) {
+      self->manager_->set_term_end(self->term_.end->ends_at());
+    }
+    self->look_after_told();
+  }
+}
+
+task<void> ContextDriver::wind_up(Instant deadline) {
+  left_ = true;
+  stop_generation("this node leaves");
+  while (!jobs_.empty() && parts_.runtime.read_clock() < deadline) {
+    co_await parts_.runtime.sleep(Duration::millis(5));
+  }
+  for (auto& [key, job] : jobs_) job.kill.cancel();
+  if (term_.end != nullptr) tell(LeadershipLost{term_.epoch, "this node leaves"});
+}
+
+void ContextDriver::tell(Event event) {
+  if (scope_ == nullptr) return;
+  inbox_.push_back(std::move(event));
+  work_off();
+}
+
+void ContextDriver::carry_out(Effects& effects) {
+  check(!busy_, "nobody asks from within a step");
+  busy_ = true;
+  for (Effect& effect : effects) std::visit(Hands{*this}, effect);
+  busy_ = false;
+  work_off();
+}
+
+// Events that effects cause wait until those of the event before have been carried out.
+void ContextDriver::work_off() {
+  if (std::exchange(busy_, true)) return;
+  while (!inbox_.empty()) {
+    const Event next = std::move(inbox_.front());
+    inbox_.pop_front();
+    Effects effects;
+    kernel_.step(moment(), next, effects);
+    for (Effect& effect : effects) std::visit(Hands{*this}, effect);
+  }
+  busy_ = false;
+  settle();
+  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
+}
+
+// The election is told that the work has stopped when it asked for that, and nothing runs any more.
+void ContextDriver::settle() {
+  if (!owes_stop_ || !jobs_.empty()) return;
+  const Duty duty = kernel_.duty();
+  if (duty == Duty::kStarting || duty == Duty::kGenerating || duty == Duty::kPaused || duty == Duty::kStopping) return;
+  owes_stop_ = false;
+  parts_.leadership.work_stopped();
+}
+
+void ContextDriver::stop_generation(const std::string& why) {
+  if (scope_ == nullptr) return;
+  // Refused: nothing is generated, or it is being stopped already.
+  static_cast<void>(ask([&](Effects& out) { return kernel_.stop_generation(moment(), why, out); }));
+  stop_jobs();
+}
+
+// --- what the election says ------------------------------------------------------------------------------------------
+
+void ContextDriver::on_elected(const election::TermOfOffice& term) {
+  term_ = term;
+  epoch_ = term.epoch.value();
+  if (left_) return;
+  if (manager_ != nullptr) manager_->set_term_end(term.end->ends_at());
+  steps_.clear();
+  note_step("elected, term " + std::to_string(term.epoch.value()));
+  tell(Elected{term.epoch});
+}
+
+void ContextDriver::on_drain(const std::string& cause) {
+  owes_stop_ = true;
+  if (busy_) {
+    // From within a step, which hands the leadership over: nothing runs then.
+    stop_jobs();
+  } else {
+    stop_generation(cause);
+  }
+  settle();
+}
+
+void ContextDriver::on_term_ended(const election::TermEnded& ended) {
+  owes_stop_ = ended.work_runs;
+  if (manager_ != nullptr) manager_->set_term_end(std::min(ended.stop_by, parts_.runtime.boot_now()));
+  term_ = {};
+  tell(LeadershipLost{ended.epoch, ended.why});
+  settle();
+}
+
+void ContextDriver::on_leader_changed(const std::string& leader, election::Term term) {
+  if (!leader.empty() && leader != settings_.self && !steps_.empty()) note_step("'" + leader + "' leads");
+  tell(LeaderSeen{leader.empty() ? vote::kNobody : node_id(leader), Epoch(term.value())});
+}
+
+// --- what is said ----------------------------------------------------------------------------------------------------
+
+std::string ContextDriver::name_of(vote::NodeId node) const {
+  const auto found = names_.find(node);
+  return found == names_.end() ? std::string() : found->second;
+}
+
+void ContextDriver::say(const char* event, const std::string& text, bool warning) {
+  parts_.host.on_context_says(event, named(text), warning);
+}
+
+void ContextDriver::note_step(std::string text) {
+  if (steps_.size() < kMostSteps) steps_.push_back({std::move(text), parts_.runtime.wall_now()});
+}
+
+void ContextDriver::send(const std::string& to, const ContextMessage& message) {
+  const auto peer = parts_.addresses.find(to);
+  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  std::string bytes = message::encode(message);
+  if (parts_.seal != nullptr) bytes = parts_.seal->seal(std::move(bytes), VoteSeal::About::kContext);
+  parts_.links.send(*peer, message_type::kContext, wire::Priority::kLeadership, std::move(bytes),
+                    settings_.duties.coordination_timeout);
+}
+
+void ContextDriver::broadcast(const ContextMessage& message) {
+  for (const std::string& name : settings_.members) {
+    if (name != settings_.self) send(name, message);
+  }
+}
+
+ContextView ContextDriver::view() const {
+  const Moment now = moment();
+  const DutyStatus status = kernel_.status(now.wall);
+  ContextView view;
+  view.answered_by = settings_.self;
+  if (status.leader != vote::kNobody) {
+    view.leader = name_of(status.leader);
+    view.epoch = status.epoch.value();
+  }
+  if (kernel_.is_leader()) {
+    view.terms = status.terms;
+    view.leads_for = now.clock - status.since;
+  }
+  view.duty = to_string(status.duty);
+  view.why = named(status.why);
+  if (manager_ != nullptr) view.manager = manager_->config().name;
+  view.queued = status.queued;
+  view.active = status.active;
+  view.completed = status.completed;
+  view.failed = status.failed;
+  view.oldest_waiting = status.oldest_waiting;
+  const ContextClusterHealth& health = kernel_.health();
+  view.checked = kernel_.is_leader() && health.total_nodes > 0;
+  if (view.checked) {
+    view.health = std::clamp(health.overall, 0.0, 1.0);
+    for (const auto& [node, score] : health.node_healths) view.nodes.push_back({name_of(node), score});
+  }
+  for (const auto& [key, job] : jobs_) {
+    view.jobs.push_back({key.first, key.second.attempt, parts_.runtime.now() - job.since});
+  }
+  view.failovers = failovers_;
+  view.failover = failover_;
+  view.fitness = parts_.host.fitness(work_);
+  return view;
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,202 @@
+// One node of a cluster that leads contexts when it leads the cluster, at work: the kernel
+// (election/context/duty_leader.h) with a register and copies that a majority keeps, connections, a context manager and
+// the boot clock. It carries the kernel's effects out in their order, and answers those who submit and ask. One thread,
+// that of its runtime.
+//
+//   context_driver.cc    its life, the election, and the kernel's effects
+//   context_work.cc      payloads, jobs, results, and what is told of them
+//   context_answers.cc   what others ask
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/net/leadership.h"
+#include "cluster/net/peer_names.h"
+#include "cluster/replication/copies.h"
+#include "cluster/replication/job_view.h"
+#include "cluster/vote/vote_seal.h"
+#include "core/runtime/scope.h"
+#include "election/context/duty_leader.h"
+#include "lead/context_driver/context_codec.h"
+#include "lead/context_driver/context_manager.h"
+#include "lead/context_driver/context_register.h"
+
+namespace bellwether::cluster {
+
+struct ContextDriverSettings {
+  std::string self;
+  std::vector<std::string> members;  // all names, this one's too
+  context_lead::ContextSettings duties;
+  Duration keep_results = Duration::minutes(10);  // after they were told, unless too many newer ones are
+};
+
+class ContextDriver final : private Service {
+ public:
+  // The node that it runs in.
+  class Host {
+   public:
+    virtual ~Host() = default;
+    // How well each node of the cluster is, 0 to 1; who is not there is missing.
+    virtual std::map<std::string, double> node_healths() const = 0;
+    // Nothing when it is not measured.
+    virtual std::optional<ContextFitness> fitness(const ContextWork& work) const = 0;
+    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
+    // word.
+    virtual void on_context_says(const std::string& event, const std::string& text, bool warning) = 0;
+  };
+  struct Parts {
+    runtime::Runtime& runtime;
+    PeerLinks& links;
+    Switchboard& switchboard;
+    const Addresses& addresses;
+    jobs::JobStore& store;
+    copies::Copies& copies;
+    Leadership& leadership;
+    Host& host;
+    // What nodes say to each other is signed with it; nullptr: the connection alone says who speaks.
+    const VoteSeal* seal = nullptr;
+  };
+
+  // All parts must outlive it, and the store what it has opened there. `seed` must differ between nodes and starts.
+  // REQUIRES settings that validate, and names with different ids. Errors are those of JobStore::open().
+  static Result<std::unique_ptr<ContextDriver>> make(const Parts& parts, ContextDriverSettings settings, uint64_t seed);
+  ~ContextDriver() override;
+  ContextDriver(const ContextDriver&) = delete;
+  ContextDriver& operator=(const ContextDriver&) = delete;
+
+  // kExists: there is one. kInvalid: its name or slots.
+  Status register_manager(std::unique_ptr<ContextManager> manager);
+
+  // Does its duties until cancelled; no job is left then.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+  // Stops what runs, gives the register back, and leads no more: at most until `deadline`.
+  runtime::task<void> wind_up(Instant deadline);
+
+  // What the election says, as its listener is told (cluster/net/leadership.h). work_stopped() of the leadership is
+  // called for each drain and each end of a term that want it, when nothing runs any more.
+  void on_elected(const election::TermOfOffice& term);
+  void on_drain(const std::string& cause);
+  void on_term_ended(const election::TermEnded& ended);
+  void on_leader_changed(const std::string& leader, election::Term term);
+
+  ContextView view() const;
+  context_lead::DutyStatus status() const { return kernel_.status(parts_.runtime.wall_now()); }
+  bool leads() const { return kernel_.is_leader(); }
+  const ContextWork& work() const { return work_; }
+  uint64_t failovers() const { return failovers_; }
+  Duration failover_time() const { return failover_time_; }
+  // Messages that were refused: not what they should be, or from nobody who has a say.
+  uint64_t refused() const { return refused_; }
+
+ private:
+  friend class ContextRegister;
+  struct Hands;
+  using RequestId = context_lead::RequestId;
+  using AttemptFence = context_lead::AttemptFence;
+  struct Job {
+    Instant since;
+    runtime::Cancellation stop;
+    runtime::Cancellation kill;
+  };
+  using JobKey = std::pair<RequestId, AttemptFence>;
+  // A finished request whose payload and result are still kept.
+  struct Told {
+    Instant until;
+    bool dropping = false;
+  };
+  struct Caller {
+    link::Connection* connection;
+    wire::RequestId id;
+  };
+
+  ContextDriver(const Parts& parts, ContextDriverSettings settings, uint64_t seed);
+
+  // --- context_driver.cc
+  context_lead::Moment moment() const;
+  runtime::task<void> keep_time(runtime::Cancellation* cancel);
+  static runtime::task<void> keep_watch(ContextDriver* self, runtime::Cancellation* cancel);
+  void tell(context_lead::Event event);
+  // Something that is asked of the kernel, from outside of a step: asked(Effects&).
+  template <class Asked>
+  Status ask(Asked asked) {
+    context_lead::Effects effects;
+    const Status status = asked(effects);
+    carry_out(effects);
+    return status;
+  }
+  void carry_out(context_lead::Effects& effects);
+  void work_off();
+  void settle();
+  void stop_generation(const std::string& why);
+  void say(const char* event, const std::string& text, bool warning = false);
+  void note_step(std::string text);
+  std::string name_of(vote::NodeId node) const;
+  std::string named(const std::string& text) const { return with_names(text, "node ", names_); }
+  void broadcast(const ContextMessage& message);
+  void send(const std::string& to, const ContextMessage& message);
+
+  // --- context_work.cc
+  static runtime::task<void> keep_payload(ContextDriver* self, context_lead::KeepPayload wish);
+  static runtime::task<void> fetch_payload(ContextDriver* self, context_lead::FetchPayload wish);
+  static runtime::task<void> drop_payload(ContextDriver* self, RequestId id);
+  static runtime::task<void> run_job(ContextDriver* self, context_lead::RunJob wish, Job* job);
+  void begin_job(context_lead::RunJob& wish);
+  void cancel_job(const context_lead::CancelJob& wish);
+  void stop_jobs();
+  void look_after_told();
+
+  // --- context_answers.cc
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  void on_closed(link::Connection& connection) override;
+  void hear(vote::NodeId from, const std::string& sender, ContextMessage& message);
+  Result<ContextMessage> read_message(const wire::Inbound& inbound, const std::string& sender) const;
+  void answer(const Caller& caller, const ContextAnswer& answer);
+  void answer_ticket(uint64_t ticket, const Status& status);
+  ContextRefused refusal(const Error& error) const;
+  void on_question(const Caller& caller, ContextQuestion& question);
+  void on_submit(const Caller& caller, context_lead::Request request);
+  void on_outcome_question(const Caller& caller, RequestId id);
+  Result<std::string> transfer(const AskTransfer& wish);
+  Result<std::string> generation(const AskGeneration& wish);
+  static runtime::task<void> answer_with_result(ContextDriver* self, uint64_t ticket, RequestId id,
+                                                OutcomeAnswer answer);
+
+  Parts parts_;
+  ContextDriverSettings settings_;
+  context_lead::DutyLeader kernel_;
+  std::map<vote::NodeId, std::string> names_;
+  ContextRegister register_;
+  std::unique_ptr<ContextManager> manager_;
+  ContextWork work_;
+  uint64_t versions_ = 0;  // of copies that this node has put
+
+  election::TermOfOffice term_;  // of this node; its end says when it is over
+  uint64_t epoch_ = 0;           // of that, or of the last one
+  bool owes_stop_ = false;       // the election waits for work_stopped()
+  bool left_ = false;            // leads no more, whoever elects it
+
+  std::deque<context_lead::Event> inbox_;
+  bool busy_ = false;
+  runtime::Cancellation* nap_ = nullptr;
+
+  std::map<JobKey, Job> jobs_;
+  std::map<RequestId, Told> told_;
+  std::map<uint64_t, Caller> callers_;
+  uint64_t last_ticket_ = 0;
+
+  std::vector<ContextView::Step> steps_;
+  std::optional<ContextView::Failover> failover_;
+  uint64_t failovers_ = 0;
+  Duration failover_time_;  // of all these, together
+  uint64_t refused_ = 0;
+  runtime::Scope* scope_ = nullptr;
+};
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,158 @@
+#include "lead/roles/context_role.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/node/cluster_node.h"
+#include "cluster/node/node_election.h"
+#include "lead/roles/context_fitness.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+constexpr double kWorstHealthScore = 8;
+constexpr Duration kWindUpMost = Duration::seconds(5);
+
+}  // namespace
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+task<Status> ContextRole::prepare(const NodeTools& tools) {
+  const cluster::NodeConfig& config = tools.options.config;
+  tools_.emplace(tools);
+  started_ = tools.runtime.now();
+  cluster::Leadership* leadership = tools.election.leadership();
+  if (leadership == nullptr) co_return Status();
+  cluster::ContextDriverSettings settings;
+  settings.self = config.name;
+  settings.members = config.keepers;
+  settings.duties = config.context.settings;
+  const std::optional<cluster::VoteSeal>& seal = tools.supplies.vote_seal;
+  const cluster::ContextDriver::Parts parts{.runtime = tools.runtime,
+                                            .links = tools.port.links(),
+                                            .switchboard = tools.port.switchboard(),
+                                            .addresses = tools.members,
+                                            .store = *stores_->registers,
+                                            .copies = *stores_->copies,
+                                            .leadership = *leadership,
+                                            .host = *this,
+                                            .seal = seal ? &*seal : nullptr};
+  BW_CO_TRY(driver_, cluster::ContextDriver::make(parts, std::move(settings), tools.runtime.prng().next()));
+  if (maker_ != nullptr) co_return driver_->register_manager(std::move(maker_));
+  tools.log.note(true,
+                 "without 'context.manager' this node makes no contexts: requests wait for a leader that has one");
+  co_return Status();
+}
+
+task<void> ContextRole::run(runtime::Cancellation* cancel) {
+  if (driver_ != nullptr) co_await driver_->run(cancel);
+}
+
+task<void> ContextRole::wind_up(Instant deadline, runtime::Cancellation*) {
+  if (driver_ == nullptr) co_return;
+  co_await driver_->wind_up(std::min(deadline, tools_->runtime.read_clock() + kWindUpMost));
+}
+
+// --- what the election says ------------------------------------------------------------------------------------------
+
+void ContextRole::on_elected(const election::TermOfOffice& term) {
+  if (driver_ != nullptr) driver_->on_elected(term);
+}
+
+void ContextRole::on_drain(const std::string& cause) {
+  if (driver_ != nullptr) driver_->on_drain(cause);
+}
+
+void ContextRole::on_term_ended(const election::TermEnded& ended) {
+  if (driver_ != nullptr) driver_->on_term_ended(ended);
+}
+
+void ContextRole::on_leader_changed(const std::string& leader, election::Term term, const std::string&) {
+  if (driver_ != nullptr) driver_->on_leader_changed(leader, term);
+}
+
+// --- what it knows of its cluster ------------------------------------------------------------------------------------
+
+std::map<std::string, double> ContextRole::node_healths() const {
+  const auto share = [](int score) { return 1 - std::clamp(score / kWorstHealthScore, 0.0, 1.0); };
+  const NodeMembers& members = tools_->members;
+  const cluster::NodeConfig& config = tools_->options.config;
+  std::map<std::string, double> out;
+  for (const std::string& name : config.keepers) {
+    if (name == config.name) {
+      out[name] = share(members.kernel().health_score());
+    } else if (members.state_of(name) == membership::MemberState::kAlive) {
+      const PeerState* said = members.said_by(name);
+      out[name] = said == nullptr ? 1 : share(said->health_score);
+    }
+  }
+  return out;
+}
+
+std::optional<cluster::ContextFitness> ContextRole::fitness(const cluster::ContextWork& work) const {
+  const cluster::NodeConfig& config = tools_->options.config;
+  const cluster::ResourceSource& resources = *tools_->supplies.resources;
+  ContextFigures figures = machine_figures(resources.size(), resources.resources());
+  figures.capabilities = config.vote.capabilities;
+  figures.uptime = tools_->runtime.now() - started_;
+  figures.work = work;
+  return fitness_of(figures, config.context.settings);
+}
+
+std::optional<double> ContextRole::context_fitness() const {
+  if (driver_ == nullptr) return std::nullopt;
+  const auto all = fitness(driver_->work());
+  return all ? std::optional(all->score) : std::nullopt;
+}
+
+// --- what it says ----------------------------------------------------------------------------------------------------
+
+void ContextRole::on_context_says(const std::string& event, const std::string& text, bool warning) {
+  Journal::Fields fields;
+  if (warning) fields.emplace_back("level", "warning");
+  tools_->log.say(event, text, std::move(fields));
+}
+
+std::vector<Figure> ContextRole::figures() const {
+  if (driver_ == nullptr) return {};
+  const context_lead::DutyStatus metrics = driver_->status();
+  const auto one = [](std::string_view name, std::string_view type, std::string_view help, double value) {
+    return Figure{name, type, help, {}, value};
+  };
+  std::vector<Figure> out{
+      one("bellwether_context_leader", "gauge", "Whether this node leads contexts.", driver_->leads() ? 1 : 0),
+      one("bellwether_context_failovers_total", "counter", "Changes of who leads contexts that this node took part in.",
+          static_cast<double>(driver_->failovers())),
+      one("bellwether_context_failover_seconds_total", "counter", "How long these took, together.",
+          driver_->failover_time().seconds_f()),
+      one("bellwether_context_transfers_total", "counter", "Transfers to a named node that were begun here.",
+          static_cast<double>(metrics.transfers)),
+      one("bellwether_context_transfers_failed_total", "counter", "… and came to nothing.",
+          static_cast<double>(metrics.transfers_failed)),
+      one("bellwether_context_pauses_total", "counter", "Pauses for the health of the cluster.",
+          static_cast<double>(metrics.pauses)),
+      one("bellwether_context_jobs_total", "counter", "Attempts that ended here and counted.",
+          static_cast<double>(metrics.jobs_ended)),
+      one("bellwether_context_job_seconds_total", "counter", "How long these took, together.",
+          metrics.job_time.seconds_f()),
+      one("bellwether_context_job_seconds_max", "gauge", "The longest of these.", metrics.longest_job.seconds_f()),
+      one("bellwether_context_completions_refused_total", "counter", "Ends of attempts that did not count.",
+          static_cast<double>(metrics.completions_refused))};
+  // Who does not lead knows nothing of the requests.
+  if (!driver_->leads()) return out;
+  out.push_back(one("bellwether_context_queue_length", "gauge", "Requests that wait for their turn.",
+                    static_cast<double>(metrics.queued)));
+  out.push_back(
+      one("bellwether_context_active", "gauge", "Requests at which a job runs.", static_cast<double>(metrics.active)));
+  out.push_back(one("bellwether_context_completed", "gauge", "Requests that were completed, by all leaders.",
+                    static_cast<double>(metrics.completed)));
+  out.push_back(one("bellwether_context_failed", "gauge", "Requests that have failed, by all leaders.",
+                    static_cast<double>(metrics.failed)));
+  out.push_back(one("bellwether_context_oldest_waiting_seconds", "gauge", "Since when the oldest of those waits.",
+                    metrics.oldest_waiting.seconds_f()));
+  return out;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,47 @@
+// A manager that leads contexts when it leads its cluster (lead/context_driver/context_driver.h).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/node/node_role.h"
+#include "cluster/replication/job_store.h"
+#include "lead/context_driver/context_driver.h"
+
+namespace bellwether::node {
+
+class ContextRole final : public NodeRole, public cluster::ContextDriver::Host {
+ public:
+  // `stores`: of this node, by a role before this one. `maker`: what makes contexts; nothing: requests wait for a
+  // leader that has it.
+  ContextRole(std::shared_ptr<const jobs::NodeStores> stores, std::unique_ptr<cluster::ContextManager> maker)
+      : stores_(std::move(stores)), maker_(std::move(maker)) {}
+
+  // Without an election in its node it does nothing.
+  runtime::task<Status> prepare(const NodeTools& tools) override;
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  bool works_while_leading() const override { return driver_ != nullptr; }
+  void on_elected(const election::TermOfOffice& term) override;
+  void on_drain(const std::string& cause) override;
+  void on_term_ended(const election::TermEnded& ended) override;
+  void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;
+  std::optional<double> context_fitness() const override;
+  std::vector<Figure> figures() const override;
+
+ private:
+  std::map<std::string, double> node_healths() const override;
+  std::optional<cluster::ContextFitness> fitness(const cluster::ContextWork& work) const override;
+  void on_context_says(const std::string& event, const std::string& text, bool warning) override;
+
+  std::shared_ptr<const jobs::NodeStores> stores_;
+  std::unique_ptr<cluster::ContextManager> maker_;
+  std::optional<NodeTools> tools_;
+  Instant started_;
+  std::unique_ptr<cluster::ContextDriver> driver_;
+};
+
+}  // namespace bellwether::node

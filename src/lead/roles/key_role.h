@@ -1,0 +1,54 @@
+// A command of the operator's that works with the key of an admin, for as long as this node is the admin: started when
+// the key was put together, asked to stop when the term ends, and killed with all that it has started before another
+// admin can act. It lives under a guardian (lead/run/guardian.h), so that this holds when this process hangs or is
+// killed, too.
+//
+// The key comes through a pipe, whose descriptor is the number in BELLWETHER_KEY_FD: it is in no file, no argument and
+// no variable, and this process has it no more once the command runs. BELLWETHER_KEY, BELLWETHER_HOLDER and
+// BELLWETHER_EPOCH say for what it leads, as `bellwether lead` does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/node/node_role.h"
+#include "core/runtime/scope.h"
+#include "lead/run/guarded_command.h"
+
+namespace bellwether::node {
+
+class KeyRole final : public NodeRole {
+ public:
+  // `grace`: what the command may still do after the end of its term.
+  KeyRole(std::vector<std::string> command, Duration grace) : command_(std::move(command)), grace_(grace) {}
+
+  runtime::task<Status> prepare(const NodeTools& tools) override;
+  // At its end nothing of the command runs any more.
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  bool works_while_leading() const override { return true; }
+  void on_drain(const std::string& cause) override;
+  void on_term_ended(const election::TermEnded& ended) override;
+  bool takes_admin_key() const override { return true; }
+  void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) override;
+
+ private:
+  // Says that the work has stopped, when nothing of it runs any more.
+  void stop();
+  runtime::task<void> work(election::TermOfOffice term, secret::SecretBytes key);
+  runtime::task<void> keep_deadlines(election::TermOfOffice term, runtime::Cancellation* done);
+  void gone();
+
+  std::vector<std::string> command_;
+  Duration grace_;
+  runtime::Runtime* runtime_ = nullptr;
+  NodeElection* election_ = nullptr;
+  NodeLog* log_ = nullptr;
+  std::unique_ptr<lead::GuardedCommand> running_;
+  bool busy_ = false;      // it starts or runs
+  bool ending_ = false;    // for good
+  bool stopping_ = false;  // the election waits for its end
+  runtime::Scope scope_;   // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,150 @@
+#include "lead/vote_health.h"
+
+#include <algorithm>
+
+#include "core/base/units.h"
+
+namespace bellwether::node {
+namespace {
+
+using lead::Findings;
+using lead::Severity;
+
+void add_to(std::string& list, const std::string& one) { list += (list.empty() ? "" : "; ") + one; }
+
+void judge_reach(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
+  std::string troubles;
+  for (const NodeReport& one : nodes) {
+    if (!one.trouble.empty()) add_to(troubles, one.name + ": " + one.trouble);
+  }
+  if (troubles.empty()) return;
+  out.push_back({Severity::kWarning, "voters cannot be asked", troubles,
+                 "each that is gone is one less that may be lost; nothing below is known of them",
+                 "bellwether cluster members --config " + config});
+}
+
+void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
+  std::string who;
+  std::size_t count = 0;
+  bool unsafe = false;
+  for (const NodeReport& one : nodes) {
+    if (!one.acts) continue;
+    ++count;
+    add_to(who, one.name + " in term " + std::to_string(one.term));
+    unsafe |= !one.rule.empty() && one.rule != "majority";
+  }
+  if (count < 2) return;
+  out.push_back(
+      {Severity::kCritical, "two nodes lead at once", who,
+       unsafe ? "the rule of this vote permits it when the network parts: whatever they guard is done twice. "
+                "With three nodes or more, vote.quorum: majority prevents it"
+              : "a majority cannot have elected both: their `voters` differ, or a node votes twice because "
+                "two processes have its name or its disk was set back. Whatever they guard is done twice",
+       "bellwether cluster quorum --config " + config + " (on each side; then mend the network or `voters`)"});
+}
+
+// Why nobody leads, as far as the nodes that were asked know.
+std::string causes_of(const std::vector<NodeReport>& asked) {
+  std::string causes;
+  for (const NodeReport& one : asked) {
+    if (one.alive < one.needed) {
+      add_to(causes, one.name + " sees " + format_count(one.alive, "voter") + " alive, and " +
+                         std::to_string(one.needed) + " are needed");
+    }
+    if (!one.obstacle.empty()) add_to(causes, one.name + ": " + one.obstacle);
+    if (!one.stands_back.empty()) add_to(causes, one.name + ": " + one.stands_back);
+    if (!one.last_end.empty()) add_to(causes, one.name + ", of the last election: " + one.last_end);
+    for (const std::string& doubt : one.doubts) add_to(causes, one.name + " does not believe " + doubt);
+    for (const std::string& name : one.unsigned_of) add_to(causes, one.name + " has another key of " + name);
+  }
+  return causes;
+}
+
+void judge_none(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
+  std::vector<NodeReport> asked;
+  std::ranges::copy_if(nodes, std::back_inserter(asked), [](const NodeReport& one) { return one.trouble.empty(); });
+  if (std::ranges::any_of(asked, &NodeReport::acts)) return;
+  std::string causes = causes_of(asked);
+  if (asked.empty()) {
+    causes = "no voter could be asked";
+  } else if (causes.empty()) {
+    causes = "no node says why: an election may be under way";
+  }
+  const bool no_quorum = std::ranges::any_of(asked, [](const NodeReport& one) { return one.alive < one.needed; });
+  const bool none_stands =
+      !asked.empty() && std::ranges::all_of(asked, [](const NodeReport& one) { return !one.stands_back.empty(); });
+  std::string remedy = "look again with a longer --for; then bellwether cluster votes --config " + config;
+  if (no_quorum) {
+    remedy = "start the voters that are missing, or mend the network between them";
+  } else if (none_stands) {
+    remedy = "give a node a capability with which it may stand: agent.capabilities: [admin_election]";
+  }
+  out.push_back({Severity::kCritical, "nobody leads", causes,
+                 "what only a leader does is not done, and clients are refused", remedy});
+}
+
+void judge_keys(const std::vector<NodeReport>& nodes, Findings& out) {
+  std::string who;
+  for (const NodeReport& one : nodes) {
+    for (const std::string& name : one.unsigned_of) add_to(who, one.name + " refuses what " + name + " says");
+  }
+  if (who.empty()) return;
+  out.push_back(
+      {Severity::kWarning, "keys of voters do not fit", who,
+       "who is not believed counts as gone: the next loss may leave no majority",
+       "openssl pkey -in NAME.key -pubout, on its own machine: the same as NAME.pem in vote.keys of the others"});
+}
+
+void judge_elections(const std::vector<NodeReport>& nodes, const std::string& config, const lead::HealthLimits& limits,
+                     Findings& out) {
+  const auto most = std::ranges::max_element(nodes, {}, &NodeReport::elections_last_hour);
+  if (most == nodes.end() || most->elections_last_hour < limits.churn_warning) return;
+  out.push_back(
+      {most->elections_last_hour >= limits.churn_critical ? Severity::kCritical : Severity::kWarning,
+       "there are too many elections",
+       most->name + " took part in " + format_count(most->elections_last_hour, "election") +
+           " within the last hour, of which nobody won " + std::to_string(most->failed_last_hour) +
+           "; 0 or 1 is healthy",
+       "each costs a time without a leader. Nodes or networks pause for longer than heartbeat_timeout, scores "
+       "change places, or somebody calls them",
+       "bellwether cluster votes --messages --config " + config +
+           "; then lengthen security.election_config.heartbeat_timeout"});
+}
+
+void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& limits, Findings& out) {
+  for (const NodeReport& leader : nodes) {
+    if (!leader.acts) continue;
+    std::string who;
+    double worst = 0;
+    for (const NodeReport::Follower& one : leader.followers) {
+      const auto there = std::ranges::find(nodes, one.name, &NodeReport::name);
+      // Who is gone answers nothing, which is said above.
+      if (there == nodes.end() || !there->trouble.empty() || one.lately < limits.beats_needed) continue;
+      const double share = static_cast<double>(one.missed_lately) / static_cast<double>(one.lately);
+      if (share < limits.missed_warning) continue;
+      worst = std::max(worst, share);
+      add_to(who, one.name + " has not answered " + std::to_string(one.missed_lately) + " of the last " +
+                      format_count(one.lately, "heartbeat") + " of " + leader.name + " in time");
+    }
+    if (who.empty()) continue;
+    out.push_back({worst >= limits.missed_critical ? Severity::kCritical : Severity::kWarning, "heartbeats are lost",
+                   who,
+                   "a few more in a row, and a leader that is well loses its office. Packets are lost, or the way "
+                   "and the machines are slow for these times",
+                   "ping the nodes; then mend the network, or lengthen security.election_config.heartbeat_timeout"});
+  }
+}
+
+}  // namespace
+
+void judge_votes(const std::vector<NodeReport>& nodes, const std::string& config, const VoteHealthLimits& limits,
+                 Findings& out) {
+  judge_reach(nodes, config, out);
+  judge_two(nodes, config, out);
+  judge_none(nodes, config, out);
+  judge_keys(nodes, out);
+  judge_elections(nodes, config, limits.churn, out);
+  judge_beats(nodes, limits, out);
+}
+
+}  // namespace bellwether::node

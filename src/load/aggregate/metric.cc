@@ -1,0 +1,233 @@
+#include "load/aggregate/metric.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/check.h"
+
+namespace bellwether::aggregate {
+namespace {
+
+using metrics::Histogram;
+using metrics::Phase;
+using plan::MetricScope;
+
+enum class Source : uint8_t {
+  kRequests,
+  kFailed,
+  kBytesSent,
+  kBytesReceived,
+  kDuration,
+  kService,
+  kResponse,
+  kPhase,
+  kIterations,
+  kIterationDuration,
+  kDropped,
+  kVus,
+  kVusMax,
+  kChecks,
+};
+
+// Where the figures of a metric are kept: one for each of plan::metrics().
+struct Origin {
+  std::string_view metric;
+  Source source;
+  Phase phase = Phase::kDns;
+};
+
+constexpr std::array<Origin, 19> kOrigins{{
+    {"http_reqs", Source::kRequests},
+    {"http_req_failed", Source::kFailed},
+    {"http_req_duration", Source::kDuration},
+    {"http_req_service", Source::kService},
+    {"http_req_response", Source::kResponse},
+    {"http_req_looking_up", Source::kPhase, Phase::kDns},
+    {"http_req_connecting", Source::kPhase, Phase::kConnect},
+    {"http_req_tls_handshaking", Source::kPhase, Phase::kTls},
+    {"http_req_sending", Source::kPhase, Phase::kSend},
+    {"http_req_waiting", Source::kPhase, Phase::kWait},
+    {"http_req_receiving", Source::kPhase, Phase::kReceive},
+    {"checks", Source::kChecks},
+    {"iterations", Source::kIterations},
+    {"iteration_duration", Source::kIterationDuration},
+    {"dropped_iterations", Source::kDropped},
+    {"data_sent", Source::kBytesSent},
+    {"data_received", Source::kBytesReceived},
+    {"vus", Source::kVus},
+    {"vus_max", Source::kVusMax},
+}};
+
+const Origin& origin_of(std::string_view metric) {
+  const auto* found =
+      std::find_if(kOrigins.begin(), kOrigins.end(), [&](const Origin& origin) { return origin.metric == metric; });
+  check(found != kOrigins.end(), "every metric of the plan is kept somewhere");
+  return *found;
+}
+
+bool can_have(MetricScope scope, const Filter& filter) {
+  switch (scope) {
+    case MetricScope::kStep: return !filter.check;
+    case MetricScope::kWorkflow: return !filter.check && !filter.step && filter.tags.empty();
+    case MetricScope::kCheck: return true;
+  }
+  return false;
+}
+
+// Whether or not it is measured: what it checks counts either way.
+bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
+  return (!filter.step || *filter.step == step) &&
+         (!filter.workflow || plan.steps[step].workflow == *filter.workflow) &&
+         std::all_of(filter.tags.begin(), filter.tags.end(), [&](const plan::Tag& tag) {
+           const std::vector<plan::Tag>& own = plan.steps[step].tags;
+           return std::find(own.begin(), own.end(), tag) != own.end();
+         });
+}
+
+void add(uint64_t count, Sample& out) { out.count += static_cast<double>(count); }
+
+void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Sample& out) {
+  const metrics::StepWindow& step = totals.sum().steps[id];
+  switch (origin.source) {
+    case Source::kRequests: add(step.count, out); break;
+    case Source::kBytesSent: add(step.bytes_sent, out); break;
+    case Source::kBytesReceived: add(step.bytes_received, out); break;
+    case Source::kFailed:
+      add(step.failed, out);
+      out.total += step.count;
+      break;
+    case Source::kDuration: out.trend.merge(duration_of(totals, id)); break;
+    case Source::kService: out.trend.merge(step.service); break;
+    case Source::kResponse: out.trend.merge(step.response); break;
+    case Source::kPhase: out.trend.merge(step.phases[static_cast<std::size_t>(origin.phase)]); break;
+    default: break;
+  }
+}
+
+void take_workflow(const Origin& origin, const metrics::WorkflowWindow& workflow, Sample& out) {
+  switch (origin.source) {
+    case Source::kIterations: add(workflow.iterations, out); break;
+    case Source::kDropped: add(workflow.dropped, out); break;
+    case Source::kIterationDuration: out.trend.merge(workflow.iteration); break;
+    default: break;
+  }
+}
+
+void take_gauge(const Gauge& gauge, Sample& out) {
+  out.last = static_cast<double>(gauge.last);
+  out.greatest = static_cast<double>(gauge.peak);
+}
+
+void take_checks(const Totals& totals, const Filter& filter, Sample& out) {
+  const plan::Plan& plan = totals.plan();
+  for (std::size_t c = 0; c < plan.checks.size(); ++c) {
+    if ((filter.check && *filter.check != c) || !selects_step(plan, plan.checks[c].step, filter)) continue;
+    add(totals.sum().checks[c].passes, out);
+    out.total += totals.sum().checks[c].passes + totals.sum().checks[c].fails;
+  }
+}
+
+Sample custom_sample(const Totals& totals, std::size_t metric, const Filter& filter) {
+  const plan::Plan& plan = totals.plan();
+  metrics::MetricWindow sum(nullptr);
+  for (std::size_t i = 0; i < plan.series.size(); ++i) {
+    if (plan.series[i].metric != metric || !selects_step(plan, plan.series[i].step, filter)) continue;
+    sum.merge(totals.sum().series[i]);
+  }
+  Sample out;
+  out.kind = plan.metrics[metric].kind;
+  out.elapsed = totals.elapsed();
+  out.any = sum.count > 0;
+  out.refused = sum.refused;
+  out.count = out.kind == MetricKind::kRate ? static_cast<double>(sum.trues) : sum.amount();
+  out.total = sum.count;
+  out.last = sum.last;
+  out.greatest = sum.greatest;
+  out.trend = std::move(sum.trend);
+  out.scale = plan.metrics[metric].scale();
+  return out;
+}
+
+std::optional<double> trend_value(const Histogram& trend, double scale, plan::Aggregation aggregation,
+                                  double percentile) {
+  if (aggregation == plan::Aggregation::kCount) return static_cast<double>(trend.count());
+  if (trend.empty()) return std::nullopt;
+  const bool is_time = scale == kMillisecond;
+  switch (aggregation) {
+    case plan::Aggregation::kAvg: {
+      const double mean = static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count());
+      return is_time ? mean * 1e-6 : mean / scale;
+    }
+    case plan::Aggregation::kMin: return in_units(trend.min(), scale);
+    case plan::Aggregation::kMax: return in_units(trend.max(), scale);
+    case plan::Aggregation::kMed: return in_units(trend.percentile(50), scale);
+    case plan::Aggregation::kPercentile: return in_units(trend.percentile(percentile), scale);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kCounter: return "counter";
+    case MetricKind::kGauge: return "gauge";
+    case MetricKind::kRate: return "rate";
+    case MetricKind::kTrend: return "trend";
+  }
+  return "";
+}
+
+std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter) {
+  const auto known = plan::find_metric(totals.plan(), metric);
+  if (!known || !can_have(known->scope, filter)) return std::nullopt;
+  const std::vector<plan::CustomMetric>& custom = totals.plan().metrics;
+  for (std::size_t i = 0; i < custom.size(); ++i) {
+    if (custom[i].name == metric) return custom_sample(totals, i, filter);
+  }
+
+  const Origin& origin = origin_of(metric);
+  Sample out;
+  out.kind = known->kind;
+  out.elapsed = totals.elapsed();
+  if (origin.source == Source::kVus) {
+    take_gauge(totals.vus(filter.workflow).active, out);
+  } else if (origin.source == Source::kVusMax) {
+    take_gauge(totals.vus(filter.workflow).allocated, out);
+  } else if (known->scope == MetricScope::kCheck) {
+    take_checks(totals, filter, out);
+  } else if (known->scope == MetricScope::kStep) {
+    for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
+      if (!totals.plan().steps[s].measured || !selects_step(totals.plan(), s, filter)) continue;
+      take_step(origin, totals, static_cast<plan::StepId>(s), out);
+    }
+  } else {
+    for (std::size_t w = 0; w < totals.plan().workflows.size(); ++w) {
+      if (!filter.workflow || *filter.workflow == w) take_workflow(origin, totals.sum().workflows[w], out);
+    }
+  }
+  return out;
+}
+
+std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile) {
+  using plan::Aggregation;
+  const bool nothing_yet = sample.elapsed <= Duration::zero();
+  switch (sample.kind) {
+    case MetricKind::kCounter:
+      if (aggregation == Aggregation::kCount) return sample.count;
+      if (aggregation != Aggregation::kRate || nothing_yet) return std::nullopt;
+      return sample.count / sample.elapsed.seconds_f();
+    case MetricKind::kGauge:
+      if (nothing_yet || !sample.any) return std::nullopt;
+      if (aggregation == Aggregation::kValue) return sample.last;
+      if (aggregation == Aggregation::kMax) return sample.greatest;
+      return std::nullopt;
+    case MetricKind::kRate:
+      if (aggregation != Aggregation::kRate || sample.total == 0) return std::nullopt;
+      return sample.count / static_cast<double>(sample.total);
+    case MetricKind::kTrend: return trend_value(sample.trend, sample.scale, aggregation, percentile);
+  }
+  return std::nullopt;
+}
+
+}  // namespace bellwether::aggregate

@@ -1,0 +1,49 @@
+// What a run has measured under the names of plan::metrics(), for thresholds and result files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "load/aggregate/totals.h"
+#include "load/metrics/histogram.h"
+#include "load/plan/metric.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::aggregate {
+
+using plan::MetricKind;
+// "counter", "gauge", "rate", "trend": the words of result files.
+std::string_view to_string(MetricKind kind);
+
+// Which part of the run: none set is all of it. A filter a metric cannot have (iterations of one step) selects nothing.
+struct Filter {
+  std::optional<plan::StepId> step;
+  std::optional<uint16_t> workflow;
+  std::optional<plan::CheckId> check;
+  std::span<const plan::Tag> tags = {};  // steps that have them all
+};
+
+// What a metric has seen. Which members mean something depends on the kind.
+struct Sample {
+  MetricKind kind = MetricKind::kCounter;
+  double count = 0;             // kCounter: the count; kRate: observations that were true
+  uint64_t total = 0;           // kRate: all observations
+  double last = 0;              // kGauge
+  double greatest = 0;          // kGauge
+  metrics::Histogram trend;     // kTrend
+  double scale = kMillisecond;  // kTrend: how many of the histogram's units are one of the metric's
+  uint64_t refused = 0;         // values of the scenario's own metrics that were none
+  bool any = true;              // something was counted, of what is not counted all the time
+  Duration elapsed;             // measured time of the run
+};
+// Nothing when there is no metric of that name, or the filter is none it can have. Of the product's own metrics and of
+// those of the scenario.
+std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter = {});
+
+// One figure of a sample. Nothing when there were no samples to compute it from, or the kind has no such figure. A
+// counter that counted nothing is 0: that is a measurement.
+std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile = 0);
+
+}  // namespace bellwether::aggregate

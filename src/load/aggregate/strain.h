@@ -1,0 +1,94 @@
+// The load generator watches itself: readings of its load and of its machine come in about once a second, findings go
+// out (load/plan/finding.h). docs/self-observation.md has the table of signals, thresholds and remedies for users.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/plan/finding.h"
+
+namespace bellwether::aggregate {
+
+using plan::Finding;
+using plan::kMostFindings;
+using plan::kStrains;
+using plan::lasted;
+using plan::remedy;
+using plan::Strain;
+using plan::text_of;
+
+// What the operating system says. Counters go on since some time before the run; what it does not say is left out.
+struct MachineReading {
+  struct Processors {
+    uint64_t stolen = 0;  // ticks, over all processors: taken by the hypervisor
+    uint64_t wanted = 0;  // busy or stolen
+    uint64_t all = 0;     // with the idle ones
+  };
+  struct Quota {
+    uint64_t periods = 0;
+    uint64_t throttled = 0;  // of those, in which the group was held up
+  };
+  std::optional<Processors> processors;
+  std::optional<Quota> quota;              // of the control group that may use the least
+  std::optional<double> memory_share;      // used, of the machine's or of a group's limit, whichever is nearer; 0 to 1
+  std::optional<double> descriptor_share;  // open, of those it may open; 0 to 1
+};
+
+// What the load threads measured in a second.
+struct LoadReading {
+  Duration covered;        // > 0
+  double cpu_share = 0;    // of the processors that the load threads have; 0 to 1
+  Duration loop_lag_p99;   // how long an event that was ready waited for its turn
+  uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors
+};
+
+// From there on a second is bad.
+inline constexpr double kStrainCpu = 0.95;
+inline constexpr Duration kStrainLag = Duration::millis(50);
+inline constexpr double kStrainDescriptors = 0.95;
+inline constexpr double kStrainThrottled = 0.10;
+inline constexpr double kStrainStolen = 0.10;       // of what was wanted…
+inline constexpr double kStrainStolenOfAll = 0.02;  // …where that is also so much of all there is
+inline constexpr double kStrainMemory = 0.90;
+// So many bad readings, one after the other, begin a finding (one request that found no port is enough), and so many
+// good ones end it.
+inline constexpr int kStrainBegins = 3;
+inline constexpr int kStrainEnds = 3;
+// Findings about the machine that together last for this share of a run make it a saturated one.
+inline constexpr double kStrainedShare = 0.01;
+
+class StrainWatch {
+ public:
+  // What changed with a reading: a finding that began, or one that is over.
+  using Changes = std::vector<Finding>;
+
+  // A second is over, at `now` since the start of the run. `machine`: nullptr: not asked this time.
+  Changes second(Duration now, const LoadReading& load, const MachineReading* machine);
+  // The run has ended: what goes on is over with it.
+  void end(Duration now);
+
+  const std::vector<Finding>& findings() const { return findings_; }
+
+ private:
+  struct Signal {
+    int bad = 0;                      // readings, one after the other
+    int good = 0;                     // the same
+    Duration begin;                   // of the first of the bad ones
+    double worst = 0;                 // of them
+    std::optional<std::size_t> open;  // its finding
+    bool told = false;                // that one began anew, and did not go on
+  };
+  void judge(Strain strain, Duration from, Duration now, double value, bool is_bad, int begins, Changes& out);
+  void begin(Signal& signal, Strain strain, Duration now, Changes& out);
+  void judge_machine(Duration now, const MachineReading& machine, Changes& out);
+
+  std::array<Signal, kStrains> signals_;
+  std::vector<Finding> findings_;
+  MachineReading before_;  // with the counters of the last reading
+  Duration read_at_;
+};
+
+}  // namespace bellwether::aggregate

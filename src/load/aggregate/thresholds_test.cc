@@ -1,0 +1,233 @@
+#include "load/aggregate/thresholds.h"
+
+#include <gtest/gtest.h>
+
+#include "load/aggregate/metric.h"
+
+namespace bellwether::aggregate {
+namespace {
+
+using plan::Aggregation;
+using plan::Op;
+
+plan::Plan thresholds_shop() {
+  plan::Plan plan;
+  plan.workflows.resize(2);
+  plan.steps = {{.workflow = 0, .index = 0, .name = "open.list", .measured = true, .open_model = true},
+                {.workflow = 0, .index = 1, .name = "open.pay", .measured = true, .open_model = true},
+                {.workflow = 1, .index = 0, .name = "closed.home", .measured = true, .open_model = false},
+                {.workflow = 1, .index = 1, .name = "closed.set", .measured = false, .open_model = false}};
+  plan.checks = {{.step = 0, .name = "status"}, {.step = 2, .name = "status"}};
+  return plan;
+}
+
+// Ten seconds' worth in one window: known figures for every metric.
+Totals filled(const plan::Plan& plan) {
+  metrics::Window w(aggregate::shape_of(plan));
+  for (std::size_t s = 0; s < 4; ++s) {
+    metrics::StepWindow& step = w.steps[s];
+    const auto k = static_cast<uint64_t>(s) + 1;
+    step.count = 100 * k;
+    step.failed = k;
+    step.bytes_sent = 10 * k;
+    step.bytes_received = 1000 * k;
+    step.service.record(Duration::millis(static_cast<int64_t>(k)), 100);
+    step.response.record(Duration::millis(static_cast<int64_t>(10 * k)), 100);
+    for (int p = 0; p < metrics::kPhases; ++p) {
+      step.phases[static_cast<std::size_t>(p)].record(Duration::millis(100 * (p + 1)));
+    }
+  }
+  w.workflows[0].iterations = 40;
+  w.workflows[1].iterations = 60;
+  w.workflows[0].dropped = 7;
+  w.workflows[0].vus_active = 5;
+  w.workflows[1].vus_active = 6;
+  w.workflows[0].vus_allocated = 50;
+  w.workflows[1].vus_allocated = 60;
+  w.workflows[0].iteration.record(Duration::seconds(2));
+  w.workflows[1].iteration.record(Duration::seconds(4));
+  w.checks[0] = {.passes = 9, .fails = 1};
+  w.checks[1] = {.passes = 5, .fails = 5};
+  Totals totals(plan);
+  totals.add(w, Duration::seconds(10));
+  return totals;
+}
+
+std::optional<double> value(const Totals& totals, std::string_view metric, Aggregation aggregation,
+                            const Filter& filter = {}, double percentile = 0) {
+  const auto seen = sample(totals, metric, filter);
+  return seen ? value_of(*seen, aggregation, percentile) : std::nullopt;
+}
+
+struct MetricTest : testing::Test {
+  const plan::Plan plan = thresholds_shop();
+  Totals totals = filled(plan);
+};
+
+TEST_F(MetricTest, counters_have_a_count_and_a_rate_per_second) {
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount), 600) << "actions do not count";
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate), 60);
+  EXPECT_EQ(value(totals, "data_sent", Aggregation::kCount), 60);
+  EXPECT_EQ(value(totals, "data_received", Aggregation::kCount), 6000);
+  EXPECT_EQ(value(totals, "iterations", Aggregation::kCount), 100);
+  EXPECT_EQ(value(totals, "dropped_iterations", Aggregation::kCount), 7);
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kAvg), std::nullopt);
+}
+
+TEST_F(MetricTest, rates_are_shares_of_what_was_observed) {
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_failed", Aggregation::kRate), 0.01);
+  EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate), 0.7);
+  EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate, {.check = 0}), 0.9);
+  EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate, {.step = 2}), 0.5);
+  EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate, {.workflow = 0}), 0.9);
+}
+
+TEST_F(MetricTest, gauges_have_their_last_and_highest_value) {
+  EXPECT_EQ(value(totals, "vus_max", Aggregation::kValue), 110);
+  totals.add(metrics::Window({4, 2, 2}));
+  EXPECT_EQ(value(totals, "vus", Aggregation::kValue), 0);
+  EXPECT_EQ(value(totals, "vus", Aggregation::kMax), 11);
+  EXPECT_EQ(value(totals, "vus", Aggregation::kMax, {.workflow = 1}), 6);
+}
+
+TEST_F(MetricTest, trends_are_milliseconds_of_merged_samples) {
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_service", Aggregation::kAvg), 2);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_response", Aggregation::kMax), 30);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_duration", Aggregation::kMin), 3) << "service time of the closed step";
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_duration", Aggregation::kMax), 20) << "response time of the open steps";
+  EXPECT_NEAR(*value(totals, "http_req_duration", Aggregation::kMed), 10, 0.01);
+  EXPECT_NEAR(*value(totals, "http_req_duration", Aggregation::kPercentile, {}, 67), 20, 0.02);
+  EXPECT_EQ(value(totals, "http_req_duration", Aggregation::kCount), 300);
+  EXPECT_DOUBLE_EQ(*value(totals, "iteration_duration", Aggregation::kAvg), 3000);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_looking_up", Aggregation::kMax), 100);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_connecting", Aggregation::kMax), 200);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_tls_handshaking", Aggregation::kMax), 300);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_sending", Aggregation::kMax), 400);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_waiting", Aggregation::kMax), 500);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_receiving", Aggregation::kMax), 600);
+}
+
+TEST_F(MetricTest, filters_narrow_and_impossible_ones_select_nothing) {
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.step = 1}), 200);
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.workflow = 0}), 300);
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.step = 1, .workflow = 1}), 0);
+  EXPECT_EQ(value(totals, "iterations", Aggregation::kCount, {.workflow = 1}), 60);
+  EXPECT_EQ(value(totals, "iterations", Aggregation::kCount, {.step = 1}), std::nullopt);
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.check = 1}), std::nullopt);
+  EXPECT_EQ(value(totals, "no_such_metric", Aggregation::kCount), std::nullopt);
+}
+
+TEST(Metric, without_samples_only_counters_have_a_value) {
+  const plan::Plan plan = thresholds_shop();
+  const Totals totals(plan);
+  for (const plan::Metric& info : plan::metrics()) {
+    for (const Aggregation aggregation : {Aggregation::kRate, Aggregation::kValue, Aggregation::kAvg, Aggregation::kMin,
+                                          Aggregation::kMax, Aggregation::kMed, Aggregation::kPercentile}) {
+      EXPECT_EQ(value(totals, info.name, aggregation), std::nullopt) << info.name;
+    }
+  }
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount), 0);
+}
+
+plan::Threshold threshold(std::string metric, Aggregation aggregation, Op op, double bound) {
+  plan::Threshold out;
+  out.metric = std::move(metric);
+  out.aggregation = aggregation;
+  out.op = op;
+  out.value = bound;
+  return out;
+}
+
+TEST(Thresholds, every_operator_compares_as_written) {
+  const plan::Plan plan = thresholds_shop();
+  const Totals totals = filled(plan);
+  const auto ok = [&](Op op, double bound) {
+    return evaluate(totals, threshold("http_reqs", Aggregation::kCount, op, bound)).ok;
+  };
+  for (const double bound : {599.0, 600.0, 601.0}) {
+    EXPECT_EQ(ok(Op::kLess, bound), 600 < bound);
+    EXPECT_EQ(ok(Op::kLessEqual, bound), 600 <= bound);
+    EXPECT_EQ(ok(Op::kGreater, bound), 600 > bound);
+    EXPECT_EQ(ok(Op::kGreaterEqual, bound), 600 >= bound);
+    EXPECT_EQ(ok(Op::kEqual, bound), 600 == bound);
+    EXPECT_EQ(ok(Op::kNotEqual, bound), 600 != bound);
+  }
+}
+
+TEST(Thresholds, one_without_samples_has_not_passed) {
+  plan::Plan plan = thresholds_shop();
+  plan.thresholds = {threshold("http_req_duration", Aggregation::kPercentile, Op::kLess, 1e9),
+                     threshold("dropped_iterations", Aggregation::kCount, Op::kEqual, 0)};
+  const Totals totals(plan);
+  const auto results = evaluate(totals);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(results[0].no_samples());
+  EXPECT_FALSE(results[0].ok);
+  EXPECT_TRUE(results[1].ok) << "that nothing was dropped is known";
+}
+
+TEST(Thresholds, the_filter_of_the_threshold_is_used) {
+  const plan::Plan plan = thresholds_shop();
+  const Totals totals = filled(plan);
+  plan::Threshold one = threshold("http_req_duration", Aggregation::kPercentile, Op::kLess, 11);
+  one.percentile = 99;
+  EXPECT_FALSE(evaluate(totals, one).ok);
+  one.step = 0;
+  EXPECT_TRUE(evaluate(totals, one).ok);
+}
+
+TEST(Thresholds, a_run_is_aborted_by_a_failing_one_that_asks_for_it_after_its_delay) {
+  plan::Plan plan = thresholds_shop();
+  plan.thresholds = {threshold("http_req_failed", Aggregation::kRate, Op::kLess, 0.001)};
+  EXPECT_EQ(abort_due(filled(plan)), std::nullopt) << "it does not ask";
+  plan.thresholds[0].abort_on_fail = true;
+  EXPECT_EQ(abort_due(filled(plan)), 0u);
+  plan.thresholds[0].delay_abort_eval = Duration::seconds(10);
+  EXPECT_EQ(abort_due(filled(plan)), 0u);
+  plan.thresholds[0].delay_abort_eval = Duration::seconds(11);
+  EXPECT_EQ(abort_due(filled(plan)), std::nullopt) << "too early";
+  plan.thresholds[0].delay_abort_eval = Duration::zero();
+  plan.thresholds[0].op = Op::kGreater;
+  EXPECT_EQ(abort_due(filled(plan)), std::nullopt) << "it passes";
+  EXPECT_EQ(abort_due(Totals(plan)), std::nullopt) << "there are no samples";
+}
+
+TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
+  plan::Plan plan = thresholds_shop();
+  plan.metrics = {{"orders", plan::MetricKind::kCounter, ""},
+                  {"price", plan::MetricKind::kTrend, "EUR"},
+                  {"took", plan::MetricKind::kTrend, "ms"},
+                  {"sold", plan::MetricKind::kRate, ""},
+                  {"queue", plan::MetricKind::kGauge, ""}};
+  plan.series = {{0, 0}, {0, 3}, {1, 0}, {2, 0}, {3, 0}, {4, 0}};
+  metrics::Window w(shape_of(plan));
+  w.series[0].add(4);
+  w.series[1].add(0.5);
+  for (const double price : {1.0, 2.0, 6.0}) w.series[2].record(price, plan.metrics[1].scale());
+  w.series[3].record(250, plan.metrics[2].scale());
+  w.series[4].observe(1);
+  w.series[4].observe(0);
+  Totals totals(plan);
+  totals.add(w);
+  const auto value = [&](const char* metric, Aggregation aggregation, const Filter& filter = {}, double p = 0) {
+    return value_of(*sample(totals, metric, filter), aggregation, p);
+  };
+  EXPECT_EQ(value("orders", Aggregation::kCount), 4.5);
+  EXPECT_EQ(value("orders", Aggregation::kRate), 4.5);
+  EXPECT_EQ(value("orders", Aggregation::kCount, {.step = 3}), 0.5) << "a step that sends nothing";
+  EXPECT_EQ(value("orders", Aggregation::kCount, {.workflow = 0}), 4);
+  EXPECT_EQ(value("price", Aggregation::kAvg), 3);
+  EXPECT_EQ(value("price", Aggregation::kMax), 6);
+  EXPECT_EQ(value("took", Aggregation::kMed), 250);
+  EXPECT_EQ(value("sold", Aggregation::kRate), 0.5);
+  EXPECT_EQ(value("queue", Aggregation::kValue), std::nullopt) << "it was never set";
+  EXPECT_FALSE(sample(totals, "orders", {.check = 0}));
+
+  metrics::Window later(shape_of(plan));
+  later.series[5].set(-3, Duration::seconds(2));
+  totals.add(later);
+  EXPECT_EQ(value("queue", Aggregation::kValue), -3);
+}
+
+}  // namespace
+}  // namespace bellwether::aggregate

@@ -1,0 +1,226 @@
+// What a run has measured so far: the merged windows of all its seconds, and a series over time of bounded length.
+// Percentiles of a run always come from merged histograms, never from percentiles of its parts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/metrics/retention.h"
+#include "load/metrics/window.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::aggregate {
+
+// The scenario's own metrics over time, in the stretches of the run's series (load/metrics/retention.h): seconds, then
+// ten seconds, minutes, and one of all that is older.
+//
+// The figures of a stretch come from what was recorded in all of it, merged, and so do its percentiles: each length of
+// stretch has a window of its own that fills up beside the others, so that nothing has to be kept to merge it later.
+// What cannot be merged any more is a part that came when its stretch was over, and what makes one of all minutes older
+// than a day. There counts and sums are exact all the same, and percentiles the greatest of the parts.
+inline constexpr double kMillisecond = 1e6;
+// A value of a histogram of `scale` units to one of a metric's: times exactly as all other figures say them.
+double in_units(Duration value, double scale);
+
+// What one metric has seen in a stretch. Which members mean something depends on the metric's kind; none does when
+// there are no values.
+struct MetricFigure {
+  uint64_t count = 0;   // values
+  double sum = 0;       // counters
+  uint64_t trues = 0;   // rates
+  double last = 0;      // gauges
+  double least = 0;     // gauges
+  double greatest = 0;  // gauges
+  double p50 = 0;       // trends, in the metric's unit
+  double p95 = 0;       // trends. A second has few values of a metric: a p99 would mostly be the greatest of them
+  bool operator==(const MetricFigure&) const = default;
+};
+
+// The stretches of one length.
+struct MetricTier {
+  std::vector<uint64_t> begins;       // the second with which each begins, rising
+  std::vector<MetricFigure> figures;  // of each stretch, one for each metric of the plan
+  metrics::Window open;               // of the last stretch: a series for each metric of the plan
+};
+
+// Seconds, ten seconds, minutes.
+inline constexpr std::array<uint64_t, 3> kTierSeconds{1, 10, 60};
+// How many stretches of each a tier can have. Those of the longer ones begin beside the shorter ones.
+std::size_t most_of_tier(std::size_t tier);
+// The windows of tiers of a plan.
+metrics::Shape tier_shape(const plan::Plan& plan);
+
+struct MetricSeriesState {
+  std::vector<MetricTier> tiers = {};      // one for each of kTierSeconds; none: nothing was kept
+  std::vector<MetricFigure> archive = {};  // one for each metric of the plan; none: nothing is that old
+};
+
+class MetricSeries {
+ public:
+  // `plan` must outlive it.
+  explicit MetricSeries(const plan::Plan& plan);
+
+  // What was measured in a second, or another part of that. `retention` has reached it, and never goes back.
+  void add(const metrics::Window& part, const metrics::Retention& retention);
+  // What is kept of the stretch in which a second is: null when nothing was recorded in it, of any metric.
+  const MetricFigure* find(uint64_t second, std::size_t metric, const metrics::Retention& retention) const;
+
+  MetricSeriesState save() const;
+  // REQUIRES a state of the plan's shape, within most_of_tier().
+  void restore(MetricSeriesState state);
+
+ private:
+  MetricFigure figure_of(std::size_t metric, const metrics::MetricWindow& window) const;
+  void take(std::size_t tier, uint64_t second);
+  void forget(const metrics::Retention& retention);
+
+  const plan::Plan* plan_;
+  metrics::Window part_;  // what is being added, by metric
+  std::vector<MetricTier> tiers_;
+  std::vector<MetricFigure> archive_;
+};
+
+struct Percentiles {
+  Duration p50;
+  Duration p95;
+  Duration p99;
+  bool operator==(const Percentiles&) const = default;
+};
+
+// A stretch of the run, over all steps: one second, or, when that is long ago, the several that
+// load/metrics/retention.h puts together. Counts are their sum, gauges those of the last of them, and percentiles those
+// of the worst second, so that a stall stays visible however long the run becomes.
+struct SeriesPoint {
+  uint64_t second = 0;  // the first it covers, from the start of the run
+  Duration covered;     // measured time in it
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  int64_t vus = 0;
+  Percentiles service;   // zero when nothing was measured
+  Percentiles response;  // zero when nothing was measured
+  double rate_per_s() const;
+  bool operator==(const SeriesPoint&) const = default;
+};
+
+// What a metric of the scenario's own has seen in a stretch of the run.
+struct MetricPoint {
+  uint64_t second = 0;  // the first it covers: that of the SeriesPoint of the same stretch
+  Duration covered;     // measured time in it
+  MetricFigure figure;
+};
+
+// A number that goes up and down: virtual users.
+struct Gauge {
+  int64_t last = 0;
+  int64_t peak = 0;
+  void set(int64_t value);
+  bool operator==(const Gauge&) const = default;
+};
+
+struct VuGauges {
+  Gauge active;
+  Gauge allocated;
+  bool operator==(const VuGauges&) const = default;
+};
+
+// Sums over steps and workflows. In an open model on_time + late + dropped reaches scheduled at the end of the run.
+struct Counts {
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t iterations = 0;
+  uint64_t interrupted = 0;
+  uint64_t scheduled = 0;
+  uint64_t on_time = 0;
+  uint64_t late = 0;
+  uint64_t dropped = 0;
+};
+
+// The shape of the windows of a plan.
+metrics::Shape shape_of(const plan::Plan& plan);
+
+// All that totals hold beside their plan: what a copy of them is made of.
+struct TotalsState {
+  metrics::Window sum;  // of the plan's shape
+  Duration elapsed;
+  VuGauges all_vus;
+  std::vector<VuGauges> workflow_vus;  // one for each workflow
+  std::vector<SeriesPoint> series;     // in rising order, each in a stretch of its own (retention_of)
+  SeriesPoint last;
+  MetricSeriesState metrics = {};
+};
+
+// How old the points of such a series are, by its last second and that of the totals.
+metrics::Retention retention_of(const TotalsState& state);
+
+class Totals {
+ public:
+  // The series keeps at most this many points.
+  static constexpr std::size_t kSeriesMax = metrics::most_of_all(metrics::kHotPoints);
+
+  // `plan` must outlive the totals.
+  explicit Totals(const plan::Plan& plan);
+
+  // Adds one second: the windows of all threads for it, merged. `covered` is the time it measured, less than a second
+  // for the last one. Seconds come in rising order and may have gaps; one that does not is added to those before. Never
+  // allocates but for a first magnitude of a histogram and for the series up to its limit.
+  void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
+
+  // Adds to a second of the past what was measured in it too, and was not known then: another machine's part that came
+  // late. Gauges stay; the percentiles of its point are the worst of its parts, those of the run are exact.
+  void amend(const metrics::Window& part);
+
+  // Totals that were restored go on exactly as those that were saved would have. REQUIRES a state of the plan's shape,
+  // with at most kSeriesMax points.
+  TotalsState save() const;
+  static Totals restore(const plan::Plan& plan, TotalsState state);
+
+  const plan::Plan& plan() const { return *plan_; }
+  // All seconds merged. Its gauges are those of the last second.
+  const metrics::Window& sum() const { return sum_; }
+  // Measured time so far.
+  Duration elapsed() const { return elapsed_; }
+  bool empty() const { return elapsed_ == Duration::zero(); }
+  // Of one workflow, or of the whole run.
+  Counts counts(std::optional<uint16_t> workflow = {}) const;
+  const VuGauges& vus(std::optional<uint16_t> workflow = {}) const;
+  const std::vector<SeriesPoint>& series() const { return series_; }
+  // From here on each point of the series is one second.
+  uint64_t fine_from() const { return retention_.hot_begin(); }
+  // The same of one of the plan's metrics: the points in which it was given values.
+  std::vector<MetricPoint> series_of(std::size_t metric) const;
+  // The second that was added last, never merged with others.
+  const SeriesPoint& last() const { return last_; }
+
+ private:
+  SeriesPoint point_of(const metrics::Window& second, Duration covered);
+  // Where the point of this second's stretch is, or belongs.
+  std::vector<SeriesPoint>::iterator place_of(uint64_t second);
+  // Into the series. `late`: what was told of that second before has its gauges.
+  void put(const SeriesPoint& point, bool late);
+
+  const plan::Plan* plan_;
+  metrics::Window sum_;
+  Duration elapsed_;
+  VuGauges all_vus_;
+  std::vector<VuGauges> workflow_vus_;
+  std::vector<SeriesPoint> series_;
+  metrics::Retention retention_{metrics::kHotPoints};
+  MetricSeries metric_series_;
+  SeriesPoint last_;
+  metrics::Histogram service_;  // of the second being added, all steps; kept for its pages
+  metrics::Histogram response_;
+};
+
+// The time that http_req_duration means for a step: response time (due → done) in an open model, service time
+// (sent → done) in a closed one.
+const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step);
+
+}  // namespace bellwether::aggregate

@@ -1,0 +1,230 @@
+#include "load/aggregate/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/units.h"
+
+namespace bellwether::aggregate {
+namespace {
+
+// "12.3 %", rounded down, so that 100.0 % is only ever said of all.
+std::string percent(uint64_t part, uint64_t whole) {
+  const auto tenths = static_cast<uint64_t>(static_cast<unsigned __int128>(part) * 1000 / std::max<uint64_t>(whole, 1));
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+bool schedule_missed(const Facts& facts) {
+  const uint64_t missed = facts.dropped + facts.not_started;
+  return !facts.dropped_threshold && static_cast<double>(missed) > 0.01 * static_cast<double>(facts.scheduled);
+}
+
+std::string schedule_text(const Facts& facts) {
+  const uint64_t missed = facts.dropped + facts.not_started;
+  return "the schedule was not achieved: " + format_count(missed) + " of " +
+         format_count(facts.scheduled, "iteration") + " (" + percent(missed, facts.scheduled) +
+         ") dropped or not started";
+}
+
+// "25.0 % of the load was lost for 800ms", "up to 25.0 % of the load was lost in 3 places, 2.10s in all".
+std::string loss_text(const LossSum& losses) {
+  const double tenths = std::floor(std::clamp(losses.most_share, 0.0, 1.0) * 1000 + 1e-9);
+  const std::string share = tenths < 1 ? "less than 0.1 %" : percent(static_cast<uint64_t>(tenths), 1000);
+  const std::string time = format_duration(losses.time);
+  if (losses.entries == 1) return share + " of the load was lost for " + time;
+  return (tenths < 1 ? "" : "up to ") + share + " of the load was lost in " + format_count(losses.entries) +
+         " places, " + time + " in all";
+}
+
+Verdict lost(const Facts& facts) {
+  const bool fails = facts.on_loss == plan::OnLoss::kFail;
+  std::string reason = loss_text(facts.losses);
+  if (facts.thresholds_no_samples > 0) {
+    reason += ", and " + format_count(facts.thresholds_no_samples) + " of " +
+              format_count(facts.thresholds, "threshold") + " had no samples to judge";
+  }
+  return {fails ? Outcome::kFail : Outcome::kInconclusive, kExitLost, std::move(reason)};
+}
+
+Verdict pass(const Facts& facts) {
+  std::string reason = "all " + format_count(facts.thresholds, "threshold") + " passed";
+  if (facts.thresholds == 0) reason = "no threshold was given";
+  if (facts.thresholds == 1) reason = "the threshold passed";
+  if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses) + ", which on_loss: pass allows";
+  return {Outcome::kPass, kExitPass, std::move(reason)};
+}
+
+std::string with_why(std::string text, const std::string& why) { return why.empty() ? text : text + ": " + why; }
+
+}  // namespace
+
+Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings) {
+  check(cores > 0, "a generator has cores");
+  Generator out;
+  out.cores = cores;
+  if (!totals.empty()) out.cpu_cores = totals.sum().cpu.seconds_f() / totals.elapsed().seconds_f();
+  out.loop_lag_p99 = totals.sum().loop_lag.percentile(99);
+  for (const metrics::StepWindow& step : totals.sum().steps) {
+    out.exhausted += step.errors[static_cast<std::size_t>(http1::ErrorKind::kExhausted)];
+  }
+  const auto because = [&out](Strain strain, const std::string& reason) {
+    out.saturation += (out.saturation.empty() ? "" : "; ") + reason;
+    out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(remedy(strain));
+  };
+  if (out.cpu_cores >= kStrainCpu * cores) because(Strain::kCpu, "its CPU was fully used");
+  if (out.loop_lag_p99 > kStrainLag) {
+    because(Strain::kLoopLag, "its event loop lagged by " + format_duration(out.loop_lag_p99));
+  }
+  if (out.exhausted > 0) {
+    because(Strain::kExhausted,
+            format_count(out.exhausted, "request") + " found no free port or descriptor on this machine");
+  }
+  for (const Strain strain : {Strain::kDescriptors, Strain::kThrottled, Strain::kStolen, Strain::kMemory}) {
+    const Duration time = lasted(findings, strain);
+    if (time <= Duration::zero() || time.seconds_f() < kStrainedShare * totals.elapsed().seconds_f()) continue;
+    because(strain, text_of(plan::sum_of(findings, strain)) + " (at worst; " + format_duration(time) + " in all)");
+  }
+  out.findings = std::move(findings);
+  return out;
+}
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass: return "pass";
+    case Outcome::kFail: return "fail";
+    case Outcome::kInconclusive: return "inconclusive";
+    case Outcome::kAborted: return "aborted";
+  }
+  return "";
+}
+
+namespace {
+
+// What a loss is about: causes end with their workflow (load/plan/loss.h).
+std::string_view subject_of(const plan::Loss& loss) {
+  const std::size_t at = loss.cause.rfind(", workflow ");
+  return at == std::string::npos ? std::string_view() : std::string_view(loss.cause).substr(at);
+}
+
+}  // namespace
+
+LossSum sum_of(std::span<const plan::Loss> losses) {
+  LossSum out;
+  out.entries = losses.size();
+  std::vector<std::pair<Duration, Duration>> spans;
+  for (const plan::Loss& loss : losses) {
+    spans.emplace_back(loss.from, std::max(loss.from, loss.to));
+  }
+  std::sort(spans.begin(), spans.end());
+  // Where entries about one workflow overlap, their shares add up; the greatest sum is found where one of them begins.
+  for (const plan::Loss& at : losses) {
+    double share = 0;
+    for (const plan::Loss& loss : losses) {
+      if (subject_of(loss) != subject_of(at)) continue;
+      if (loss.from <= at.from && (at.from < loss.to || loss.from == at.from)) share += loss.share;
+    }
+    out.most_share = std::max(out.most_share, std::min(share, 1.0));
+  }
+  Duration counted_to = Duration::nanos(INT64_MIN);
+  for (const auto& [from, to] : spans) {
+    if (to <= counted_to) continue;
+    out.time += to - std::max(from, counted_to);
+    counted_to = to;
+  }
+  return out;
+}
+
+namespace {
+
+// Of executors that do a number of iterations: all of them.
+uint64_t counted_iterations(const Totals& totals) {
+  uint64_t sum = 0;
+  const std::vector<plan::Workflow>& workflows = totals.plan().workflows;
+  for (std::size_t w = 0; w < workflows.size(); ++w) {
+    if (!std::holds_alternative<plan::Iterations>(workflows[w].executor)) continue;
+    const metrics::WorkflowWindow& counted = totals.sum().workflows[w];
+    sum += counted.iterations + counted.interrupted + counted.dropped;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
+               Ending ending, std::string why, std::span<const plan::Loss> losses) {
+  const plan::Plan& plan = totals.plan();
+  const Counts counts = totals.counts();
+  Facts facts;
+  facts.ending = ending;
+  facts.why = std::move(why);
+  facts.losses = sum_of(losses);
+  facts.on_loss = plan.on_loss;
+  facts.thresholds = thresholds.size();
+  for (const ThresholdResult& result : thresholds) {
+    facts.thresholds_no_samples += result.no_samples() ? 1 : 0;
+    facts.thresholds_failed += !result.no_samples() && !result.ok ? 1 : 0;
+  }
+  facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
+  facts.requests = counts.requests;
+  facts.failed = counts.failed;
+  facts.scheduled = counts.scheduled + counted_iterations(totals);
+  facts.dropped = counts.dropped;
+  facts.not_started = counts.scheduled - std::min(counts.scheduled, counts.on_time + counts.late + counts.dropped);
+  facts.dropped_threshold =
+      std::any_of(plan.thresholds.begin(), plan.thresholds.end(),
+                  [](const plan::Threshold& threshold) { return threshold.metric == "dropped_iterations"; });
+  facts.saturated = generator.saturated();
+  return facts;
+}
+
+Verdict verdict(const Facts& facts) {
+  if (facts.ending == Ending::kNotRun) {
+    return {Outcome::kAborted, kExitNotRun, with_why("the run did not take place", facts.why)};
+  }
+  if (facts.ending == Ending::kCancelled) {
+    return {Outcome::kAborted, kExitSignal, with_why("cancelled before its end", facts.why)};
+  }
+  if (facts.ending == Ending::kSignal) return {Outcome::kAborted, kExitSignal, "stopped by a signal before its end"};
+  if (facts.ending == Ending::kOnError) {
+    return {Outcome::kAborted, kExitAbort, "stopped by a failed step that has on_error: abort"};
+  }
+  if (facts.ending == Ending::kTimeout) {
+    return {Outcome::kAborted, kExitAbort, with_why("stopped at its timeout", facts.why)};
+  }
+  if (facts.ending == Ending::kWorkflowTimeout) {
+    return {Outcome::kAborted, kExitAbort, with_why("a workflow was ended by its timeout", facts.why)};
+  }
+  if (facts.ending == Ending::kThreshold) {
+    return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
+  }
+  if (facts.thresholds_failed > 0) {
+    std::string reason =
+        format_count(facts.thresholds_failed) + " of " + format_count(facts.thresholds, "threshold") + " failed";
+    if (facts.thresholds_no_samples > 0) {
+      reason += ", " + format_count(facts.thresholds_no_samples) + " had no samples to judge";
+    }
+    if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses);
+    return {Outcome::kFail, kExitThresholds, std::move(reason)};
+  }
+  if (facts.losses.entries > 0 && facts.on_loss != plan::OnLoss::kPass) return lost(facts);
+  if (facts.thresholds_no_samples > 0) {
+    return {Outcome::kInconclusive, kExitNoSamples,
+            format_count(facts.thresholds_no_samples) + " of " + format_count(facts.thresholds, "threshold") +
+                " had no samples to judge"};
+  }
+  if (facts.thresholds == 0 && facts.measures && facts.failed >= facts.requests) {
+    const bool none = facts.requests == 0;
+    return {Outcome::kFail, kExitAllFailed,
+            none ? "no request was made" : "every request failed, " + format_count(facts.requests) + " of them"};
+  }
+  if (schedule_missed(facts)) {
+    if (!facts.saturated) return {Outcome::kFail, kExitSchedule, schedule_text(facts)};
+    return {Outcome::kInconclusive, kExitSaturated, schedule_text(facts) + ", because the generator was saturated"};
+  }
+  return pass(facts);
+}
+
+}  // namespace bellwether::aggregate

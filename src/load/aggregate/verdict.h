@@ -1,0 +1,105 @@
+// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md holds the
+// table for users.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/aggregate/strain.h"
+#include "load/aggregate/thresholds.h"
+#include "load/aggregate/totals.h"
+#include "load/plan/loss.h"
+
+namespace bellwether::aggregate {
+
+// The process's exit codes. Those from 99 to 110 mean what they mean in k6.
+inline constexpr int kExitPass = 0;
+inline constexpr int kExitNotRun = 1;
+inline constexpr int kExitThresholds = 99;
+inline constexpr int kExitSignal = 105;
+inline constexpr int kExitAbort = 108;
+inline constexpr int kExitAllFailed = 110;
+inline constexpr int kExitLost = 120;
+inline constexpr int kExitSchedule = 121;
+inline constexpr int kExitSaturated = 122;
+inline constexpr int kExitNoSamples = 123;
+
+// How the load generator itself fared.
+struct Generator {
+  int cores = 0;                  // load threads
+  double cpu_cores = 0;           // CPU time they used, per second of the run
+  Duration loop_lag_p99;          // how long an event that was ready waited for its turn
+  uint64_t exhausted = 0;         // requests that failed for want of ports or descriptors on this machine
+  std::string saturation;         // why the generator was a bottleneck, in words; empty: it was not
+  std::string remedy;             // of all of that, in words; empty with saturation
+  std::vector<Finding> findings;  // what it noticed of itself while it ran, in the order in which that began
+  bool saturated() const { return !saturation.empty(); }
+};
+// REQUIRES cores > 0. Of the findings those about the machine count here, when they lasted (kStrainedShare); the others
+// are judged by the run as a whole.
+Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings = {});
+
+// What made the run end.
+enum class Ending : uint8_t {
+  kCompleted,
+  kSignal,           // Ctrl-C or SIGTERM
+  kOnError,          // a step with on_error: abort failed
+  kThreshold,        // a threshold with abortOnFail failed
+  kCancelled,        // somebody told the cluster to
+  kTimeout,          // it took longer than its timeout
+  kNotRun,           // there was no load at all: no worker, or none that could prepare it
+  kWorkflowTimeout,  // a workflow took longer than its timeout; the others did what they were to do
+};
+
+enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };
+// "pass", "fail", "inconclusive", "aborted": the words of result files.
+std::string_view to_string(Outcome outcome);
+
+// What was lost, over all entries.
+struct LossSum {
+  std::size_t entries = 0;
+  Duration time;          // in which at least one of them lies
+  double most_share = 0;  // the greatest that was lost at one time
+};
+LossSum sum_of(std::span<const plan::Loss> losses);
+
+// Everything the verdict depends on.
+struct Facts {
+  Ending ending = Ending::kCompleted;
+  std::string why;  // of the ending, in words: a clause without a full stop; may be empty
+  LossSum losses;
+  plan::OnLoss on_loss = plan::OnLoss::kInconclusive;
+  std::size_t thresholds = 0;
+  std::size_t thresholds_failed = 0;  // with samples
+  std::size_t thresholds_no_samples = 0;
+  bool measures = true;  // the plan has a step that makes requests
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t scheduled = 0;  // open model; 0: none
+  uint64_t dropped = 0;
+  uint64_t not_started = 0;        // scheduled, but neither started nor dropped
+  bool dropped_threshold = false;  // a threshold judges dropped_iterations
+  bool saturated = false;
+};
+Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
+               Ending ending, std::string why = {}, std::span<const plan::Loss> losses = {});
+
+struct Verdict {
+  Outcome outcome = Outcome::kPass;
+  int exit_code = kExitPass;
+  std::string reason;  // a clause without a full stop: "2 of 3 thresholds failed"
+};
+// The first row of this list that applies, so that what a person did wins over what was measured, and a rule the
+// user wrote wins over our own:
+//   no load at all 1, signal or cancellation 105, on_error abort or a timeout 108, threshold failed 99, something was
+//   lost 120 (but for on_loss: pass), threshold without samples 123, no threshold and every request failed (or none was
+//   made) 110, more than 1 % of the schedule dropped or not started and no threshold on that: 122 with a saturated
+//   generator, else 121; pass 0.
+// What was lost comes before the rows below it because each of them may be nothing but its consequence.
+Verdict verdict(const Facts& facts);
+
+}  // namespace bellwether::aggregate

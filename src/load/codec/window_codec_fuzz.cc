@@ -1,0 +1,21 @@
+// Bytes as a window of statistics: whatever is accepted survives being encoded and decoded again, and can be merged.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/check.h"
+#include "load/codec/window_codec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  using namespace bellwether;
+  const account::Shape shape{3, 2, 2, 2};
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  auto window = account::decode_window(bytes, shape);
+  check(account::check_window(bytes, shape).has_value() == window.has_value(), "both ways of reading agree");
+  if (!window) return 0;
+  const std::string again = account::encode_window(*window);
+  const auto back = account::decode_window(again, shape);
+  check(back.has_value() && account::encode_window(*back) == again, "a window survives");
+  window->merge(*back);
+  return 0;
+}

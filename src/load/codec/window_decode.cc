@@ -1,0 +1,279 @@
+// Reading windows of statistics, which may come from anybody.
+
+#include <algorithm>
+#include <array>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <utility>
+#include <vector>
+
+#include "load/codec/window_codec.h"
+#include "proto/stats.pb.h"
+
+namespace bellwether::account {
+namespace {
+
+using metrics::Histogram;
+using metrics::Window;
+
+// How much there can be.
+struct Limits {
+  std::size_t size = 0;  // of the message
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+};
+constexpr Limits kOfSecond{kMostWindowBytes, kMostCount, uint64_t{1} << 50};
+constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
+
+// Reads parts, and remembers the first thing that was wrong.
+class WindowReader {
+ public:
+  WindowReader(const Limits& limits, bool keeps) : limits_(limits), keeps_(keeps) {}
+  const char* wrong = nullptr;
+
+  uint64_t count(uint64_t value) {
+    if (value > limits_.count) fail("a count that cannot be");
+    return value;
+  }
+
+  void histogram(const wire::SparseHistogram& from, Histogram& to) {
+    const int buckets = from.gaps_size();
+    if (buckets != from.counts_size()) return fail("a histogram with more buckets than counts, or fewer");
+    if (buckets == 0) return;
+    buckets_.clear();
+    buckets_.reserve(static_cast<std::size_t>(buckets));
+    // Thousands of them come each second from each worker.
+    const uint32_t* const gaps = from.gaps().data();
+    const uint64_t* const counts = from.counts().data();
+    uint64_t index = 0;
+    // Every value lies in its bucket, so the sum lies between those of the buckets' ends.
+    unsigned __int128 least = 0;
+    unsigned __int128 most = 0;
+    for (int i = 0; i < buckets; ++i) {
+      if (i > 0 && gaps[i] == 0) return fail("a histogram whose buckets do not rise");
+      index += gaps[i];
+      if (index > kLastBucket) return fail("a bucket beyond the last");
+      if (counts[i] == 0 || counts[i] > limits_.count) return fail("a bucket whose count cannot be");
+      const int64_t low = Histogram::lowest_of(static_cast<uint32_t>(index));
+      least += static_cast<unsigned __int128>(static_cast<uint64_t>(low)) * counts[i];
+      most += static_cast<unsigned __int128>(greatest_of(low, index)) * counts[i];
+      buckets_.push_back({static_cast<uint32_t>(index), counts[i]});
+    }
+    const auto in = [](int64_t ns, const Histogram::Bucket& bucket) {
+      return ns >= 0 && ns <= Histogram::kMaxTracked && Histogram::index_of(static_cast<uint64_t>(ns)) == bucket.index;
+    };
+    if (!in(from.min_ns(), buckets_.front()) || !in(from.max_ns(), buckets_.back()) || from.min_ns() > from.max_ns()) {
+      return fail("a histogram whose least or greatest value is not in its buckets");
+    }
+    const unsigned __int128 sum =
+        (static_cast<unsigned __int128>(from.sum_high()) << 64) | static_cast<unsigned __int128>(from.sum_low());
+    if (sum < least || sum > most) return fail("a histogram whose sum does not fit its buckets");
+    if (keeps_) to.assign(buckets_, sum, from.min_ns(), from.max_ns());
+  }
+
+  template <class Add>
+  void tallies(const google::protobuf::RepeatedPtrField<wire::Tally>& from, std::size_t end, Add add) {
+    for (const wire::Tally& one : from) {
+      if (one.key() >= end) return fail("a status or an error that does not exist");
+      add(one.key(), count(one.count()));
+    }
+  }
+
+  void step(const wire::StepDelta& from, metrics::StepWindow& to) {
+    to.count = count(from.count());
+    to.failed = count(from.failed());
+    to.bytes_sent = bytes(from.bytes_sent());
+    to.bytes_received = bytes(from.bytes_received());
+    to.censored = count(from.censored());
+    histogram(from.service(), to.service);
+    histogram(from.response(), to.response);
+    std::array<bool, metrics::kPhases> seen{};
+    for (const wire::StepDelta::Phase& phase : from.phases()) {
+      if (phase.phase() >= metrics::kPhases || std::exchange(seen[phase.phase()], true)) {
+        return fail("a phase that does not exist, or is there twice");
+      }
+      histogram(phase.span(), to.phases[phase.phase()]);
+    }
+    tallies(from.status(), metrics::kStatusMax,
+            [&](uint32_t status, uint64_t count) { to.status.add(static_cast<uint16_t>(status), count); });
+    tallies(from.errors(), http1::kErrorKinds, [&](uint32_t kind, uint64_t count) { to.errors[kind] += count; });
+  }
+
+  void workflow(const wire::WorkflowDelta& from, metrics::WorkflowWindow& to) {
+    to.iterations = count(from.iterations());
+    to.interrupted = count(from.interrupted());
+    to.scheduled = count(from.scheduled());
+    to.on_time = count(from.on_time());
+    to.late = count(from.late());
+    to.dropped = count(from.dropped());
+    to.vus_active = gauge(from.vus_active());
+    to.vus_allocated = gauge(from.vus_allocated());
+    histogram(from.iteration(), to.iteration);
+    histogram(from.start_lag(), to.start_lag);
+  }
+
+  void metric(const wire::MetricDelta& from, metrics::MetricWindow& to) {
+    to.count = count(from.count());
+    to.refused = count(from.refused());
+    to.trues = count(from.trues());
+    to.sum = (static_cast<unsigned __int128>(from.sum_high()) << 64) | from.sum_low();
+    to.last = from.last();
+    to.least = from.least();
+    to.greatest = from.greatest();
+    to.last_at = Duration::nanos(from.last_at_ns());
+    histogram(from.trend(), to.trend);
+    const auto most = static_cast<unsigned __int128>(metrics::MetricWindow::kMostValue) * 1'000'000 * to.count;
+    if (to.trues > to.count || to.trend.count() > to.count || to.sum > most) fail("a metric that contradicts itself");
+    // Also false of what is no number.
+    const bool is_gauge = -metrics::MetricWindow::kMostValue <= to.least && to.least <= to.last &&
+                          to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMostValue;
+    if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("a gauge that cannot be");
+  }
+
+  void fail(const char* why) {
+    if (wrong == nullptr) wrong = why;
+  }
+
+ private:
+  uint64_t bytes(uint64_t value) {
+    if (value > limits_.bytes) fail("bytes that cannot be");
+    return value;
+  }
+  int64_t gauge(int64_t value) {
+    if (value < 0 || static_cast<uint64_t>(value) > kMostCount) fail("a number of virtual users that cannot be");
+    return value;
+  }
+
+  static constexpr uint64_t kLastBucket = Histogram::kBuckets - 1;
+  // Of the values in a bucket, which are as many in each bucket of a power of two.
+  static uint64_t greatest_of(int64_t low, uint64_t index) {
+    const uint64_t magnitude = index >> Histogram::kSubBucketBits;
+    const uint64_t width = uint64_t{1} << (magnitude == 0 ? 0 : magnitude - 1);
+    return static_cast<uint64_t>(low) + width - 1;
+  }
+
+  Limits limits_;
+  bool keeps_;                              // histograms; else they are only looked at
+  std::vector<Histogram::Bucket> buckets_;  // of the histogram that is being read
+};
+
+// Where each is at most once and within the shape.
+class Seen {
+ public:
+  explicit Seen(std::size_t size) : seen_(size) {}
+  bool takes(WindowReader& reader, std::size_t at) {
+    if (at < seen_.size() && !seen_[at]) return seen_[at] = true;
+    reader.fail("it belongs to another plan");
+    return false;
+  }
+
+ private:
+  std::vector<bool> seen_;
+};
+
+template <class From, class To, class Index, class Read>
+void read_each(WindowReader& reader, const From& from, std::vector<To>& to, Index index, Read read) {
+  Seen seen(to.size());
+  for (const auto& one : from) {
+    const std::size_t at = index(one);
+    if (!seen.takes(reader, at)) return;
+    read(one, to[at]);
+  }
+}
+
+constexpr const char* kNoWindow = "these bytes are no window of statistics";
+
+// Steps and metrics, of which there may be very many with very much in each, are read one by one, and everything else
+// at the end. False: the bytes are no window.
+template <class OnStep, class OnMetric, class OnRest>
+bool read_parts(std::string_view bytes, OnStep on_step, OnMetric on_metric, OnRest on_rest) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  wire::StepDelta step;
+  wire::MetricDelta metric;
+  std::string rest;
+  const auto part = [&](auto& message, auto read) {
+    uint32_t size = 0;
+    if (!in.ReadVarint32(&size)) return false;
+    const auto begin = static_cast<std::size_t>(in.CurrentPosition());
+    if (size > bytes.size() - begin || !message.ParseFromArray(bytes.data() + begin, static_cast<int>(size))) {
+      return false;
+    }
+    read(message);
+    return in.Skip(static_cast<int>(size));
+  };
+  for (;;) {
+    const auto begin = static_cast<std::size_t>(in.CurrentPosition());
+    const uint32_t tag = in.ReadTag();
+    if (tag == 0) break;
+    constexpr auto kOfParts = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    if (tag == WireFormatLite::MakeTag(wire::WindowDelta::kStepsFieldNumber, kOfParts)) {
+      if (!part(step, on_step)) return false;
+    } else if (tag == WireFormatLite::MakeTag(wire::WindowDelta::kMetricsFieldNumber, kOfParts)) {
+      if (!part(metric, on_metric)) return false;
+    } else {
+      if (!WireFormatLite::SkipField(&in, tag)) return false;
+      rest.append(bytes.substr(begin, static_cast<std::size_t>(in.CurrentPosition()) - begin));
+    }
+  }
+  wire::WindowDelta others;
+  if (!in.ConsumedEntireMessage() || !others.ParseFromString(rest)) return false;
+  on_rest(others);
+  return true;
+}
+
+void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out) {
+  out.second = from.second();
+  if (from.second() > kMostCount) reader.fail("a second that cannot be");
+  read_each(
+      reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
+      [&](const auto& one, auto& to) { reader.workflow(one, to); });
+  read_each(
+      reader, from.checks(), out.checks, [](const auto& one) { return one.check(); },
+      [&](const auto& one, auto& to) {
+        to = {reader.count(one.passes()), reader.count(one.fails())};
+      });
+  reader.histogram(from.loop_lag(), out.loop_lag);
+  if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62) {
+    reader.fail("a time that cannot be");
+  }
+  out.cpu = Duration::nanos(from.cpu_ns());
+  if (from.covered_ns() < 0 || from.covered_ns() > 1'000'000'000) reader.fail("more than a second of a second");
+  out.covered = Duration::nanos(from.covered_ns());
+}
+
+Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, bool keeps = true) {
+  if (bytes.size() > limits.size) return bellwether::fail(Errc::kProtocol, kNoWindow);
+  Window out(shape);
+  WindowReader reader(limits, keeps);
+  Seen steps(out.steps.size());
+  Seen series(out.series.size());
+  const bool is_window = read_parts(
+      bytes,
+      [&](const wire::StepDelta& one) {
+        if (steps.takes(reader, one.step())) reader.step(one, out.steps[one.step()]);
+      },
+      [&](const wire::MetricDelta& one) {
+        if (series.takes(reader, one.series())) reader.metric(one, out.series[one.series()]);
+      },
+      [&](const wire::WindowDelta& rest) { read_rest(reader, rest, out); });
+  if (!is_window) return bellwether::fail(Errc::kProtocol, kNoWindow);
+  if (reader.wrong != nullptr) {
+    return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Window> decode_window(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfSecond); }
+
+Status check_window(std::string_view bytes, const Shape& shape) {
+  BW_RETURN_IF_ERROR(decode(bytes, shape, kOfSecond, false));
+  return {};
+}
+
+Result<Window> decode_sum(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfRun); }
+
+}  // namespace bellwether::account

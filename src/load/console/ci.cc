@@ -1,0 +1,62 @@
+#include "load/console/ci.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/units.h"
+
+namespace bellwether::console {
+namespace {
+
+template <class... Values>
+std::string print(const char* format, Values... values) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, values...);
+  return buffer.data();
+}
+
+}  // namespace
+
+Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Duration planned,
+                     std::string_view state) {
+  const aggregate::Counts counts = totals.counts();
+  const auto& steps = totals.plan().steps;
+  Snapshot now;
+  now.elapsed = totals.elapsed();
+  now.planned = planned;
+  now.state = state;
+  now.vus = totals.vus().active.last;
+  now.requests = counts.requests;
+  now.failed = counts.failed;
+  now.dropped = counts.dropped;
+  now.open_model = std::any_of(steps.begin(), steps.end(), [](const plan::StepInfo& step) { return step.open_model; });
+  const Duration since = now.elapsed - before.elapsed;
+  if (since > Duration::zero()) {
+    now.rate_per_s = static_cast<double>(now.requests - before.requests) / since.seconds_f();
+  }
+  const aggregate::Percentiles& last = now.open_model ? totals.last().response : totals.last().service;
+  now.p50 = last.p50;
+  now.p99 = last.p99;
+  return now;
+}
+
+std::string ci_line(const Snapshot& now) {
+  const auto whole_seconds = static_cast<long long>(now.elapsed.ns() / Duration::seconds(1).ns());
+  std::string line = print("%5llds", whole_seconds);
+  if (now.planned > Duration::zero()) {
+    const double share = std::clamp(now.elapsed.seconds_f() / now.planned.seconds_f(), 0.0, 1.0);
+    line += print("  %3d%%", static_cast<int>(share * 100));
+  }
+  line += "  " + std::string(now.state) + "  vus " + std::to_string(now.vus);
+  line += "  " + format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))) + " req/s (" +
+          format_count(now.requests) + " total)";
+  if (now.p99 > Duration::zero()) line += "  p50 " + format_duration(now.p50) + " p99 " + format_duration(now.p99);
+  const double failed = now.requests == 0 ? 0 : static_cast<double>(now.failed) / static_cast<double>(now.requests);
+  line += print("  failed %.2f%%", failed * 100);
+  if (now.open_model) line += "  dropped " + format_count(now.dropped);
+  return line;
+}
+
+}  // namespace bellwether::console

@@ -1,0 +1,72 @@
+// What is to be seen of a run at one moment, as plain values: what a screen is drawn from.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/aggregate/totals.h"
+
+namespace bellwether::console {
+
+struct StepRow {
+  std::string name;  // within its workflow
+  uint64_t count = 0;
+  uint64_t failed = 0;
+  double rate_per_s = 0;            // over the last seconds
+  aggregate::Percentiles duration;  // since the start; zero: none
+};
+
+struct WorkflowRow {
+  std::string name;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  int64_t users = 0;
+  bool open_model = false;
+  bool active = false;         // something happened in the last second
+  std::vector<StepRow> steps;  // those that make requests
+};
+
+struct ThresholdRow {
+  enum class Standing : uint8_t { kHolds, kFails, kNoSamples };
+  std::string rule;   // as written
+  std::string value;  // in the unit of its metric
+  Standing standing = Standing::kNoSamples;
+};
+
+struct EventRow {
+  Duration at;  // of the run
+  std::string text;
+};
+
+struct View {
+  static constexpr std::size_t kEventsMax = 100;  // the newest
+  static constexpr std::size_t kPointsMax = metrics::kHotPoints;
+
+  std::string scenario;
+  std::string target;  // whom it loads: "http://127.0.0.1:8080"
+  std::string where;   // what runs it: "2 cores", "job 5f0c… by m1"
+  std::string state;   // "running", "stopping", "paused"
+  Duration elapsed;
+  Duration planned;  // zero: not known
+  aggregate::Counts counts;
+  int64_t users = 0;
+  bool open_model = false;
+  double rate_per_s = 0;                       // over the last seconds
+  double rate_total_per_s = 0;                 // over the run
+  aggregate::Percentiles last;                 // of the last second
+  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: nothing was measured
+  std::vector<WorkflowRow> workflows;
+  std::vector<ThresholdRow> thresholds;
+  std::deque<EventRow> events;         // the newest last
+  std::vector<std::string> placement;  // on a cluster: who runs what
+
+  void add_event(Duration at, std::string text) {
+    events.push_back({at, std::move(text)});
+    if (events.size() > kEventsMax) events.pop_front();
+  }
+};
+
+}  // namespace bellwether::console

@@ -1,0 +1,175 @@
+#include "load/console/view_maker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/base/units.h"
+#include "load/aggregate/thresholds.h"
+#include "load/report/text.h"
+#include "load/report/threshold_text.h"
+
+namespace bellwether::console {
+namespace {
+
+constexpr std::size_t kTargetsShown = 2;
+
+// Scheme, host and port of a URL whose beginning is constant.
+std::string origin_of(const plan::Template& url) {
+  if (url.pieces.empty() || url.pieces[0].kind != plan::Piece::Kind::kLiteral) return {};
+  const std::string& text = url.pieces[0].literal;
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string::npos) return {};
+  const std::size_t end = text.find_first_of("/?#", scheme + 3);
+  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host goes on with a value
+  return text.substr(0, end);
+}
+
+std::string targets_of(const plan::Plan& plan) {
+  std::vector<std::string> origins;
+  for (const plan::Workflow& workflow : plan.workflows) {
+    for (const plan::Step& step : workflow.steps) {
+      const auto* call = std::get_if<plan::HttpCall>(&step.work);
+      if (const auto* code = std::get_if<plan::CodeCall>(&step.work)) call = &code->base;
+      const std::string origin = call != nullptr ? origin_of(call->url) : std::string();
+      if (!origin.empty() && std::find(origins.begin(), origins.end(), origin) == origins.end()) {
+        origins.push_back(origin);
+      }
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(origins.size(), kTargetsShown); ++i) text += (i > 0 ? ", " : "") + origins[i];
+  if (origins.size() > kTargetsShown) text += " and " + std::to_string(origins.size() - kTargetsShown) + " more";
+  return text;
+}
+
+aggregate::Percentiles percentiles_of(const metrics::Histogram& histogram) {
+  if (histogram.empty()) return {};
+  return {histogram.percentile(50), histogram.percentile(95), histogram.percentile(99)};
+}
+
+double rate(uint64_t count, Duration over) {
+  return over > Duration::zero() ? static_cast<double>(count) / over.seconds_f() : 0;
+}
+
+// What another owner of a job has counted may be less for a moment.
+uint64_t more(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
+
+void update_thresholds(View& view, const aggregate::Totals& totals) {
+  using Standing = ThresholdRow::Standing;
+  const auto results = aggregate::evaluate(totals);
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    ThresholdRow& row = view.thresholds[t];
+    const bool empty = results[t].no_samples();
+    row.value =
+        empty ? "no samples" : report::threshold_value(totals.plan(), totals.plan().thresholds[t], *results[t].value);
+    row.standing = empty ? Standing::kNoSamples : (results[t].ok ? Standing::kHolds : Standing::kFails);
+  }
+}
+
+void update_points(View& view, const aggregate::Totals& totals) {
+  const auto& series = totals.series();
+  view.points.clear();
+  std::optional<uint64_t> before;
+  const std::size_t first = series.size() > View::kPointsMax ? series.size() - View::kPointsMax : 0;
+  for (std::size_t i = first; i < series.size(); ++i) {
+    if (series[i].second < totals.fine_from()) continue;
+    // Seconds in which nothing was measured have a place too, as long as there is room for them.
+    if (before) {
+      const uint64_t gap = series[i].second - *before;
+      view.points.resize(view.points.size() + std::min<uint64_t>(gap > 0 ? gap - 1 : 0, View::kPointsMax));
+    }
+    before = series[i].second;
+    view.points.push_back(view.open_model ? series[i].response : series[i].service);
+  }
+  if (view.points.size() > View::kPointsMax) {
+    view.points.erase(view.points.begin(), view.points.end() - static_cast<std::ptrdiff_t>(View::kPointsMax));
+  }
+}
+
+}  // namespace
+
+void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
+  places_.clear();
+  steps_.clear();
+  next_step_ = 0;
+  marks_.assign(1, {Duration::zero(), std::vector<uint64_t>(plan.steps.size())});
+  workflows_before_.assign(plan.workflows.size(), {});
+
+  view.scenario = plan.name;
+  view.target = targets_of(plan);
+  view.planned = planned;
+  view.workflows.assign(plan.workflows.size(), {});
+  view.open_model = false;
+  for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    view.workflows[w].name = plan.workflows[w].name;
+    view.workflows[w].open_model = plan::facts_of(plan.workflows[w].executor).open_model;
+  }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const plan::StepInfo& step = plan.steps[s];
+    view.open_model |= step.open_model;
+    if (!step.measured) continue;
+    WorkflowRow& workflow = view.workflows[step.workflow];
+    places_.push_back({step.workflow, workflow.steps.size()});
+    steps_.push_back(static_cast<plan::StepId>(s));
+    workflow.steps.push_back({.name = plan.workflows[step.workflow].steps[step.index].name});
+  }
+  view.thresholds.clear();
+  for (const plan::Threshold& threshold : plan.thresholds) {
+    view.thresholds.push_back({threshold.metric_text + "  " + threshold.expression, "no samples", {}});
+    view.thresholds.back().standing = ThresholdRow::Standing::kNoSamples;
+  }
+}
+
+void ViewMaker::update(View& view, const aggregate::Totals& totals) {
+  view.elapsed = totals.elapsed();
+  view.counts = totals.counts();
+  view.users = totals.vus().active.last;
+  view.rate_total_per_s = rate(view.counts.requests, view.elapsed);
+  view.last = view.open_model ? totals.last().response : totals.last().service;
+
+  while (marks_.size() > 1 && view.elapsed - marks_[1].at >= kWindow) marks_.pop_front();
+  const Mark& before = marks_.front();
+  uint64_t requests_before = 0;
+  for (const uint64_t count : before.requests) requests_before += count;
+  view.rate_per_s = rate(more(view.counts.requests, requests_before), view.elapsed - before.at);
+  for (std::size_t w = 0; w < view.workflows.size(); ++w) {
+    const auto id = static_cast<uint16_t>(w);
+    const aggregate::Counts counts = totals.counts(id);
+    WorkflowRow& row = view.workflows[w];
+    row.iterations = counts.iterations;
+    row.dropped = counts.dropped;
+    row.active = counts.requests != workflows_before_[w].requests ||
+                 counts.iterations != workflows_before_[w].iterations || counts.dropped != workflows_before_[w].dropped;
+    row.users = row.active ? totals.vus(id).active.last : 0;
+    workflows_before_[w] = counts;
+  }
+  update_steps(view, totals, before);
+  update_thresholds(view, totals);
+  update_points(view, totals);
+
+  if (view.elapsed > marks_.back().at) {
+    Mark mark{view.elapsed, {}};
+    mark.requests.reserve(totals.sum().steps.size());
+    for (const metrics::StepWindow& step : totals.sum().steps) mark.requests.push_back(step.count);
+    marks_.push_back(std::move(mark));
+  }
+}
+
+void ViewMaker::update_steps(View& view, const aggregate::Totals& totals, const Mark& before) {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const metrics::StepWindow& step = totals.sum().steps[steps_[i]];
+    StepRow& row = view.workflows[places_[i].workflow].steps[places_[i].row];
+    row.count = step.count;
+    row.failed = step.failed;
+    row.rate_per_s = rate(more(step.count, before.requests[steps_[i]]), view.elapsed - before.at);
+  }
+  for (std::size_t n = 0; n < std::min(kStepsAtOnce, steps_.size()); ++n) {
+    const std::size_t i = next_step_;
+    next_step_ = (next_step_ + 1) % steps_.size();
+    view.workflows[places_[i].workflow].steps[places_[i].row].duration =
+        percentiles_of(aggregate::duration_of(totals, steps_[i]));
+  }
+}
+
+}  // namespace bellwether::console

@@ -1,0 +1,180 @@
+#include "load/local/control_socket.h"
+
+#include <cerrno>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+constexpr unsigned kMostAtOnce = 16;
+constexpr Duration kMostTime = Duration::seconds(5);
+constexpr Duration kPause = Duration::millis(100);  // when there are no descriptors left
+
+class Closer {
+ public:
+  explicit Closer(int fd) : fd_(fd) {}
+  Closer(const Closer&) = delete;
+  Closer& operator=(const Closer&) = delete;
+  ~Closer() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return fail(Errc::kInvalid, "'" + path + "' is too long for a socket: at most " +
+                                    std::to_string(sizeof address.sun_path - 1) +
+                                    " bytes (XDG_RUNTIME_DIR says where it goes)");
+  }
+  path.copy(address.sun_path, path.size());
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
+
+// Whoever may write there could put a socket of his own in its place.
+Status make_own_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(errno, "making '" + folder + "'");
+  struct stat about {};
+  if (::lstat(folder.c_str(), &about) != 0) return fail_errno(errno, "looking at '" + folder + "'");
+  if (S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && (about.st_mode & 022) == 0) return {};
+  return fail(Errc::kRefused, "'" + folder + "' is no folder that is yours alone");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& runtime, const std::string& folder,
+                                                           const std::string& name, Handler& handler) {
+  std::string path = folder + "/" + name;
+  const auto address = address_of(path);
+  if (!address) return tl::unexpected(address.error());
+  BW_RETURN_IF_ERROR(make_own_folder(folder));
+  const int number = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  Closer closer(number);
+  if (number < 0) return fail_errno(errno, "making a socket");
+  ::unlink(path.c_str());
+  if (::bind(number, generic(*address), sizeof *address) != 0) return fail_errno(errno, "making '" + path + "'");
+  if (::chmod(path.c_str(), 0600) != 0 || ::listen(number, static_cast<int>(kMostAtOnce)) != 0) {
+    const int error = errno;
+    ::unlink(path.c_str());
+    return fail_errno(error, "listening on '" + path + "'");
+  }
+  return std::unique_ptr<ControlSocket>(new ControlSocket(runtime, handler, std::move(path), closer.release()));
+}
+
+ControlSocket::~ControlSocket() {
+  ::unlink(path_.c_str());
+  ::close(fd_);
+}
+
+task<void> ControlSocket::serve(runtime::Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  while (!cancel->cancelled()) {
+    const auto ready = co_await runtime_.wait_descriptor(fd_, true, false, Instant::never(), cancel);
+    if (!ready) break;
+    const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) co_await runtime_.sleep(kPause, cancel);
+      continue;
+    }
+    if (open_ >= kMostAtOnce) {
+      ::close(fd);
+      continue;
+    }
+    scope.spawn(converse(fd, scope.cancellation()));
+  }
+  scope.cancel();
+  co_await scope.join();
+}
+
+task<void> ControlSocket::converse(int fd, runtime::Cancellation* cancel) {
+  const Closer closer(fd);
+  ++open_;
+  const Instant deadline = runtime_.now() + kMostTime;
+  std::string line;
+  const bool whole = co_await read_line(fd, line, deadline, cancel);
+  std::string text = whole ? handler_.answer(line) + "\n" : std::string();
+  while (!text.empty()) {
+    const ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n > 0) {
+      text.erase(0, static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {
+      const auto ready = co_await runtime_.wait_descriptor(fd, false, true, deadline, cancel);
+      if (!ready) break;
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  --open_;
+}
+
+task<bool> ControlSocket::read_line(int fd, std::string& line, Instant deadline, runtime::Cancellation* cancel) {
+  while (line.size() <= kMostControlLine) {
+    char bytes[4096];
+    const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
+    if (n > 0) {
+      line.append(bytes, static_cast<std::size_t>(n));
+      const std::size_t end = line.find('\n');
+      if (end == std::string::npos) continue;
+      line.resize(end);
+      co_return true;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR)) co_return false;
+    const auto ready = co_await runtime_.wait_descriptor(fd, true, false, deadline, cancel);
+    if (!ready) co_return false;
+  }
+  co_return false;
+}
+
+Result<std::string> ask_control(const std::string& path, std::string_view line, Duration limit) {
+  const auto address = address_of(path);
+  if (!address) return tl::unexpected(address.error());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail_errno(errno, "making a socket");
+  const Closer closer(fd);
+  const timeval most{.tv_sec = limit.ns() / 1'000'000'000, .tv_usec = limit.ns() / 1000 % 1'000'000};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  if (::connect(fd, generic(*address), sizeof *address) != 0) {
+    if (errno == ENOENT) return fail(Errc::kNotFound, "there is no '" + path + "'");
+    if (errno == ECONNREFUSED) return fail(Errc::kUnreachable, "nobody listens at '" + path + "' any more");
+    return fail_errno(errno, "asking '" + path + "'");
+  }
+  std::string text = std::string(line) + "\n";
+  while (!text.empty()) {
+    const ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "asking '" + path + "'");
+    text.erase(0, static_cast<std::size_t>(n));
+  }
+  std::string answer;
+  while (answer.find('\n') == std::string::npos) {
+    char bytes[4096];
+    const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return fail(Errc::kTimeout, "no answer from '" + path + "'");
+    }
+    if (n < 0) return fail_errno(errno, "asking '" + path + "'");
+    if (n == 0) return fail(Errc::kUnreachable, "'" + path + "' was closed without an answer");
+    answer.append(bytes, static_cast<std::size_t>(n));
+    if (answer.size() > 16 * kMostControlLine) return fail(Errc::kTooLarge, "the answer from '" + path + "'");
+  }
+  answer.resize(answer.find('\n'));
+  return answer;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,58 @@
+// A Unix socket through which other programs of the same user ask something of this one: a line of text each, answered
+// with a line. Requests are few; each has a limit of size and time, and whoever is stuck holds up nobody else.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
+
+namespace bellwether::node {
+
+// Longer lines are not answered.
+inline constexpr std::size_t kMostControlLine = 64 << 10;
+
+class ControlSocket {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // Without line ends, either way.
+    virtual std::string answer(std::string_view line) = 0;
+  };
+
+  // Makes `folder`, for its owner alone, and the socket in it under `name`. `runtime` and `handler` must outlive it.
+  // kRefused when the folder is somebody else's or others may write to it, kInvalid when the path is too long for a
+  // socket.
+  static Result<std::unique_ptr<ControlSocket>> open(runtime::Runtime& runtime, const std::string& folder,
+                                                     const std::string& name, Handler& handler);
+  ControlSocket(const ControlSocket&) = delete;
+  ControlSocket& operator=(const ControlSocket&) = delete;
+  // Takes the socket away.
+  ~ControlSocket();
+
+  const std::string& path() const { return path_; }
+  // Until cancelled.
+  runtime::task<void> serve(runtime::Cancellation* cancel);
+
+ private:
+  ControlSocket(runtime::Runtime& runtime, Handler& handler, std::string path, int fd)
+      : runtime_(runtime), handler_(handler), path_(std::move(path)), fd_(fd) {}
+  runtime::task<void> converse(int fd, runtime::Cancellation* cancel);
+  runtime::task<bool> read_line(int fd, std::string& line, Instant deadline, runtime::Cancellation* cancel);
+
+  runtime::Runtime& runtime_;
+  Handler& handler_;
+  std::string path_;
+  int fd_;
+  unsigned open_ = 0;
+};
+
+// The answer of the socket at `path` to a line, waited for in this thread. kNotFound: there is none; kUnreachable:
+// whoever made it is gone; kTimeout.
+Result<std::string> ask_control(const std::string& path, std::string_view line, Duration limit);
+
+}  // namespace bellwether::node

@@ -1,0 +1,175 @@
+#include "load/local/load_group.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "load/aggregate/totals.h"
+#include "load/plan/collection.h"
+
+namespace bellwether::node {
+
+LoadGroup::LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener)
+    : control_(control), plan_(plan), options_(std::move(options)), listener_(listener) {
+  check(!options_.shares.empty(), "a group runs something");
+}
+
+LoadGroup::~LoadGroup() = default;
+
+Status LoadGroup::prepare() {
+  const uint64_t seed = options_.seed != 0 ? options_.seed : control_.prng().next();
+  for (std::size_t i = 0; i < options_.shares.size(); ++i) {
+    LoadThread::Options one;
+    one.share = options_.shares[i];
+    if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
+    // What is random in one workflow is not the same again in the next.
+    const uint64_t first = one.share.workflows.empty() ? 0 : one.share.workflows.front();
+    one.seed = seed + one.share.part + (first << 32U);
+    one.tally_every = options_.tally_every;
+    one.programs = options_.programs;
+    threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
+    BW_RETURN_IF_ERROR(threads_.back()->prepare());
+  }
+  return {};
+}
+
+runtime::task<void> LoadGroup::run(Instant start, Duration resume_at, uint64_t base) {
+  start_ = start;
+  base_ = base;
+  resume_at_ = resume_at;
+  next_second_ = static_cast<uint64_t>(resume_at / Duration::seconds(1));
+  running_ = threads_.size();
+  for (const auto& thread : threads_) {
+    delivered_[thread.get()] = next_second_;
+    thread->start(start, resume_at);
+  }
+  co_await all_ended_.wait();
+
+  Instant last = start_;
+  for (const auto& thread : threads_) last = std::max(last, thread->ended());
+  elapsed_ = std::max(last - start_, resume_at);
+  // A thread that was held up may have ended in seconds for which it told nothing.
+  const auto lived = static_cast<uint64_t>((elapsed_ + Duration::nanos(999'999'999)) / Duration::seconds(1));
+  close_seconds(std::max(lived, open_seconds_.empty() ? 0 : open_seconds_.rbegin()->first + 1));
+}
+
+void LoadGroup::stop() {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->stop();
+}
+
+void LoadGroup::hand_over(Duration at) {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->hand_over(at);
+}
+
+void LoadGroup::pause() {
+  for (const auto& thread : threads_) thread->pause();
+}
+
+void LoadGroup::resume() {
+  for (const auto& thread : threads_) thread->resume();
+}
+
+void LoadGroup::scale(uint16_t workflow, uint32_t vus) {
+  for (const auto& thread : threads_) thread->scale(workflow, vus);
+}
+
+void LoadGroup::kill() {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->kill();
+}
+
+void LoadGroup::tell_what_is_over() {
+  if (!running()) return;
+  const Duration lived = std::max(Duration::zero(), control_.read_clock() - start_);
+  close_seconds(static_cast<uint64_t>(lived / Duration::seconds(1)));
+}
+
+vuser::Tally LoadGroup::tally() const {
+  vuser::Tally sum;
+  for (const auto& thread : threads_) sum += thread->tally();
+  return sum;
+}
+
+vuser::Headway LoadGroup::headway() const {
+  vuser::Headway sum;
+  for (const auto& thread : threads_) sum += thread->headway();
+  return sum;
+}
+
+std::vector<plan::Provided> LoadGroup::provided(uint16_t workflow) const {
+  std::vector<plan::Provided> out;
+  std::map<uint16_t, plan::Collection> lists;
+  for (const auto& thread : threads_) {
+    for (const plan::Provided& one : thread->provided(workflow)) {
+      if (one.listed) {
+        lists[one.provide].add(one);
+      } else {
+        plan::merge(out, one);
+      }
+    }
+  }
+  plan::cut_to_size(out);
+  for (const auto& [provide, list] : lists) {
+    const std::vector<plan::Provided> values = list.provided(provide);
+    out.insert(out.end(), values.begin(), values.end());
+  }
+  return out;
+}
+
+void LoadGroup::window_ready(LoadThread& thread) {
+  while (metrics::Window* window = thread.next_full()) {
+    const uint64_t number = std::max(window->second, next_second_);
+    std::unique_ptr<metrics::Window>& second = open_seconds_[number];
+    if (second == nullptr) {
+      second = empty_window();
+      second->second = number;
+    }
+    second->merge(*window);
+    delivered_[&thread] = window->second + 1;
+    thread.release(window);
+  }
+  uint64_t complete_to = UINT64_MAX;
+  for (const auto& [ignored, second] : delivered_) complete_to = std::min(complete_to, second);
+  // The last second of a run is a short one: it is closed when all threads have ended and its length is known.
+  const Duration lived = std::max(Duration::zero(), control_.now() - start_);
+  close_seconds(std::min(complete_to, static_cast<uint64_t>(lived / Duration::seconds(1))));
+}
+
+std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
+  if (spare_.empty()) {
+    return std::make_unique<metrics::Window>(aggregate::shape_of(plan_));
+  }
+  auto window = std::move(spare_.back());
+  spare_.pop_back();
+  return window;
+}
+
+// Tells the seconds before `complete_to`, which no thread will add to any more. A thread that was held up for seconds
+// tells of them in one window: the others of them are there, and empty.
+void LoadGroup::close_seconds(uint64_t complete_to) {
+  while (next_second_ < complete_to) {
+    auto found = open_seconds_.extract(next_second_);
+    auto window = found.empty() ? empty_window() : std::move(found.mapped());
+    window->second = base_ + next_second_;
+    window->covered = covered(next_second_);
+    listener_.second_over(*window, window->covered);
+    window->clear();
+    spare_.push_back(std::move(window));
+    ++next_second_;
+  }
+}
+
+Duration LoadGroup::covered(uint64_t second) const {
+  const Duration begins = Duration::seconds(static_cast<int64_t>(second));
+  Duration ends = begins + Duration::seconds(1);
+  if (!running()) ends = std::min(ends, elapsed_);
+  return std::clamp(ends - std::max(begins, resume_at_), Duration::nanos(1), Duration::seconds(1));
+}
+
+void LoadGroup::thread_ended(LoadThread& thread) {
+  delivered_.erase(&thread);
+  if (--running_ == 0) all_ended_.set();
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,115 @@
+// The load of some parts of a plan in this process: a load thread for each of them, and the merging of what they count,
+// second by second, on the control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/event.h"
+#include "load/local/load_thread.h"
+#include "load/metrics/window.h"
+#include "load/plan/plan.h"
+#include "load/vuser/engine.h"
+
+namespace bellwether::node {
+
+struct GroupOptions {
+  std::vector<vuser::EngineShare> shares{{}};  // a thread each; as it is: one with all of it
+  std::vector<int> pin;                        // processors to pin them to, in turn; empty: the scheduler decides
+  uint64_t seed = 0;     // of the whole run: each share draws its own from it. 0: from the operating system
+  Duration tally_every;  // how often tally() is made anew; zero: never
+  const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
+};
+
+class LoadGroup final : public LoadThread::Listener {
+ public:
+  // Told on the control thread. May call stop() and kill().
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // All that the threads counted in a second of the run; nothing more comes for it. In the order of the seconds, and
+    // each of them, also where nothing was counted. `covered`: how much of it the load has lived through, a whole
+    // second but at the ends. `window` is good during the call.
+    virtual void second_over(const metrics::Window& window, Duration covered) = 0;
+    // A step with `on_error: abort` failed. At least once then; the load goes on until it is stopped.
+    virtual void aborted_by(const std::string& step) = 0;
+    // What the program of a step says of itself: why it failed, say.
+    virtual void noted(const std::string& text) = 0;
+    // The timeout of a workflow was over before all of it here had ended, which ends now. Once for each workflow.
+    virtual void timed_out(uint16_t workflow) = 0;
+  };
+
+  // All must outlive the group. REQUIRES at least one share.
+  LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener);
+  ~LoadGroup() override;
+
+  // Makes the threads and prepares them. Fails on anything that can be known before the first request.
+  Status prepare();
+  // Runs to the end, see vuser::Engine; the last second has been told then. Once, after prepare(). `base`: the number
+  // that the first second after `start` is told with.
+  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero(), uint64_t base = 0);
+
+  // Some thread still makes load. While the last seconds are told, none does.
+  bool running() const { return running_ > 0; }
+  // See vuser::Engine. Without effect unless running().
+  void stop();
+  void kill();
+  void hand_over(Duration at);
+  // The same, before run() too.
+  void pause();
+  void resume();
+  void scale(uint16_t workflow, uint32_t vus);
+  // Tells the seconds that are over, also those of which a thread has not told its part yet, because it does not come
+  // to it. What that one tells later counts for the second in which it does.
+  void tell_what_is_over();
+
+  vuser::Tally tally() const;
+  vuser::Headway headway() const;
+  // Load loops that run: each of them is to turn.
+  uint32_t loops() const { return static_cast<uint32_t>(running_); }
+  // What a workflow has left for others; after run().
+  std::vector<plan::Provided> provided(uint16_t workflow) const;
+  // From the start to the end of the last thread; after run().
+  Duration elapsed() const { return elapsed_; }
+
+ private:
+  void window_ready(LoadThread& thread) override;
+  void aborted_by(const std::string& step) override { listener_.aborted_by(step); }
+  // What all threads say is told once.
+  void noted(const std::string& text) override {
+    if (noted_.insert(text).second) listener_.noted(text);
+  }
+  void timed_out(uint16_t workflow) override {
+    if (timed_out_.insert(workflow).second) listener_.timed_out(workflow);
+  }
+  void thread_ended(LoadThread& thread) override;
+  std::unique_ptr<metrics::Window> empty_window();
+  void close_seconds(uint64_t complete_to);
+  Duration covered(uint64_t second) const;
+
+  runtime::EpollRuntime& control_;
+  const plan::Plan& plan_;
+  GroupOptions options_;
+  Listener& listener_;
+  std::vector<std::unique_ptr<LoadThread>> threads_;
+  std::map<const LoadThread*, uint64_t> delivered_;                    // the second that each thread is to tell next
+  std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
+  std::vector<std::unique_ptr<metrics::Window>> spare_;
+  std::set<std::string> noted_;
+  std::set<uint16_t> timed_out_;
+  uint64_t next_second_ = 0;  // to be told
+  uint64_t base_ = 0;
+  runtime::Event all_ended_;
+  std::size_t running_ = 0;
+  Instant start_;
+  Duration resume_at_;
+  Duration elapsed_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,131 @@
+// Groups of load threads with a clock of their own; nobody answers their requests.
+#include "load/local/load_group.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "core/runtime/scope.h"
+#include "core/runtime/stream_testing.h"
+#include "load/plan/quick.h"
+
+namespace bellwether::node {
+namespace {
+
+plan::Plan plan_for(Duration duration, std::optional<double> rate_per_s) {
+  // A port that nobody listens at.
+  auto plan = plan::make_plan(
+      plan::QuickRun{.url = "http://127.0.0.1:1/", .vus = 2, .duration = duration, .rate_per_s = rate_per_s});
+  check(plan.has_value(), "the test's URL is right");
+  return std::move(*plan);
+}
+
+// Notes what it is told, and may hold up the control thread for that.
+class Heard final : public LoadGroup::Listener {
+ public:
+  void second_over(const metrics::Window& window, Duration lived) override {
+    seconds.push_back(window.second);
+    covered += lived;
+    scheduled.push_back(window.workflows[0].scheduled);
+    running.push_back(group->running());
+    if (hold_up) hold_up(*this);
+  }
+  void aborted_by(const std::string&) override {}
+  void noted(const std::string&) override {}
+  void timed_out(uint16_t) override {}
+
+  LoadGroup* group = nullptr;
+  void (*hold_up)(Heard&) = nullptr;
+  std::vector<uint64_t> seconds;
+  std::vector<uint64_t> scheduled;
+  std::vector<bool> running;
+  Duration covered;
+};
+
+class LoadGroupTest : public testing::Test {
+ protected:
+  void live(const plan::Plan& plan, GroupOptions options, Duration resume_at = Duration::zero()) {
+    LoadGroup group(*runtime_, plan, std::move(options), heard_);
+    heard_.group = &group;
+    ASSERT_TRUE(group.prepare());
+    EXPECT_FALSE(group.running());
+    runtime_->run(group.run(runtime_->read_clock() - resume_at, resume_at));
+    EXPECT_FALSE(group.running());
+    EXPECT_EQ(heard_.covered, group.elapsed() - resume_at);
+    tally_ = group.tally();
+    const auto first = static_cast<uint64_t>(resume_at / Duration::seconds(1));
+    for (std::size_t i = 0; i < heard_.seconds.size(); ++i) EXPECT_EQ(heard_.seconds[i], first + i);
+  }
+  uint64_t scheduled() const {
+    uint64_t sum = 0;
+    for (const uint64_t one : heard_.scheduled) sum += one;
+    return sum;
+  }
+
+  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  Heard heard_;
+  vuser::Tally tally_;
+};
+
+TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
+  live(plan_for(Duration::millis(2210), 100), {.shares = {{1, 4, {}}, {2, 4, {}}}});
+  EXPECT_EQ(scheduled(), 110u);
+  ASSERT_GE(heard_.seconds.size(), 3u);
+  EXPECT_TRUE(heard_.running[0]);
+  EXPECT_FALSE(heard_.running.back());
+}
+
+runtime::task<void> tell_early(runtime::Runtime* control, LoadGroup* group) {
+  co_await control->sleep(Duration::millis(500));
+  // More than a second, for which the threads have not been asked then. What a busy machine drops counts too.
+  for (auto seen = group->tally(); seen.requests + seen.dropped < 215; seen = group->tally()) std::this_thread::yield();
+  group->tell_what_is_over();
+}
+
+TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
+  const plan::Plan plan = plan_for(Duration::millis(3210), 100);
+  LoadGroup group(*runtime_, plan, {.shares = {{0, 2, {}}, {1, 2, {}}}, .tally_every = Duration::millis(10)}, heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  runtime::Scope beside;
+  beside.spawn(tell_early(runtime_.get(), &group));
+  runtime_->run(group.run(runtime_->read_clock()));
+  EXPECT_EQ(scheduled(), 321u);
+  for (std::size_t i = 0; i < heard_.seconds.size(); ++i) EXPECT_EQ(heard_.seconds[i], i);
+  EXPECT_EQ(heard_.covered, group.elapsed());
+}
+
+TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
+  live(plan_for(Duration::seconds(3), 100), {}, Duration::millis(1250));
+  EXPECT_EQ(scheduled(), 175u);
+}
+
+TEST_F(LoadGroupTest, whose_time_is_over_has_covered_nothing) {
+  const plan::Plan plan = plan_for(Duration::seconds(3), 100);
+  LoadGroup group(*runtime_, plan, {}, heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  runtime_->run(group.run(runtime_->read_clock() - Duration::seconds(9), Duration::seconds(9)));
+  EXPECT_EQ(scheduled(), 0u);
+  ASSERT_FALSE(heard_.seconds.empty());
+  EXPECT_EQ(heard_.seconds.front(), 9u);
+}
+
+// While the control thread stands still, the load thread has no window to go on with: what it counts comes later, and
+// no second is left out.
+TEST_F(LoadGroupTest, that_is_held_up_leaves_out_no_second) {
+  heard_.hold_up = [](Heard& heard) {
+    heard.hold_up = nullptr;
+    // On a busy machine arrivals are dropped: they count as those that were served.
+    for (auto seen = heard.group->tally(); seen.requests + seen.dropped < 550; seen = heard.group->tally()) {
+      std::this_thread::yield();
+    }
+  };
+  live(plan_for(Duration::seconds(6), 100), {.tally_every = Duration::millis(10)});
+  EXPECT_EQ(scheduled(), 600u);
+  EXPECT_EQ(tally_.requests, 600u - tally_.dropped);
+  EXPECT_TRUE(std::ranges::count(heard_.scheduled, 0u) > 0) << "it was not held up";
+}
+
+}  // namespace
+}  // namespace bellwether::node

@@ -1,0 +1,137 @@
+// One core's load: a thread with a runtime and an engine of its own. It hands a window to the control thread each
+// second and gets an empty one back; nothing else crosses between them while load is made.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/runtime/epoll_runtime.h"
+#include "load/metrics/window.h"
+#include "load/plan/plan.h"
+#include "load/vuser/engine.h"
+
+namespace bellwether::node {
+
+// A queue between exactly two threads, for a handful of pointers.
+template <class T, std::size_t kSize>
+class Handover {
+ public:
+  bool push(T* item) {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_.load(std::memory_order_acquire) == kSize) return false;
+    items_[tail % kSize] = item;
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+  }
+  T* pop() {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    if (head == tail_.load(std::memory_order_acquire)) return nullptr;
+    T* item = items_[head % kSize];
+    head_.store(head + 1, std::memory_order_release);
+    return item;
+  }
+
+ private:
+  std::array<T*, kSize> items_{};
+  alignas(64) std::atomic<std::size_t> head_{0};
+  alignas(64) std::atomic<std::size_t> tail_{0};
+};
+
+class LoadThread final : public vuser::WindowSink {
+ public:
+  // What the control thread is told, on the control thread.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void window_ready(LoadThread& thread) = 0;
+    virtual void aborted_by(const std::string& step) = 0;
+    // What a program says of itself.
+    virtual void noted(const std::string& text) = 0;
+    virtual void timed_out(uint16_t workflow) = 0;
+    virtual void thread_ended(LoadThread& thread) = 0;
+  };
+
+  struct Options {
+    vuser::EngineShare share;
+    std::optional<int> cpu;  // the processor to run on
+    uint64_t seed = 0;
+    Duration tally_every;                            // how often tally() is made anew; zero: never
+    const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
+  };
+  // All references must outlive the thread.
+  LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener);
+  ~LoadThread() override;
+
+  // Starts the thread; returns when its engine is prepared, or with what keeps it from that.
+  Status prepare();
+  // Lets it run, see vuser::Engine.
+  void start(Instant start, Duration resume_at);
+  // See vuser::Engine. From the control thread, after start().
+  void stop();
+  void kill();
+  void hand_over(Duration at);
+  // See vuser::Engine. From the control thread, after prepare().
+  void pause();
+  void resume();
+  void scale(uint16_t workflow, uint32_t vus);
+
+  // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
+  metrics::Window* next_full() { return full_.pop(); }
+  void release(metrics::Window* window);
+  // What it has done, as of up to `tally_every` ago. From any thread; the figures may be of different moments, but for
+  // those of a thread that has ended.
+  vuser::Tally tally() const;
+  // The same of its headway: one whose loop stands still makes none.
+  vuser::Headway headway() const;
+  // After thread_ended.
+  Instant ended() const { return ended_; }
+  std::vector<plan::Provided> provided(uint16_t workflow) const { return engine_->provided(workflow); }
+
+ private:
+  static constexpr std::size_t kWindows = 3;
+  void main();
+  runtime::task<void> drive();
+  void send_orders();
+  void obey();
+  runtime::task<void> tell_tally(runtime::Cancellation* cancel);
+  void publish_tally();
+  void post_to_control(void (*call)(void*));
+  metrics::Window* exchange(metrics::Window* full) override;
+  void abort_run(std::string_view step) override;
+  void note(std::string_view step, std::string_view text) override;
+  void timed_out(uint16_t workflow) override;
+
+  const plan::Plan& plan_;
+  Options options_;
+  runtime::EpollRuntime& control_;
+  Listener& listener_;
+  std::unique_ptr<runtime::EpollRuntime> runtime_;
+  std::vector<std::unique_ptr<metrics::Window>> windows_;
+  std::unique_ptr<vuser::Engine> engine_;
+  Handover<metrics::Window, 4> full_;
+  Handover<metrics::Window, 4> empty_;
+  Duration cpu_counted_;
+  std::string aborted_by_;  // written before the post that tells of it
+  struct SharedTally;
+  std::unique_ptr<SharedTally> tally_;
+
+  struct Gate;
+  std::unique_ptr<Gate> gate_;
+  Instant start_;
+  Duration resume_at_;
+  std::atomic<int64_t> hand_over_ns_{0};
+  // What the engine is to do, by the latest word.
+  struct Orders;
+  std::unique_ptr<Orders> orders_;
+  Instant ended_;
+  std::thread thread_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,336 @@
+#include "load/local/local_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/runtime/scope.h"
+#include "load/aggregate/thresholds.h"
+#include "load/plan/context.h"
+#include "load/vuser/prepared_step.h"
+
+namespace bellwether::node {
+namespace {
+
+// Threads need a moment to wake up; the schedule starts when all are there.
+constexpr Duration kHeadStart = Duration::millis(20);
+
+uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + 999'999'999) / 1'000'000'000); }
+
+}  // namespace
+
+LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options, Observer* observer)
+    : control_(control),
+      plan_(plan),
+      options_(std::move(options)),
+      observer_(observer),
+      totals_(plan),
+      programs_(script::Compiled::kRun, options_.scripts),
+      workflows_(plan.workflows.size()),
+      cores_(plan::cores_used(plan, options_.cores)),
+      itself_(cores_) {
+  for (plan::Stage& planned : plan::stages_of(plan, options_.cores)) {
+    Stage& stage = stages_.emplace_back();
+    for (const plan::CoreGrant& grant : planned.grants) stage.workflows.push_back(grant.workflow);
+    if (planned.apart) stage.grants = std::move(planned.grants);
+  }
+  for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    const auto* told = std::get_if<plan::ExternallyControlled>(&plan.workflows[w].executor);
+    if (told != nullptr) wanted_[static_cast<uint16_t>(w)] = told->vus;
+  }
+}
+
+// A load thread each: all workflows on every core, or those that have cores of their own on these.
+std::vector<vuser::EngineShare> LocalRun::shares_of(const Stage& stage) const {
+  std::vector<vuser::EngineShare> shares;
+  for (const plan::CoreGrant& grant : stage.grants) {
+    const auto& runs = stage.workflows;
+    if (std::find(runs.begin(), runs.end(), grant.workflow) == runs.end()) continue;
+    for (uint32_t part = 0; part < grant.cores; ++part) shares.push_back({part, grant.cores, {grant.workflow}});
+  }
+  for (uint32_t part = 0; stage.grants.empty() && part < options_.cores; ++part) {
+    shares.push_back({part, options_.cores, stage.workflows});
+  }
+  return shares;
+}
+
+std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
+  GroupOptions group{.shares = shares_of(stage), .pin = options_.pin, .seed = options_.seed, .programs = &programs_};
+  return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
+}
+
+Status LocalRun::prepare() {
+  for (Stage& stage : stages_) {
+    if (uses_values(stage)) {
+      for (const uint16_t w : stage.workflows) {
+        BW_RETURN_IF_ERROR(vuser::try_to_prepare(plan_.workflows[w]));
+      }
+      continue;
+    }
+    stage.group = group_for(stage, plan_);
+    BW_RETURN_IF_ERROR(stage.group->prepare());
+  }
+  return {};
+}
+
+bool LocalRun::uses_values(const Stage& stage) const {
+  return std::any_of(stage.workflows.begin(), stage.workflows.end(),
+                     [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
+}
+
+// A teardown follows also what was stopped, but not what was ended at once.
+bool LocalRun::runs_all_the_same(const Stage& stage) const {
+  return interrupts_ == 1 && ending_ != aggregate::Ending::kTimeout &&
+         std::all_of(stage.workflows.begin(), stage.workflows.end(),
+                     [this](uint16_t w) { return plan_.workflows[w].is_teardown; });
+}
+
+runtime::task<void> LocalRun::run() {
+  start_ = control_.read_clock() + kHeadStart;
+  started_at_ = control_.wall_now();
+  going_ = true;
+  runtime::Scope beside;
+  if (plan_.timeout) beside.spawn(watch_timeout(this, beside.cancellation()));
+  for (Stage& stage : stages_) {
+    if (interrupts_ > 0 && !runs_all_the_same(stage)) continue;
+    Status ready = leave_out_skipped(stage);
+    if (ready && !stage.workflows.empty()) ready = give_values(stage);
+    if (!ready) interrupt(aggregate::Ending::kOnError, ready.error().message);
+    if (!ready || stage.workflows.empty()) continue;
+    // Seconds of the series are whole, so a stage begins with one.
+    const Duration past = control_.read_clock() + kHeadStart - start_;
+    const uint64_t base = stage_ == nullptr ? 0 : seconds_up(past);
+    const Duration begin = Duration::seconds(static_cast<int64_t>(base));
+    stage_ = &stage;
+    for (const uint16_t w : stage.workflows) workflows_[w].began = begin;
+    if (paused_) stage.group->pause();
+    for (const auto& [w, vus] : wanted_) stage.group->scale(w, vus);
+    co_await stage.group->run(start_ + begin, Duration::zero(), base);
+    elapsed_ = begin + stage.group->elapsed();
+    end_stage(stage);
+  }
+  going_ = false;
+  itself_.end(elapsed_);
+  for (std::size_t w = 0; w < workflows_.size() && ending_ == aggregate::Ending::kCompleted; ++w) {
+    if (!workflows_[w].timed_out) continue;
+    ending_ = aggregate::Ending::kWorkflowTimeout;
+    why_ = timeout_of(static_cast<uint16_t>(w));
+  }
+  beside.cancel();
+  co_await beside.join();
+}
+
+runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellation* cancel) {
+  const Duration timeout = *self->plan_.timeout;
+  const bool over = co_await self->control_.sleep_until(self->start_ + timeout, cancel);
+  if (!over || !self->going_) co_return;
+  // Whatever is being stopped already has no longer either.
+  if (self->interrupts_ == 0) self->interrupt(aggregate::Ending::kTimeout, plan::timeout_text(timeout));
+  if (self->stage_ != nullptr) self->stage_->group->kill();
+}
+
+// What depends on a workflow that did not complete, unless it tidies up.
+bool LocalRun::is_skipped(uint16_t workflow) {
+  if (plan_.workflows[workflow].is_teardown) return false;
+  for (const uint16_t need : plan_.workflows[workflow].depends) {
+    const Ran& before = workflows_[need];
+    if (!before.timed_out && before.skipped_because.empty()) continue;
+    workflows_[workflow].skipped_because =
+        "'" + plan_.workflows[need].name + "' is " + (before.timed_out ? "timed_out" : "skipped");
+    return true;
+  }
+  return false;
+}
+
+Status LocalRun::leave_out_skipped(Stage& stage) {
+  const std::size_t skipped = std::erase_if(stage.workflows, [this](uint16_t w) { return is_skipped(w); });
+  if (skipped == 0 || stage.workflows.empty() || stage.group == nullptr) return {};
+  stage.group = group_for(stage, plan_);
+  return stage.group->prepare();
+}
+
+// What the workflows of a stage take from those before them is put into their plan, with which it is prepared.
+Status LocalRun::give_values(Stage& stage) {
+  if (!uses_values(stage)) return {};
+  plan::Plan plan = plan_;
+  for (const uint16_t w : stage.workflows) {
+    std::vector<plan::Given> given;
+    const std::vector<plan::Use>& wanted = plan_.workflows[w].uses;
+    for (std::size_t u = 0; u < wanted.size(); ++u) {
+      if (auto value = given_for(w, static_cast<uint16_t>(u))) given.push_back(std::move(*value));
+    }
+    plan = plan::with_given(std::move(plan), w, given);
+  }
+  stage.plan = std::make_unique<plan::Plan>(std::move(plan));
+  stage.group = group_for(stage, *stage.plan);
+  return stage.group->prepare();
+}
+
+// Says so when there is none, or not all of it.
+std::optional<plan::Given> LocalRun::given_for(uint16_t workflow, uint16_t use) {
+  const plan::Use& wanted = plan_.workflows[workflow].uses[use];
+  const std::string& maker = plan_.workflows[wanted.from].name;
+  const std::pair<uint16_t, uint16_t> key{wanted.from, wanted.provide};
+  std::optional<plan::Given> given;
+  if (const auto value = context_.find(key); value != context_.end()) given.emplace(plan::Given{use, value->second});
+  if (const auto list = lists_.find(key); list != lists_.end()) {
+    given = list->second.given(use);
+    if (list->second.cut()) note("list_cut", plan::cut_text(wanted.name, maker, list->second));
+  }
+  if (!given && !wanted.fallback) {
+    note("value_missing",
+         "workflow '" + maker + "' provided no '" + wanted.name + "' for '" + plan_.workflows[workflow].name + "'");
+  }
+  return given;
+}
+
+void LocalRun::end_stage(const Stage& stage) {
+  for (const uint16_t w : stage.workflows) {
+    workflows_[w].elapsed = elapsed_ - *workflows_[w].began;
+    for (plan::Provided& one : stage.group->provided(w)) {
+      const std::string& name = plan_.workflows[w].provides[one.provide].name;
+      if (one.listed) {
+        lists_[{w, one.provide}].add(one);
+      } else if (one.too_large) {
+        note("value_too_large", "'" + name + "' of workflow '" + plan_.workflows[w].name + "' is longer than " +
+                                    std::to_string(plan::kMostContextText >> 10) + " KiB, and is left out");
+      } else {
+        context_[{w, one.provide}] = std::move(one.text);
+      }
+    }
+  }
+}
+
+void LocalRun::interrupt(aggregate::Ending why, std::string detail) {
+  if (!going_) return;
+  if (interrupts_ == 0) {
+    ending_ = why;
+    note("stopping", std::move(detail));
+  }
+  ++interrupts_;
+  if (stage_ == nullptr || !stage_->group->running()) return;
+  if (interrupts_ == 1) {
+    stage_->group->stop();
+  } else {
+    stage_->group->kill();
+  }
+}
+
+void LocalRun::stop(std::string detail) {
+  const bool endless = std::any_of(plan_.workflows.begin(), plan_.workflows.end(), [](const plan::Workflow& workflow) {
+    return plan::facts_of(workflow.executor).endless;
+  });
+  interrupt(endless ? aggregate::Ending::kCompleted : aggregate::Ending::kCancelled, std::move(detail));
+}
+
+void LocalRun::pause() {
+  if (!going_ || paused_) return;
+  paused_ = true;
+  note("paused", "nothing begins until it is resumed");
+  if (stage_ != nullptr) stage_->group->pause();
+}
+
+void LocalRun::resume() {
+  if (!going_ || !paused_) return;
+  paused_ = false;
+  note("resumed", "it goes on");
+  if (stage_ != nullptr) stage_->group->resume();
+}
+
+Result<uint16_t> LocalRun::controlled(const std::string& workflow) const {
+  if (wanted_.empty()) {
+    return fail(Errc::kNotFound,
+                "no workflow of this run is controlled from outside (executor: externally-controlled)");
+  }
+  if (workflow.empty() && wanted_.size() == 1) return wanted_.begin()->first;
+  std::string names;
+  for (const auto& [w, vus] : wanted_) {
+    if (plan_.workflows[w].name == workflow) return w;
+    names += (names.empty() ? "" : ", ") + plan_.workflows[w].name;
+  }
+  if (workflow.empty())
+    return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
+  return fail(Errc::kNotFound, "no workflow '" + workflow + "' is controlled from outside; there is: " + names);
+}
+
+Status LocalRun::scale(const std::string& workflow, uint32_t vus) {
+  BW_TRY(const auto which, controlled(workflow));
+  const plan::Workflow& one = plan_.workflows[which];
+  const uint32_t most = std::get<plan::ExternallyControlled>(one.executor).vus_most;
+  if (vus > most) {
+    return fail(Errc::kInvalid, "workflow '" + one.name + "' may have at most " + std::to_string(most) +
+                                    " virtual users ('max_vus'), not " + std::to_string(vus));
+  }
+  note("scaled", "workflow '" + one.name + "': " + std::to_string(wanted_[which]) + " to " + std::to_string(vus) +
+                     " virtual users");
+  wanted_[which] = vus;
+  if (stage_ != nullptr) stage_->group->scale(which, vus);
+  return {};
+}
+
+Duration LocalRun::running_for() const {
+  return going_ ? std::max(Duration::zero(), control_.now() - start_) : elapsed_;
+}
+
+void LocalRun::second_over(const metrics::Window& window, Duration covered) {
+  totals_.add(window, covered);
+  if (observer_ != nullptr) observer_->measured(window, covered);
+  for (SelfWatch::News& news : itself_.second(running_for(), window, covered)) {
+    note(std::move(news.kind), std::move(news.text));
+  }
+  if (!stage_->group->running()) return;
+  if (observer_ != nullptr) observer_->second_over(totals_);
+  if (interrupts_ > 0) return;
+  if (const auto failed = aggregate::abort_due(totals_)) {
+    const plan::Threshold& threshold = plan_.thresholds[*failed];
+    interrupt(aggregate::Ending::kThreshold,
+              "threshold " + threshold.metric_text + " " + threshold.expression + " failed");
+  }
+}
+
+void LocalRun::aborted_by(const std::string& step) {
+  if (interrupts_ == 0) interrupt(aggregate::Ending::kOnError, "step " + step + " failed and says on_error: abort");
+}
+
+void LocalRun::noted(const std::string& text) { note("script", text); }
+
+std::string LocalRun::timeout_of(uint16_t workflow) const {
+  const plan::Workflow& one = plan_.workflows[workflow];
+  return "workflow '" + one.name + "': " + plan::timeout_text(*one.timeout);
+}
+
+void LocalRun::timed_out(uint16_t workflow) {
+  workflows_[workflow].timed_out = true;
+  note("workflow_timed_out", timeout_of(workflow));
+}
+
+void LocalRun::note(std::string kind, std::string detail) {
+  events_.push_back({std::max(Duration::zero(), control_.now() - start_), std::move(kind), std::move(detail)});
+  if (observer_ != nullptr) observer_->happened(events_.back());
+}
+
+std::vector<report::WorkflowState> LocalRun::workflow_states() const {
+  std::vector<report::WorkflowState> out;
+  for (std::size_t w = 0; w < workflows_.size(); ++w) {
+    const Duration start = plan_.workflows[w].start_time;
+    const Duration ran = workflows_[w].elapsed - start;
+    const bool by_itself = ending_ == aggregate::Ending::kCompleted || ending_ == aggregate::Ending::kWorkflowTimeout;
+    if (!workflows_[w].skipped_because.empty()) {
+      out.push_back({"skipped", workflows_[w].skipped_because, Duration::zero()});
+    } else if (!workflows_[w].began) {
+      out.push_back({"skipped", "the run ended before what it depends on had", Duration::zero()});
+    } else if (workflows_[w].timed_out) {
+      const Duration most = std::max(*plan_.workflows[w].timeout - start, Duration::zero());
+      out.push_back({"timed_out", "", std::clamp(ran, Duration::zero(), most)});
+    } else if (by_itself) {
+      out.push_back({"completed", "", std::max(ran, Duration::zero())});
+    } else if (ran <= Duration::zero()) {
+      out.push_back({"skipped", "the run ended before its start time", Duration::zero()});
+    } else {
+      out.push_back({"stopped", "", ran});
+    }
+  }
+  return out;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,147 @@
+#include "load/local/self_watch.h"
+
+#include <algorithm>
+#include <limits>
+#include <sys/stat.h>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/units.h"
+#include "core/runtime/machine_texts.h"
+#include "core/runtime/system_text.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::number_after;
+using runtime::numbers_after;
+
+constexpr std::size_t kTextMost = 16 * 1024;
+// Where a folder does not tell its size, to count more than this takes a while and is done less often.
+constexpr uint64_t kManyDescriptors = 4096;
+constexpr int kReadingsACount = 10;
+constexpr std::size_t kMostGroups = 32;  // one below the other
+
+double share_of(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// Of /proc/stat: user nice system idle iowait irq softirq steal. What guests take is in user and nice.
+std::optional<aggregate::MachineReading::Processors> processors_of(std::string_view stat) {
+  const std::vector<uint64_t> ticks = numbers_after(stat, "cpu ");
+  if (ticks.size() < 8) return std::nullopt;
+  aggregate::MachineReading::Processors out;
+  for (std::size_t i = 0; i < 8; ++i) out.all += ticks[i];
+  out.wanted = out.all - ticks[3] - ticks[4];
+  out.stolen = ticks[7];
+  return out;
+}
+
+// Seconds that were held up are told all at once; the machine is not asked for each of them. What happened in a part
+// of a second alone is judged by no rate.
+constexpr Duration kShortest = Duration::millis(500);
+
+SelfWatch::News news_of(const aggregate::Finding& finding) {
+  const std::string text = aggregate::text_of(finding);
+  if (!finding.over) {
+    return {"generator_strained",
+            "the generator is a bottleneck: " + text + "; what helps: " + std::string(remedy(finding.strain))};
+  }
+  return {"generator_relieved", "the generator is no bottleneck any more: for " +
+                                    format_duration(finding.end - finding.begin) + " " + text + ", at worst"};
+}
+
+}  // namespace
+
+MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
+  const auto own = runtime::group_of(text("/proc/self/cgroup"));
+  if (!own) return;
+  std::string group = *own;
+  // In a container of its own the root that it sees may have limits too.
+  while (group.size() > 1 && groups_.size() < kMostGroups) {
+    groups_.push_back("/sys/fs/cgroup" + group);
+    group = group.substr(0, group.rfind('/'));
+  }
+  groups_.emplace_back("/sys/fs/cgroup");
+}
+
+std::string MachineReader::text(const std::string& path) const {
+  return runtime::read_system_text((root_ + path).c_str(), kTextMost);
+}
+
+void MachineReader::read_groups(aggregate::MachineReading& out) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& folder : groups_) {
+    const std::vector<uint64_t> quota = numbers_after(text(folder + "/cpu.max"), "");
+    if (quota.size() == 2 && quota[1] > 0) {
+      const double cores = static_cast<double>(quota[0]) / static_cast<double>(quota[1]);
+      const std::string counts = text(folder + "/cpu.stat");
+      const auto periods = number_after(counts, "nr_periods ");
+      const auto throttled = number_after(counts, "nr_throttled ");
+      if (periods && throttled && cores < least) {
+        least = cores;
+        out.quota = {*periods, *throttled};
+      }
+    }
+    const auto most = number_after(text(folder + "/memory.max"), "");
+    const auto used = number_after(text(folder + "/memory.current"), "");
+    if (!most || !used) continue;
+    // Files that are only kept in memory are dropped when it is needed.
+    const uint64_t kept = number_after(text(folder + "/memory.stat"), "inactive_file ").value_or(0);
+    out.memory_share = std::max(out.memory_share.value_or(0), share_of(*used - std::min(*used, kept), *most));
+  }
+}
+
+std::optional<double> MachineReader::descriptor_share() {
+  const auto limit = number_after(text("/proc/self/limits"), "Max open files");
+  if (!limit || *limit == 0) return std::nullopt;
+  const std::string folder = root_ + "/proc/self/fd";
+  struct stat about {};
+  // Newer kernels say it as the size of the folder, which no folder on a disk of so few entries has.
+  const bool says = root_.empty() && ::stat(folder.c_str(), &about) == 0 && about.st_size > 0;
+  if (says) {
+    descriptors_ = static_cast<uint64_t>(about.st_size);
+  } else if (descriptors_ <= kManyDescriptors || ++uncounted_ >= kReadingsACount) {
+    uncounted_ = 0;
+    descriptors_ = runtime::entries_of(folder.c_str());
+  }
+  return share_of(descriptors_, *limit);
+}
+
+aggregate::MachineReading MachineReader::read() {
+  aggregate::MachineReading out;
+  out.processors = processors_of(text("/proc/stat"));
+  const std::string memory = text("/proc/meminfo");
+  const auto all = number_after(memory, "MemTotal:");
+  const auto left = number_after(memory, "MemAvailable:");
+  if (all && left && *all > 0) out.memory_share = share_of(*all - std::min(*all, *left), *all);
+  out.descriptor_share = descriptor_share();
+  read_groups(out);
+  return out;
+}
+
+SelfWatch::SelfWatch(uint32_t threads) : threads_(threads) { check(threads > 0, "a generator has threads"); }
+
+std::vector<SelfWatch::News> SelfWatch::second(Duration now, const metrics::Window& window, Duration covered) {
+  aggregate::LoadReading load{.covered = covered};
+  for (const metrics::StepWindow& step : window.steps) {
+    load.exhausted += step.errors[static_cast<std::size_t>(http1::ErrorKind::kExhausted)];
+  }
+  if (covered < kShortest && load.exhausted == 0) return {};
+  if (covered >= kShortest) {
+    load.cpu_share = window.cpu.seconds_f() / (covered.seconds_f() * threads_);
+    load.loop_lag_p99 = window.loop_lag.percentile(99);
+  }
+  std::optional<aggregate::MachineReading> machine;
+  if (!read_at_ || now - *read_at_ >= kShortest) {
+    machine = machine_.read();
+    read_at_ = now;
+  }
+  std::vector<News> out;
+  for (const aggregate::Finding& finding : watch_.second(now, load, machine ? &*machine : nullptr)) {
+    out.push_back(news_of(finding));
+  }
+  return out;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,62 @@
+// A load generator that watches itself while it runs (load/aggregate/strain.h), on its control thread and once a
+// second.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/aggregate/strain.h"
+#include "load/metrics/window.h"
+
+namespace bellwether::node {
+
+// What the operating system says of the machine and of the control groups (cgroup v2) this process is in: a few small
+// texts of the kernel, a fraction of a millisecond together. Not for a thread that makes load.
+class MachineReader {
+ public:
+  // `root`: the folder that holds proc and sys; empty: those of the system.
+  explicit MachineReader(std::string root = {});
+
+  // What cannot be read is left out.
+  aggregate::MachineReading read();
+
+ private:
+  std::string text(const std::string& path) const;
+  void read_groups(aggregate::MachineReading& out) const;
+  std::optional<double> descriptor_share();
+
+  std::string root_;
+  std::vector<std::string> groups_;  // folders, from the own group upwards
+  uint64_t descriptors_ = 0;
+  int uncounted_ = 0;  // readings since they were counted
+};
+
+class SelfWatch {
+ public:
+  // Something to tell at a time of the run: when it begins, and when it is over.
+  struct News {
+    std::string kind;  // "generator_strained", "generator_relieved"
+    std::string text;
+  };
+
+  // REQUIRES threads > 0, that make load.
+  explicit SelfWatch(uint32_t threads);
+
+  // All that the threads counted in a second of which they covered so much, told at `now` since the start of the run.
+  std::vector<News> second(Duration now, const metrics::Window& window, Duration covered);
+  // The run has ended.
+  void end(Duration now) { watch_.end(now); }
+
+  const std::vector<aggregate::Finding>& findings() const { return watch_.findings(); }
+
+ private:
+  uint32_t threads_;
+  MachineReader machine_;
+  aggregate::StrainWatch watch_;
+  std::optional<Duration> read_at_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,192 @@
+#include "load/metrics/window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace bellwether::metrics {
+namespace {
+
+template <std::size_t N>
+std::array<Histogram, N> histograms(PiecePool* pool) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<Histogram, N>{((void)I, Histogram(pool))...};
+  }(std::make_index_sequence<N>{});
+}
+
+template <class Array>
+void add(Array& to, const Array& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
+template <class Item>
+std::vector<Item> items(std::size_t count, PiecePool* pool) {
+  std::vector<Item> out;
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) out.emplace_back(pool);
+  return out;
+}
+
+template <class Item>
+void merge_each(std::vector<Item>& to, const std::vector<Item>& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].merge(from[i]);
+}
+
+}  // namespace
+
+uint64_t StatusCounts::of(uint16_t status) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.status == status; });
+  return found == entries_.end() ? 0 : found->count;
+}
+
+void StatusCounts::insert(uint16_t status, uint64_t times) {
+  check(status < kStatusMax, "a status that exists");
+  if (times == 0) return;
+  const auto after = [&](const Entry& e) { return e.status > status; };
+  entries_.insert(std::find_if(entries_.begin(), entries_.end(), after), {status, times});
+}
+
+bool MetricWindow::takes(double value, double least_value) {
+  if (!std::isfinite(value) || value < least_value || value > kMostValue) {
+    ++refused;
+    return false;
+  }
+  ++count;
+  return true;
+}
+
+void MetricWindow::add(double amount) {
+  if (takes(amount, 0)) sum += static_cast<uint64_t>(std::llround(amount * 1e6));
+}
+
+void MetricWindow::observe(double truth) {
+  if (takes(truth, -kMostValue) && truth != 0) ++trues;
+}
+
+void MetricWindow::set(double value, Duration at) {
+  if (!takes(value, -kMostValue)) return;
+  least = count == 1 ? value : std::min(least, value);
+  greatest = count == 1 ? value : std::max(greatest, value);
+  last = value;
+  last_at = at;
+}
+
+void MetricWindow::record(double value, double scale) {
+  if (!takes(value, 0)) return;
+  const double scaled = std::min(value * scale, static_cast<double>(Histogram::kMaxTracked));
+  trend.record(Duration::nanos(std::llround(scaled)));
+}
+
+void MetricWindow::merge(const MetricWindow& other) {
+  if (other.count > 0) {
+    if (count == 0 || other.last_at > last_at || (other.last_at == last_at && other.last > last)) {
+      last = other.last;
+      last_at = other.last_at;
+    }
+    least = count == 0 ? other.least : std::min(least, other.least);
+    greatest = count == 0 ? other.greatest : std::max(greatest, other.greatest);
+  }
+  count += other.count;
+  refused += other.refused;
+  sum += other.sum;
+  trues += other.trues;
+  trend.merge(other.trend);
+}
+
+void MetricWindow::clear() {
+  count = refused = trues = 0;
+  sum = 0;
+  last = least = greatest = 0;
+  last_at = Duration::zero();
+  trend.clear();
+}
+
+StepWindow::StepWindow(PiecePool* pool) : service(pool), response(pool), phases(histograms<kPhases>(pool)) {}
+
+void StepWindow::merge(const StepWindow& other) {
+  count += other.count;
+  failed += other.failed;
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+  censored += other.censored;
+  service.merge(other.service);
+  response.merge(other.response);
+  for (std::size_t i = 0; i < kPhases; ++i) phases[i].merge(other.phases[i]);
+  status.merge(other.status);
+  add(errors, other.errors);
+}
+
+void StepWindow::clear() {
+  count = failed = bytes_sent = bytes_received = censored = 0;
+  service.clear();
+  response.clear();
+  for (Histogram& phase : phases) phase.clear();
+  status.clear();
+  errors.fill(0);
+}
+
+WorkflowWindow::WorkflowWindow(PiecePool* pool) : iteration(pool), start_lag(pool) {}
+
+void WorkflowWindow::merge(const WorkflowWindow& other) {
+  iterations += other.iterations;
+  interrupted += other.interrupted;
+  scheduled += other.scheduled;
+  on_time += other.on_time;
+  late += other.late;
+  dropped += other.dropped;
+  vus_active += other.vus_active;
+  vus_allocated += other.vus_allocated;
+  iteration.merge(other.iteration);
+  start_lag.merge(other.start_lag);
+}
+
+void WorkflowWindow::clear() {
+  iterations = interrupted = scheduled = on_time = late = dropped = 0;
+  vus_active = vus_allocated = 0;
+  iteration.clear();
+  start_lag.clear();
+}
+
+Window::Window(const Shape& shape)
+    : pool(std::make_unique<PiecePool>()),
+      steps(items<StepWindow>(shape.steps, pool.get())),
+      workflows(items<WorkflowWindow>(shape.workflows, pool.get())),
+      checks(shape.checks),
+      series(items<MetricWindow>(shape.series, pool.get())),
+      loop_lag(pool.get()) {}
+
+// Not member by member: what was there before gives its memory back to its own pool.
+Window& Window::operator=(Window&& other) noexcept {
+  if (this == &other) return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
+}
+
+void Window::merge(const Window& other) {
+  check(shape() == other.shape(), "windows of one plan are merged");
+  merge_each(steps, other.steps);
+  merge_each(workflows, other.workflows);
+  merge_each(series, other.series);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    checks[i].passes += other.checks[i].passes;
+    checks[i].fails += other.checks[i].fails;
+  }
+  loop_lag.merge(other.loop_lag);
+  cpu += other.cpu;
+  covered = std::max(covered, other.covered);
+}
+
+void Window::clear() {
+  for (StepWindow& step : steps) step.clear();
+  for (WorkflowWindow& workflow : workflows) workflow.clear();
+  for (CheckCount& one : checks) one = {};
+  for (MetricWindow& one : series) one.clear();
+  loop_lag.clear();
+  cpu = covered = Duration::zero();
+  second = 0;
+  make_room();
+}
+
+}  // namespace bellwether::metrics

@@ -1,0 +1,169 @@
+// Everything one load thread counted in one second. The thread fills one window while the control thread merges the
+// one before; the two are swapped at the border, so nothing on the hot path is shared and nothing per request
+// survives the second it happened in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/http1/error_kind.h"
+#include "load/metrics/histogram.h"
+#include "load/metrics/piece_pool.h"
+
+namespace bellwether::metrics {
+
+// How many responses had which status. Few statuses are seen, and mostly the first of them again, so it is a short list
+// and not a place for each.
+inline constexpr uint16_t kStatusMax = 600;  // statuses 0..599; anything else is a protocol error
+
+class StatusCounts {
+ public:
+  struct Entry {
+    uint16_t status;
+    uint64_t count;
+    bool operator==(const Entry&) const = default;
+  };
+
+  // With room for those that a step usually sees, so that counting them needs no allocation.
+  StatusCounts() { entries_.reserve(kUsual); }
+
+  // Allocates for the fifth status and so on. REQUIRES status < kStatusMax.
+  void add(uint16_t status, uint64_t times) {
+    for (Entry& one : entries_) {
+      if (one.status == status) {
+        one.count += times;
+        return;
+      }
+    }
+    insert(status, times);
+  }
+  void merge(const StatusCounts& other) {
+    for (const Entry& one : other.entries_) add(one.status, one.count);
+  }
+  // Keeps its memory.
+  void clear() { entries_.clear(); }
+
+  uint64_t of(uint16_t status) const;
+  // In rising order of the status, none with a count of 0.
+  const std::vector<Entry>& entries() const { return entries_; }
+  bool operator==(const StatusCounts&) const = default;
+
+ private:
+  static constexpr std::size_t kUsual = 4;
+  void insert(uint16_t status, uint64_t times);
+  std::vector<Entry> entries_;
+};
+
+// What one step recorded of one metric of the scenario's own in a second. Which members mean something depends on the
+// kind of the metric, which whoever records knows.
+struct MetricWindow {
+  // Greater values, and smaller ones of what cannot be below 0, are no values of a metric.
+  static constexpr double kMostValue = 1e12;
+
+  explicit MetricWindow(PiecePool* pool) : trend(pool) {}
+
+  uint64_t count = 0;    // values
+  uint64_t refused = 0;  // that were none: no number, or out of range
+  // Counters, in millionths of one, so that sums are the same in whatever order they are made.
+  unsigned __int128 sum = 0;
+  uint64_t trues = 0;  // rates
+  // Gauges. The last value, when it was recorded since the start of the run, and the least and greatest so far.
+  double last = 0;
+  Duration last_at;
+  double least = 0;
+  double greatest = 0;
+  Histogram trend;  // trends, scaled (CustomMetric::scale)
+
+  // Each counts the value as refused when it is none.
+  void add(double amount);
+  void observe(double truth);  // 0: false
+  void set(double value, Duration at);
+  void record(double value, double scale);
+
+  double amount() const { return static_cast<double>(sum) * 1e-6; }
+  bool empty() const { return (count | refused) == 0; }
+  // Of two gauges the later one says the last value.
+  void merge(const MetricWindow& other);
+  void clear();
+
+ private:
+  bool takes(double value, double least_value);
+};
+
+enum class Phase : uint8_t { kDns, kConnect, kTls, kSend, kWait, kReceive };
+inline constexpr int kPhases = 6;
+
+struct StepWindow {
+  explicit StepWindow(PiecePool* pool);
+  uint64_t count = 0;   // exchanges ended: with a response or with an error
+  uint64_t failed = 0;  // error, or status >= 400 without a status check that allows it
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t censored = 0;                  // of the response samples: those known only to be at least this long
+  Histogram service;                      // sent → done, of exchanges with a response
+  Histogram response;                     // due → done, and censored samples
+  std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
+  StatusCounts status;
+  std::array<uint64_t, http1::kErrorKinds> errors{};
+
+  void merge(const StepWindow& other);
+  void clear();
+};
+
+struct WorkflowWindow {
+  explicit WorkflowWindow(PiecePool* pool);
+  uint64_t iterations = 0;    // completed
+  uint64_t interrupted = 0;   // ended by the end of the run
+  uint64_t scheduled = 0;     // open model: due so far; scheduled = on_time + late + dropped at the end
+  uint64_t on_time = 0;       // open model: started within 10 ms of being due
+  uint64_t late = 0;          // open model: started later than that
+  uint64_t dropped = 0;       // open model: no virtual user was free
+  int64_t vus_active = 0;     // gauge, the most at once in the window
+  int64_t vus_allocated = 0;  // gauge
+  Histogram iteration;        // duration of completed iterations
+  Histogram start_lag;        // open model: due → started
+
+  void merge(const WorkflowWindow& other);
+  void clear();
+};
+
+struct CheckCount {
+  uint64_t passes = 0;
+  uint64_t fails = 0;
+};
+
+// How many there are of each, as the plan says. A window of another shape belongs to another plan.
+struct Shape {
+  std::size_t steps = 0;
+  std::size_t workflows = 0;
+  std::size_t checks = 0;
+  std::size_t series = 0;
+  bool operator==(const Shape&) const = default;
+};
+
+struct Window {
+  explicit Window(const Shape& shape);
+  Window(Window&& other) noexcept = default;
+  Window& operator=(Window&& other) noexcept;
+  Shape shape() const { return {steps.size(), workflows.size(), checks.size(), series.size()}; }
+
+  std::unique_ptr<PiecePool> pool;  // of all histograms below
+  std::vector<StepWindow> steps;
+  std::vector<WorkflowWindow> workflows;
+  std::vector<CheckCount> checks;
+  std::vector<MetricWindow> series;
+  Histogram loop_lag;  // how long the event loop was busy between two waits
+  Duration cpu;        // CPU time this thread used in the window
+  Duration covered;    // how much of the second the load has lived through, where somebody says; the most of all merged
+  uint64_t second = 0;  // number of the window since the start of the run, from 0
+
+  // What is recorded next mostly needs no allocation, as after clear().
+  void make_room() { pool->top_up(); }
+  void merge(const Window& other);  // gauges add up over threads: merge windows of one second, then of all
+  void clear();
+};
+
+}  // namespace bellwether::metrics

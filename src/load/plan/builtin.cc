@@ -1,0 +1,241 @@
+#include "load/plan/builtin.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "load/scenario/names.h"
+
+namespace bellwether::plan {
+namespace {
+
+using Problem = scenario::Diagnostics::Problem;
+using Made = tl::expected<Piece, Problem>;
+using scenario::Arguments;
+using scenario::BuiltinEntry;
+using scenario::in_quotes;
+
+// Of random_float, when nothing is said.
+constexpr int64_t kUsualDecimals = 6;
+
+std::optional<int64_t> parse_int(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "-12.5" as a whole number of 10^-9; nothing when it is no decimal number, too long or too large.
+std::optional<int64_t> parse_decimal(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const std::string_view whole = text.substr(0, dot);
+  std::string places(text.substr(std::min(dot + 1, text.size())));
+  const auto all_digits = [](std::string_view digits) {
+    return std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (whole.empty() || whole.size() > 10 || (dot < text.size() && places.empty()) ||
+      places.size() > scenario::kDecimalPlacesMax || !all_digits(whole) || !all_digits(places)) {
+    return std::nullopt;
+  }
+  places.resize(scenario::kDecimalPlacesMax, '0');
+  const int64_t units = *parse_int(whole);
+  constexpr int64_t kUnit = 1'000'000'000;
+  if (units > scenario::kDecimalMax) return std::nullopt;
+  const int64_t value = units * kUnit + *parse_int(places);
+  if (value > scenario::kDecimalMax * kUnit) return std::nullopt;
+  return is_negative ? -value : value;
+}
+
+// What stands between the parentheses: bare words, and texts in quotes of either kind.
+class ArgumentReader {
+ public:
+  explicit ArgumentReader(std::string_view text) : text_(text) {}
+
+  tl::expected<std::vector<std::string>, Problem> read() {
+    std::vector<std::string> out;
+    skip_spaces();
+    if (text_.empty()) return out;
+    while (true) {
+      BW_TRY(auto one, read_one());
+      out.push_back(std::move(one));
+      skip_spaces();
+      if (text_.empty()) return out;
+      if (text_.front() != ',') {
+        return tl::unexpected(Problem{.message = "a comma is missing in a template, before " + in_quotes(text_)});
+      }
+      text_.remove_prefix(1);
+    }
+  }
+
+ private:
+  void skip_spaces() {
+    while (text_.starts_with(' ')) text_.remove_prefix(1);
+  }
+
+  tl::expected<std::string, Problem> read_one() {
+    skip_spaces();
+    if (text_.starts_with('"') || text_.starts_with('\'')) {
+      const std::size_t end = text_.find(text_.front(), 1);
+      if (end == std::string_view::npos) {
+        return tl::unexpected(Problem{.message = "a text in a template is not closed: " + in_quotes(text_),
+                                      .hint = "a text that contains } or both kinds of quotes cannot stand there"});
+      }
+      std::string out(text_.substr(1, end - 1));
+      text_.remove_prefix(end + 1);
+      return out;
+    }
+    const std::size_t end = std::min(text_.find(','), text_.size());
+    const std::string_view word = trim(text_.substr(0, end));
+    if (word.empty()) {
+      return tl::unexpected(Problem{.message = "an argument in a template is empty", .hint = "write '' for no text"});
+    }
+    text_.remove_prefix(end);
+    return std::string(word);
+  }
+
+  std::string_view text_;
+};
+
+std::string written(const BuiltinEntry& entry) { return "${" + std::string(entry.written) + "}"; }
+
+Made wrong_form(const BuiltinEntry& entry) {
+  return tl::unexpected(Problem{.message = in_quotes(entry.name) + " is written " + written(entry)});
+}
+
+Made wrong_argument(const BuiltinEntry& entry, const std::string& found, std::string expected) {
+  return tl::unexpected(
+      Problem{.message = "wrong argument of " + in_quotes(entry.name) + ", which is written like " + written(entry),
+              .found = in_quotes(found),
+              .expected = std::move(expected)});
+}
+
+Made lowest_first(const BuiltinEntry& entry, const std::vector<std::string>& given) {
+  return tl::unexpected(Problem{.message = "the first number of " + in_quotes(entry.name) + " is the lowest: " +
+                                           std::string(entry.name) + "(" + given[1] + ", " + given[0] + ")"});
+}
+
+Made make_whole(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
+  if (given.size() > 1 || (given.empty() && entry.arguments == Arguments::kWhole)) return wrong_form(entry);
+  if (given.empty()) return piece;
+  const auto number = parse_int(given[0]);
+  if (!number || *number < entry.low || *number > entry.high) {
+    return wrong_argument(entry, given[0],
+                          "a whole number from " + std::to_string(entry.low) + " to " + std::to_string(entry.high));
+  }
+  piece.low = *number;
+  return piece;
+}
+
+Made make_wholes(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
+  if (given.size() != 2) return wrong_form(entry);
+  for (const std::string& one : given) {
+    if (!parse_int(one)) return wrong_argument(entry, one, "a whole number");
+  }
+  piece.low = *parse_int(given[0]);
+  piece.high = *parse_int(given[1]);
+  if (piece.low > piece.high) return lowest_first(entry, given);
+  return piece;
+}
+
+Made make_decimals(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
+  if (given.size() != 2 && given.size() != 3) return wrong_form(entry);
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (parse_decimal(given[i])) continue;
+    return wrong_argument(entry, given[i],
+                          "a number such as 0.5, from -1000000000 to 1000000000, with up to " +
+                              std::to_string(scenario::kDecimalPlacesMax) + " decimal places");
+  }
+  const auto decimals = given.size() == 3 ? parse_int(given[2]) : kUsualDecimals;
+  if (!decimals || *decimals < 0 || *decimals > scenario::kDecimalPlacesMax) {
+    return wrong_argument(entry, given[2],
+                          "how many decimal places, from 0 to " + std::to_string(scenario::kDecimalPlacesMax));
+  }
+  const int64_t low = *parse_decimal(given[0]);
+  const int64_t high = *parse_decimal(given[1]);
+  if (low > high) return lowest_first(entry, given);
+  int64_t unit = 1;
+  for (int64_t i = *decimals; i < scenario::kDecimalPlacesMax; ++i) unit *= 10;
+  // Division truncates towards 0: only numbers between the two count.
+  piece.low = low / unit + (low > 0 && low % unit != 0);
+  piece.high = high / unit - (high < 0 && high % unit != 0);
+  piece.decimals = static_cast<uint8_t>(*decimals);
+  if (piece.low > piece.high) {
+    return wrong_argument(entry, given[0] + ", " + given[1],
+                          "two numbers with one of " + std::to_string(*decimals) + " decimal places between them");
+  }
+  return piece;
+}
+
+Made make_choice(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
+  if (given.empty()) return wrong_form(entry);
+  if (given.size() > scenario::kChoicesMax) {
+    return wrong_argument(entry, std::to_string(given.size()) + " texts",
+                          "at most " + std::to_string(scenario::kChoicesMax));
+  }
+  piece.kind = Piece::Kind::kList;
+  piece.pick = Pick::kRandom;
+  auto list = std::make_shared<GivenList>();
+  list->elements.assign(given.begin(), given.end());
+  piece.list = std::move(list);
+  return piece;
+}
+
+// `arguments`: what follows the name, with its parentheses.
+Made make(const BuiltinEntry& entry, std::string_view arguments) {
+  Piece piece;
+  piece.kind = Piece::Kind::kBuiltin;
+  piece.builtin = entry.id;
+  if (entry.arguments == Arguments::kNone) return arguments.empty() ? Made(piece) : wrong_form(entry);
+  std::vector<std::string> given;
+  if (!arguments.empty()) {
+    if (!arguments.ends_with(')')) {
+      return tl::unexpected(Problem{.message = in_quotes(entry.name) + " is written " + written(entry),
+                                    .found = in_quotes(std::string(entry.name) + std::string(arguments)),
+                                    .hint = "a text there cannot contain }"});
+    }
+    BW_TRY(given, ArgumentReader(arguments.substr(1, arguments.size() - 2)).read());
+  }
+  switch (entry.arguments) {
+    case Arguments::kWhole:
+    case Arguments::kMaybeWhole: return make_whole(entry, given, std::move(piece));
+    case Arguments::kWholes: return make_wholes(entry, given, std::move(piece));
+    case Arguments::kDecimals: return make_decimals(entry, given, std::move(piece));
+    case Arguments::kTexts: return make_choice(entry, given, std::move(piece));
+    case Arguments::kNone: break;  // was seen to
+  }
+  return wrong_form(entry);
+}
+
+// Those with the prefix of made-up values, or those that take arguments.
+Made unknown(std::string_view name, bool is_fake) {
+  std::vector<std::string_view> names;
+  for (const BuiltinEntry& entry : scenario::kBuiltins) {
+    const bool has_prefix = entry.name.find('.') != std::string_view::npos;
+    if (is_fake ? has_prefix : entry.arguments != Arguments::kNone) names.push_back(entry.name);
+  }
+  return tl::unexpected(Problem{
+      .message = (is_fake ? "unknown made-up value " : "unknown function ") + in_quotes(name) + " in a template",
+      .expected = scenario::one_of(names),
+      .hint = scenario::did_you_mean(name, names)});
+}
+
+}  // namespace
+
+std::optional<Made> parse_builtin(std::string_view expression) {
+  const std::size_t open = std::min(expression.find('('), expression.size());
+  const std::string_view name = trim(expression.substr(0, open));
+  for (const BuiltinEntry& entry : scenario::kBuiltins) {
+    if (entry.name == name) return make(entry, expression.substr(open));
+  }
+  const std::size_t dot = name.find('.');
+  if (scenario::is_taken_prefix(name.substr(0, dot))) return unknown(name, true);
+  if (open < expression.size() && scenario::is_value_name(name)) return unknown(name, false);
+  return std::nullopt;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,15 @@
+#include "load/plan/certificates.h"
+
+#include <algorithm>
+#include <array>
+
+namespace bellwether::plan {
+
+bool holds_certificate(std::string_view pem) {
+  static constexpr std::array<std::string_view, 3> kBeginnings{
+      "-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----", "-----BEGIN X509 CERTIFICATE-----"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [pem](std::string_view begin) { return pem.find(begin) != std::string_view::npos; });
+}
+
+}  // namespace bellwether::plan

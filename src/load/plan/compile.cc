@@ -1,0 +1,360 @@
+#include "load/plan/compile.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/overloaded.h"
+#include "load/plan/compile_step.h"
+#include "load/plan/context.h"
+#include "load/plan/dag.h"
+#include "load/plan/plan.h"
+#include "load/plan/scope.h"
+#include "load/plan/template.h"
+#include "load/plan/threshold.h"
+#include "load/plan/url.h"
+#include "load/scenario/model.h"
+#include "load/scenario/names.h"
+#include "load/scenario/section.h"
+
+namespace bellwether::plan {
+namespace {
+
+// What the workflows of a scenario have to do with each other: which waits for which, and whose values go where.
+
+using scenario::in_quotes;
+
+static_assert(scenario::kProvidesMax == kMostProvided && scenario::kListsMax == kMostLists);
+
+Priority priority_of(scenario::Priority priority) {
+  switch (priority) {
+    case scenario::Priority::kAuto: return Priority::kAuto;
+    case scenario::Priority::kLow: return Priority::kLow;
+    case scenario::Priority::kNormal: return Priority::kNormal;
+    case scenario::Priority::kHigh: return Priority::kHigh;
+    case scenario::Priority::kExclusive: return Priority::kExclusive;
+  }
+  return Priority::kAuto;
+}
+
+// Where a value is provided for whom.
+const scenario::Provide* find(const scenario::Workflow& maker, std::string_view to, std::string_view name) {
+  const auto at = std::find_if(maker.provides.begin(), maker.provides.end(), [&](const scenario::Provide& one) {
+    return one.to.text == to && one.name.text == name;
+  });
+  return at == maker.provides.end() ? nullptr : &*at;
+}
+bool takes(const scenario::Workflow& user, std::string_view from, std::string_view name) {
+  return std::any_of(user.uses.begin(), user.uses.end(),
+                     [&](const scenario::Use& one) { return one.from.text == from && one.name.text == name; });
+}
+
+class Bonds {
+ public:
+  Bonds(const scenario::Scenario& source, const Dag& order, scenario::Reading& reading, Plan& plan)
+      : source_(source), order_(order), reading_(reading), plan_(plan) {}
+
+  void provides(std::size_t w) {
+    const scenario::Workflow& workflow = source_.workflows[w];
+    for (const scenario::Provide& one : workflow.provides) {
+      Provide& made = plan_.workflows[w].provides.emplace_back();
+      made.name = one.name.text;
+      made.collect_all = one.collect_all;
+      if (one.collect_all && ++lists_ == scenario::kListsMax + 1) {
+        reading_.diagnostics.add(one.name.mark,
+                                 {.message = "the scenario has more than " + std::to_string(scenario::kListsMax) +
+                                             " values with 'collect: all'"});
+      }
+      if (find(workflow, one.to.text, one.name.text) != &one) {
+        reading_.diagnostics.add(one.name.mark, {.message = in_quotes(one.name.text) + " is provided for " +
+                                                            in_quotes(one.to.text) + " twice"});
+      }
+      const auto to = find_workflow(one.to, w, "provides a value for");
+      if (!to) continue;
+      made.to = *to;
+      const scenario::Workflow& user = source_.workflows[*to];
+      if (!user.is_sound || takes(user, workflow.name.text, one.name.text)) continue;
+      reading_.diagnostics.add(one.name.mark, {.message = "workflow " + in_quotes(user.name.text) + " does not use " +
+                                                          in_quotes(one.name.text) + ", which " +
+                                                          in_quotes(workflow.name.text) + " provides for it",
+                                               .hint = "add to workflow " + in_quotes(user.name.text) + ": use: {" +
+                                                       workflow.name.text + ": [" + one.name.text + "]}"});
+    }
+  }
+
+  void uses(std::size_t w) {
+    const scenario::Workflow& workflow = source_.workflows[w];
+    for (const scenario::Use& one : workflow.uses) {
+      check_name(workflow, one);
+      Use& made = plan_.workflows[w].uses.emplace_back();
+      made.name = one.name.text;
+      made.fallback = one.fallback;
+      made.is_list = true;  // of a maker that is wrong itself nobody knows, and nothing more is told
+      const auto from = find_workflow(one.from, w, "uses a value of");
+      if (!from) continue;
+      made.from = *from;
+      const scenario::Workflow& maker = source_.workflows[*from];
+      if (!order_.before(*from, w)) {
+        reading_.diagnostics.add(
+            one.from.mark,
+            {.message = "workflow " + in_quotes(workflow.name.text) + " uses a value of " + in_quotes(maker.name.text) +
+                        ", which need not have ended when it begins",
+             .hint = "add to workflow " + in_quotes(workflow.name.text) + ": depends: [" + maker.name.text + "]"});
+      }
+      const scenario::Provide* provided = find(maker, workflow.name.text, one.name.text);
+      if (provided != nullptr) {
+        made.provide = static_cast<uint16_t>(provided - maker.provides.data());
+        made.is_list = provided->collect_all || !maker.is_sound;
+      } else if (maker.is_sound) {
+        reading_.diagnostics.add(one.name.mark,
+                                 {.message = "workflow " + in_quotes(maker.name.text) + " does not provide " +
+                                             in_quotes(one.name.text) + " for " + in_quotes(workflow.name.text),
+                                  .hint = "add to workflow " + in_quotes(maker.name.text) + ": provide: {" +
+                                          workflow.name.text + ": {" + one.name.text + ": …}}"});
+      }
+    }
+  }
+
+ private:
+  std::optional<uint16_t> find_workflow(const scenario::Text& name, std::size_t self, std::string_view what) {
+    std::vector<std::string_view> others;
+    for (std::size_t i = 0; i < source_.workflows.size(); ++i) {
+      if (i == self) continue;
+      if (source_.workflows[i].name.text == name.text) return static_cast<uint16_t>(i);
+      others.push_back(source_.workflows[i].name.text);
+    }
+    reading_.diagnostics.add(
+        name.mark, {.message = "workflow " + in_quotes(source_.workflows[self].name.text) + " " + std::string(what) +
+                               " " + in_quotes(name.text) + ", which is no other workflow of this scenario",
+                    .found = in_quotes(name.text),
+                    .expected = scenario::one_of(others),
+                    .hint = scenario::did_you_mean(name.text, others)});
+    return std::nullopt;
+  }
+
+  void check_name(const scenario::Workflow& workflow, const scenario::Use& use) {
+    if (!scenario::is_value_name(use.name.text) ||
+        std::find(scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end(), use.name.text) !=
+            scenario::kBuiltinNames.end()) {
+      reading_.diagnostics.add(
+          use.name.mark, {.message = in_quotes(use.name.text) + " cannot be the name of a value",
+                          .expected = "letters, digits and _, and none of " + scenario::join(scenario::kBuiltinNames)});
+    } else if (reading_.environment.declares(use.name.text)) {
+      reading_.diagnostics.add(use.name.mark,
+                               {.message = in_quotes(use.name.text) + " is already the name of a value in 'env'",
+                                .hint = "choose another name"});
+    }
+    const auto first = std::find_if(workflow.uses.begin(), workflow.uses.end(),
+                                    [&](const scenario::Use& other) { return other.name.text == use.name.text; });
+    if (&*first == &use) return;
+    reading_.diagnostics.add(
+        use.name.mark, {.message = in_quotes(use.name.text) + " is already used from " + in_quotes(first->from.text),
+                        .hint = "give one of the two another name"});
+  }
+
+  const scenario::Scenario& source_;
+  const Dag& order_;
+  scenario::Reading& reading_;
+  Plan& plan_;
+  std::size_t lists_ = 0;
+};
+
+// Fills in depends, priority, uses and the names of provides of the plan's workflows, which have names already. Values
+// flow only where both sides say so: one without the other is reported.
+void compile_bonds(const scenario::Scenario& source, const Dag& order, scenario::Reading& reading, Plan& plan) {
+  Bonds bonds(source, order, reading, plan);
+  for (std::size_t w = 0; w < source.workflows.size(); ++w) {
+    plan.workflows[w].depends = order.after(w);
+    plan.workflows[w].priority = priority_of(source.workflows[w].priority);
+    bonds.provides(w);
+    bonds.uses(w);
+  }
+}
+
+OnError on_error_of(scenario::OnError on_error) {
+  switch (on_error) {
+    case scenario::OnError::kContinue: return OnError::kContinue;
+    case scenario::OnError::kEndIteration: return OnError::kEndIteration;
+    case scenario::OnError::kEndVu: return OnError::kEndVu;
+    case scenario::OnError::kAbort: return OnError::kAbort;
+    case scenario::OnError::kSkip: return OnError::kSkip;
+  }
+  return {};
+}
+
+OnLoss on_loss_of(scenario::OnLoss on_loss) {
+  switch (on_loss) {
+    case scenario::OnLoss::kInconclusive: return OnLoss::kInconclusive;
+    case scenario::OnLoss::kPass: return OnLoss::kPass;
+    case scenario::OnLoss::kFail: return OnLoss::kFail;
+  }
+  return {};
+}
+
+ArrivalUsers users_of(const scenario::ArrivalUsers& users) {
+  return {
+      .preallocated = users.preallocated, .most = users.most, .wait_max = users.wait_max, .rebalance = users.rebalance};
+}
+
+struct ExecutorOf {
+  Executor operator()(const scenario::Once&) const { return Once{}; }
+  Executor operator()(const scenario::ConstantVus& one) const {
+    return ConstantVus{.vus = one.vus, .duration = one.duration, .pacing = one.pacing};
+  }
+  Executor operator()(const scenario::RampingVus& one) const {
+    RampingVus out{.start_vus = one.start_vus, .stages = {}, .pacing = one.pacing};
+    for (const scenario::VuStage& stage : one.stages) out.stages.push_back({stage.duration, stage.target});
+    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
+    return out;
+  }
+  Executor operator()(const scenario::Iterations& one) const {
+    Iterations out{.vus = one.vus, .iterations = one.iterations, .shared = one.shared};
+    out.max_duration = one.max_duration.value_or(out.max_duration);
+    return out;
+  }
+  Executor operator()(const scenario::ConstantArrivalRate& one) const {
+    return ArrivalRate{{{one.rate_per_s, one.rate_per_s, one.duration}}, users_of(one.users)};
+  }
+  Executor operator()(const scenario::RampingArrivalRate& one) const {
+    ArrivalRate out{{}, users_of(one.users)};
+    double rate = one.start_per_s;
+    for (const scenario::RateStage& stage : one.stages) {
+      out.stages.push_back({rate, stage.target_per_s, stage.duration});
+      rate = stage.target_per_s;
+    }
+    return out;
+  }
+  Executor operator()(const scenario::ExternallyControlled& one) const {
+    ExternallyControlled out{.vus = one.vus, .vus_most = one.vus_most, .duration = one.duration, .pacing = one.pacing};
+    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
+    return out;
+  }
+};
+
+void compile_executor(const scenario::Workflow& source, Workflow& out) {
+  out.executor = std::visit(ExecutorOf{}, source.executor);
+  out.start_time = source.start_time;
+  out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
+  out.timeout = source.timeout;
+  switch (source.on_overtime) {
+    case scenario::OnOvertime::kKill: out.on_overtime = OnOvertime::kKill; break;
+    case scenario::OnOvertime::kPause: out.on_overtime = OnOvertime::kPause; break;
+    case scenario::OnOvertime::kNotify: out.on_overtime = OnOvertime::kNotify; break;
+  }
+}
+
+// Those of the workflow, and the step's own, which win.
+std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Step& step) {
+  std::vector<Tag> out;
+  for (const std::vector<scenario::Pair>& tags : {step.tags, workflow.tags}) {
+    for (const scenario::Pair& tag : tags) {
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.name.text; });
+      if (!known) out.push_back({tag.name.text, tag.value.text});
+    }
+  }
+  return out;
+}
+
+// Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them.
+void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan) {
+  Workflow& out = plan.workflows.emplace_back();
+  out.name = source.name.text;
+  for (const scenario::Step& step : source.steps) {
+    Step& made = out.steps.emplace_back();
+    made.id = static_cast<StepId>(plan.steps.size());
+    made.name = step.name.text;
+    plan.steps.push_back({.workflow = workflow,
+                          .index = static_cast<uint16_t>(out.steps.size() - 1),
+                          .name = source.name.text + "." + step.name.text,
+                          .measured = scenario::is_test_step(step),
+                          .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model,
+                          .tags = tags_of(source, step)});
+  }
+}
+
+void compile_step(const scenario::Step& source, Scope& scope, std::size_t index, Compiling& compiling, Plan& plan,
+                  Step& out) {
+  TemplateMaker templates(scope, {index}, compiling.reading, compiling.plan_bytes);
+  std::visit(Overloaded{[&](const scenario::Http& http) { out.work = compile_http(http, templates, compiling); },
+                        [&](const std::vector<scenario::Pair>& pairs) {
+                          SetAction action;
+                          for (const scenario::Pair& pair : pairs) {
+                            action.assignments.push_back(
+                                {scope.slot_of(index, pair.name.text), templates.make(pair.value, Place::kText)});
+                          }
+                          out.work = std::move(action);
+                        },
+                        [&](const scenario::Code& code) {
+                          out.work = compile_code(code, scope, index, templates, compiling, plan);
+                        },
+                        [](std::monostate) {}},  // was reported
+             source.work);
+  out.checks = compile_checks(source, out.id, plan.checks, compiling.reading);
+  for (const scenario::Extraction& extraction : source.extracts) {
+    const SlotId slot = scope.slot_of(index, extraction.name.text);
+    out.extracts.push_back(compile_extract(extraction, slot, compiling.reading));
+  }
+  TemplateMaker afterwards(scope, {index, true}, compiling.reading, compiling.plan_bytes);
+  compile_records(source, afterwards, compiling, plan, out);
+  out.think = source.think;
+  out.on_error = on_error_of(source.on_error);
+}
+
+void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
+  compile_executor(source, out);
+  const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
+  out.layers = dag.layers();
+  out.keeps_cookies = source.keeps_cookies;
+  out.is_teardown = source.is_teardown;
+  Scope scope(source, dag, compiling.data, compiling.reading, out);
+  for (std::size_t i = 0; i < source.steps.size(); ++i) {
+    compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
+    out.steps[i].after = dag.after(i);
+  }
+  TemplateMaker templates(scope, {source.steps.size()}, compiling.reading, compiling.plan_bytes);
+  for (std::size_t i = 0; i < source.provides.size(); ++i) {
+    out.provides[i].value = templates.make(source.provides[i].value, Place::kText);
+  }
+}
+
+// A wrong base is told once, and not for every step that uses it.
+bool check_base(const scenario::Scenario& source, scenario::Reading& reading) {
+  if (!source.http.base) return true;
+  Template base;
+  append_literal(base, source.http.base->text);
+  const Status completed = complete_url(base, {});
+  if (completed) return true;
+  reading.diagnostics.add(source.http.base->mark, {.message = "wrong 'base': " + completed.error().message,
+                                                   .found = scenario::in_quotes(source.http.base->text),
+                                                   .expected = "http://HOST or https://HOST, with or without a path"});
+  return false;
+}
+
+}  // namespace
+
+Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading) {
+  Compiling compiling{.source = source, .sources = sources, .reading = reading};
+  Plan plan;
+  plan.name = source.name;
+  plan.on_loss = on_loss_of(source.on_loss);
+  plan.timeout = source.timeout;
+  compile_metrics(source, reading, plan);
+  compiling.data = compile_data(source, sources, reading);
+  for (std::size_t i = 0; i < source.workflows.size(); ++i) {
+    name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
+  }
+  compile_bonds(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
+  const bool shared_is_sound = source.is_sound && check_base(source, reading);
+  bool all_sound = shared_is_sound;
+  for (std::size_t i = 0; i < source.workflows.size(); ++i) {
+    const scenario::Workflow& workflow = source.workflows[i];
+    if (shared_is_sound && workflow.is_sound) compile_workflow(workflow, compiling, plan, plan.workflows[i]);
+    all_sound = all_sound && workflow.is_sound;
+  }
+  plan.tokens = std::move(compiling.tokens);
+  plan.thresholds = compile_thresholds(source, plan, all_sound, reading);
+  return plan;
+}
+
+}  // namespace bellwether::plan

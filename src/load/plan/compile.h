@@ -1,0 +1,15 @@
+// From a scenario to a plan: names become indices, templates become pieces, files are read.
+#pragma once
+
+#include "load/plan/plan.h"
+#include "load/scenario/model.h"
+#include "load/scenario/section.h"
+#include "load/scenario/sources.h"
+
+namespace bellwether::plan {
+
+// The plan is of use only if nothing was reported to `reading.diagnostics`. Workflows that are not sound are left
+// out but for their names, so that what is wrong elsewhere is still found.
+Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading);
+
+}  // namespace bellwether::plan

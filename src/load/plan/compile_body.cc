@@ -1,0 +1,132 @@
+// The bodies of requests.
+#include <algorithm>
+#include <fnmatch.h>
+
+#include "core/base/overloaded.h"
+#include "load/plan/body_files.h"
+#include "load/plan/compile_step.h"
+
+namespace bellwether::plan {
+
+using scenario::in_quotes;
+
+namespace {
+
+constexpr uint64_t kBodyFileBytesMax = 16u << 20;
+// Of one folder.
+constexpr std::size_t kBodyFilesMax = 10'000;
+constexpr uint64_t kBodyFilesBytesMax = 64u << 20;
+
+void add_content_type(std::string_view type, HttpCall& call) {
+  if (has_header(call, "Content-Type")) return;
+  Header header{"Content-Type", {}};
+  append_literal(header.value, type);
+  call.headers.push_back(std::move(header));
+}
+
+Template make_form(const scenario::FormBody& form, TemplateMaker& templates) {
+  Template out;
+  for (std::size_t i = 0; i < form.fields.size(); ++i) {
+    if (i > 0) append_literal(out, "&");
+    templates.append(out, form.fields[i].name, Place::kQuery);
+    append_literal(out, "=");
+    templates.append(out, form.fields[i].value, Place::kQuery);
+  }
+  return out;
+}
+
+// Where the files lie, with a slash at its end or empty, and which names are meant; empty: all.
+struct Where {
+  std::string folder;
+  std::string pattern;
+};
+
+Where where_of(const scenario::FilesBody& files) {
+  const std::string& path = files.path.text;
+  if (!files.is_glob) return {path.ends_with('/') ? path : path + "/", {}};
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? Where{{}, path} : Where{path.substr(0, slash + 1), path.substr(slash + 1)};
+}
+
+// In the order of their bytes, which is the same everywhere.
+std::vector<std::string> names_of(const scenario::FilesBody& files, const Where& where, Compiling& compiling) {
+  const auto refuse = [&](std::string message, std::string expected) {
+    compiling.reading.diagnostics.add(files.path.mark,
+                                      {.message = std::move(message), .expected = std::move(expected)});
+    return std::vector<std::string>();
+  };
+  if (files.path.text.empty()) return refuse("an empty path names no files", "payloads, or payloads/*.json");
+  if (files.is_glob && where.folder.find_first_of("*?[") != std::string::npos) {
+    return refuse("the pattern " + in_quotes(files.path.text) + " has wildcards in the name of a folder",
+                  "wildcards behind the last slash: payloads/*.json");
+  }
+  const scenario::Text folder{where.folder.empty() ? "." : where.folder, files.path.mark};
+  const std::string place = path_of(folder, compiling.reading);
+  auto names = compiling.sources.outside->list_folder(place, kBodyFilesMax);
+  if (!names) {
+    const std::string& shown = files.is_glob ? folder.text : files.path.text;
+    return refuse(
+        "the folder " + in_quotes(shown) + " cannot be read: " + names.error().message,
+        "a folder, relative to that of the scenario file, of at most " + std::to_string(kBodyFilesMax) + " files");
+  }
+  if (!where.pattern.empty()) {
+    std::erase_if(*names,
+                  [&](const std::string& name) { return ::fnmatch(where.pattern.c_str(), name.c_str(), 0) != 0; });
+  }
+  if (names->empty()) {
+    return refuse(files.is_glob ? "no file fits the pattern " + in_quotes(files.path.text)
+                                : "the folder " + in_quotes(files.path.text) + " has no files",
+                  "at least one, whose name does not begin with a dot");
+  }
+  std::sort(names->begin(), names->end());
+  return std::move(*names);
+}
+
+std::shared_ptr<const BodyFiles> make_files(const scenario::FilesBody& files, TemplateMaker& templates,
+                                            Compiling& compiling) {
+  const Where where = where_of(files);
+  auto made = std::make_shared<BodyFiles>();
+  made->pick = files.random ? BodyFiles::Pick::kRandom : BodyFiles::Pick::kSequential;
+  uint64_t bytes = 0;
+  for (const std::string& name : names_of(files, where, compiling)) {
+    auto content = read_file({where.folder + name, files.path.mark}, kBodyFileBytesMax, compiling);
+    if (!content) return nullptr;
+    bytes += content->size();
+    if (bytes > kBodyFilesBytesMax) {
+      compiling.reading.diagnostics.add(
+          files.path.mark, {.message = "the files of " + in_quotes(files.path.text) + " are too large",
+                            .expected = "at most " + std::to_string(kBodyFilesBytesMax >> 20) + " MiB together"});
+      return nullptr;
+    }
+    const scenario::Text whole{std::move(*content), files.path.mark};
+    made->bodies.push_back(files.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole));
+  }
+  if (made->bodies.empty()) return nullptr;
+  return made;
+}
+
+}  // namespace
+
+void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
+  std::visit(
+      Overloaded{[](std::monostate) {},
+                 [&](const scenario::TextBody& text) { call.body = templates.make(text.text, Place::kText); },
+                 [&](const scenario::JsonBody& json) {
+                   call.body = templates.make_json(json.value);
+                   add_content_type("application/json", call);
+                 },
+                 [&](const scenario::FormBody& form) {
+                   call.body = make_form(form, templates);
+                   add_content_type("application/x-www-form-urlencoded", call);
+                 },
+                 [&](const scenario::FileBody& file) {
+                   auto content = read_file(file.path, kBodyFileBytesMax, compiling);
+                   if (!content) return;
+                   const scenario::Text whole{std::move(*content), file.path.mark};
+                   call.body = file.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
+                 },
+                 [&](const scenario::FilesBody& files) { call.files = make_files(files, templates, compiling); }},
+      body);
+}
+
+}  // namespace bellwether::plan

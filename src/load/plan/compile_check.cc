@@ -1,0 +1,213 @@
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <re2/re2.h>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/base/units.h"
+#include "load/plan/compile_step.h"
+#include "load/plan/css.h"
+#include "load/plan/json_path.h"
+#include "load/plan/xpath.h"
+
+namespace bellwether::plan {
+namespace {
+
+// Whether a pattern that the user wrote is one, decided before the run.
+
+// The number of capturing groups of a valid pattern in RE2 syntax. Error: what is wrong with it.
+Result<uint16_t> count_groups(std::string_view pattern) {
+  constexpr std::size_t kPatternBytesMax = 4096;
+  if (pattern.size() > kPatternBytesMax) return fail(Errc::kTooLarge, "a pattern has at most 4096 bytes");
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  const re2::RE2 compiled(re2::StringPiece(pattern.data(), pattern.size()), options);
+  if (!compiled.ok()) return fail(Errc::kInvalid, compiled.error());
+  return static_cast<uint16_t>(compiled.NumberOfCapturingGroups());
+}
+
+}  // namespace
+
+using scenario::in_quotes;
+
+namespace {
+
+Check::Subject subject_of(scenario::Subject subject) {
+  switch (subject) {
+    case scenario::Subject::kStatus: return Check::Subject::kStatus;
+    case scenario::Subject::kBody: return Check::Subject::kBody;
+    case scenario::Subject::kSize: return Check::Subject::kBodySize;
+    case scenario::Subject::kJson: return Check::Subject::kJson;
+    case scenario::Subject::kHeader: return Check::Subject::kHeader;
+    case scenario::Subject::kDuration: return Check::Subject::kDuration;
+  }
+  return {};
+}
+
+struct ComparisonWords {
+  Comparison comparison;
+  std::string_view words;  // in the name of a check
+};
+
+ComparisonWords comparison_of(scenario::Operator op) {
+  switch (op) {
+    case scenario::Operator::kEquals: return {Comparison::kEqual, "is"};
+    case scenario::Operator::kNot: return {Comparison::kNotEqual, "is not"};
+    case scenario::Operator::kLess: return {Comparison::kLess, "<"};
+    case scenario::Operator::kLessEqual: return {Comparison::kLessEqual, "<="};
+    case scenario::Operator::kGreater: return {Comparison::kGreater, ">"};
+    case scenario::Operator::kGreaterEqual: return {Comparison::kGreaterEqual, ">="};
+    case scenario::Operator::kContains: return {Comparison::kContains, "contains"};
+    case scenario::Operator::kMatches: return {Comparison::kMatches, "matches"};
+    case scenario::Operator::kExists: return {Comparison::kExists, "exists"};
+    case scenario::Operator::kAbsent: return {Comparison::kAbsent, "is absent"};
+  }
+  return {};
+}
+
+std::string show(const Literal& literal, scenario::Subject subject) {
+  if (const auto* text = std::get_if<std::string>(&literal)) return in_quotes(*text);
+  if (const auto* flag = std::get_if<bool>(&literal)) return *flag ? "true" : "false";
+  const auto* number = std::get_if<double>(&literal);
+  if (number == nullptr) return "null";
+  if (subject == scenario::Subject::kDuration) return format_duration(Duration::from_seconds_f(*number / 1e3));
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), *number).ptr;
+  return {buffer.data(), end};
+}
+
+// "status is 200 or 304", "json $.token exists".
+std::string name_of(const scenario::Condition& condition) {
+  static constexpr std::array<std::string_view, 6> kSubjects{"status", "body", "size", "json", "header", "duration"};
+  std::string out(kSubjects[static_cast<std::size_t>(condition.subject)]);
+  if (!condition.argument.text.empty()) out += " " + condition.argument.text;
+  out += " " + std::string(comparison_of(condition.op).words);
+  for (std::size_t i = 0; i < condition.any_of.size(); ++i) {
+    constexpr std::size_t kShown = 4;
+    if (i == kShown) return out + " or …";
+    out += (i == 0 ? " " : " or ") + show(condition.any_of[i], condition.subject);
+  }
+  return out;
+}
+
+JsonPath compile_path(const scenario::Text& text, scenario::Reading& reading) {
+  auto path = parse_json_path(text.text);
+  if (path) return std::move(*path);
+  reading.diagnostics.add(text.mark, {.message = in_quotes(text.text) + " is no JSON path: " + path.error().message,
+                                      .expected = "a path such as $.items[0].id"});
+  return {};
+}
+
+uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario::Reading& reading) {
+  const auto groups = count_groups(pattern);
+  if (groups) return *groups;
+  reading.diagnostics.add(mark, {.message = in_quotes(pattern) + " is no regular expression: " + groups.error().message,
+                                 .expected = "RE2 syntax"});
+  return 0;
+}
+
+std::string compile_xpath(const scenario::Extraction& extraction, scenario::Reading& reading) {
+  std::string expression = extraction.argument.text;
+  if (extraction.source == scenario::ExtractSource::kCss) {
+    const std::string_view attribute = extraction.attribute ? std::string_view(extraction.attribute->text) : "";
+    auto made = css_to_xpath(expression, attribute);
+    if (!made) {
+      reading.diagnostics.add(extraction.argument.mark,
+                              {.message = in_quotes(expression) + " is no selector: " + made.error().message,
+                               .expected = "CSS, such as form input[name=csrf]"});
+      return {};
+    }
+    expression = std::move(*made);
+  }
+  const Status good = check_xpath(expression);
+  if (!good) {
+    reading.diagnostics.add(extraction.argument.mark,
+                            {.message = in_quotes(expression) + " is no XPath: " + good.error().message,
+                             .expected = "XPath 1.0, such as //input[@name='csrf']/@value"});
+  }
+  return expression;
+}
+
+}  // namespace
+
+std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
+                                  scenario::Reading& reading) {
+  std::vector<Check> out;
+  for (const scenario::Condition& condition : step.checks) {
+    Check check;
+    check.id = static_cast<CheckId>(infos.size());
+    check.subject = subject_of(condition.subject);
+    check.comparison = comparison_of(condition.op).comparison;
+    check.any_of = condition.any_of;
+    if (check.subject == Check::Subject::kJson) check.path = compile_path(condition.argument, reading);
+    if (check.subject == Check::Subject::kHeader) check.header = condition.argument.text;
+    if (check.comparison == Comparison::kMatches) {
+      for (const Literal& literal : check.any_of) {
+        const auto* pattern = std::get_if<std::string>(&literal);
+        if (pattern != nullptr) {
+          compile_pattern(*pattern, condition.mark, reading);
+        } else {
+          reading.diagnostics.add(condition.mark, {.message = "'matches' takes a regular expression",
+                                                   .found = show(literal, condition.subject),
+                                                   .expected = "a text in quotes"});
+        }
+      }
+    }
+    infos.push_back({id, name_of(condition)});
+    out.push_back(std::move(check));
+  }
+  if (const auto* code = std::get_if<scenario::Code>(&step.work)) {
+    for (const scenario::Text& name : code->checks) {
+      Check check;
+      check.id = static_cast<CheckId>(infos.size());
+      check.subject = Check::Subject::kCode;
+      infos.push_back({id, name.text});
+      out.push_back(std::move(check));
+    }
+  }
+  return out;
+}
+
+Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, scenario::Reading& reading) {
+  Extract out;
+  out.slot = slot;
+  out.fallback = extraction.fallback;
+  switch (extraction.source) {
+    case scenario::ExtractSource::kJson:
+      out.source = Extract::Source::kJson;
+      out.path = compile_path(extraction.argument, reading);
+      break;
+    case scenario::ExtractSource::kRegex: {
+      out.source = Extract::Source::kRegex;
+      out.pattern = extraction.argument.text;
+      const std::size_t problems = reading.diagnostics.size();
+      const uint16_t groups = compile_pattern(out.pattern, extraction.argument.mark, reading);
+      out.group = static_cast<uint16_t>(extraction.group.value_or(groups > 0 ? 1 : 0));
+      if (out.group > groups && reading.diagnostics.size() == problems) {
+        reading.diagnostics.add(extraction.argument.mark,
+                                {.message = in_quotes(out.pattern) + " has no group " + std::to_string(out.group),
+                                 .expected = "a group from 0 (the whole match) to " + std::to_string(groups)});
+      }
+      break;
+    }
+    case scenario::ExtractSource::kHeader:
+      out.source = Extract::Source::kHeader;
+      out.header = extraction.argument.text;
+      break;
+    case scenario::ExtractSource::kCookie:
+      out.source = Extract::Source::kCookie;
+      out.header = extraction.argument.text;
+      break;
+    case scenario::ExtractSource::kCss:
+    case scenario::ExtractSource::kXpath:
+      out.source = Extract::Source::kXpath;
+      out.pattern = compile_xpath(extraction, reading);
+      break;
+    case scenario::ExtractSource::kBody: out.source = Extract::Source::kBody; break;
+    case scenario::ExtractSource::kStatus: out.source = Extract::Source::kStatus; break;
+  }
+  return out;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,128 @@
+#include "load/plan/compile_data.h"
+
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "load/plan/json_path.h"
+
+namespace bellwether::plan {
+
+using scenario::in_quotes;
+
+namespace {
+
+Feeder::Format format_of(scenario::DataFormat format) {
+  switch (format) {
+    case scenario::DataFormat::kCsv: return Feeder::Format::kCsv;
+    case scenario::DataFormat::kJson: return Feeder::Format::kJson;
+    case scenario::DataFormat::kJsonl: return Feeder::Format::kJsonl;
+  }
+  return {};
+}
+
+std::shared_ptr<const Feeder> read(const scenario::Feeder& source, const scenario::Sources& sources,
+                                   scenario::Reading& reading) {
+  const scenario::Text& path = source.path;
+  if (path.text.empty()) return nullptr;  // was reported
+  const std::string place = path_of(path, reading);
+  auto view = sources.outside->view_file(place, kDataFileBytesMax);
+  if (!view) {
+    reading.diagnostics.add(path.mark,
+                            {.message = "the file " + in_quotes(path.text) + " cannot be read: " + view.error().message,
+                             .hint = "a relative path is relative to the folder of the scenario file"});
+    return nullptr;
+  }
+  auto made = Feeder::make(std::move(*view), {.format = format_of(source.format), .delimiter = source.delimiter});
+  if (made) return std::move(*made);
+  const Feeder::Trouble& trouble = made.error();
+  const std::string named =
+      "the data " + in_quotes(source.name.text) + " at " + reading.diagnostics.place_of(path.mark);
+  const uint16_t file = reading.diagnostics.add_file(scenario::beside(sources.file_name, place));
+  reading.diagnostics.add({trouble.line, trouble.column, file},
+                          {.message = trouble.message, .hint = "the file is that of " + named});
+  return nullptr;
+}
+
+// A name that something else has is confusing where it stands, even where it would not be ambiguous.
+void refuse_taken(const scenario::Text& name, const char* what, const scenario::Scenario& source,
+                  scenario::Reading& reading) {
+  for (const scenario::Feeder& feeder : source.data) {
+    if (feeder.name.text != name.text) continue;
+    reading.diagnostics.add(name.mark,
+                            {.message = in_quotes(name.text) + " is the name of " + what + " and of the data at " +
+                                        reading.diagnostics.place_of(feeder.name.mark),
+                             .hint = "choose another name for one of them"});
+  }
+}
+
+void refuse_taken_names(const scenario::Scenario& source, scenario::Reading& reading) {
+  for (const scenario::Workflow& workflow : source.workflows) {
+    for (const scenario::Use& use : workflow.uses) refuse_taken(use.name, "a value under 'use'", source, reading);
+    for (const scenario::Step& step : workflow.steps) {
+      refuse_taken(step.name, "a step", source, reading);
+      for (const scenario::Extraction& one : step.extracts) refuse_taken(one.name, "an 'extract'", source, reading);
+      const auto* set = std::get_if<std::vector<scenario::Pair>>(&step.work);
+      if (set == nullptr) continue;
+      for (const scenario::Pair& pair : *set) refuse_taken(pair.name, "a value of an action", source, reading);
+    }
+  }
+}
+
+// `name`: the first of its parts.
+scenario::Diagnostics::Problem unknown_field(const DataSource& data, std::string_view field, std::string_view name) {
+  const std::vector<std::string_view> names(data.rows->names().begin(), data.rows->names().end());
+  const bool csv = data.rows->format() == Feeder::Format::kCsv;
+  scenario::Diagnostics::Problem problem{.message = "the data " + in_quotes(data.source->name.text) + " has no " +
+                                                    (csv ? "column " : "such member in its first row: ") +
+                                                    in_quotes(field)};
+  if (std::find(names.begin(), names.end(), name) != names.end()) return problem;  // what is in it is missing
+  if (!names.empty()) problem.expected = scenario::one_of(names);
+  problem.hint = scenario::did_you_mean(name, names);
+  return problem;
+}
+
+}  // namespace
+
+std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
+                                     scenario::Reading& reading) {
+  std::vector<DataSource> out;
+  for (const scenario::Feeder& feeder : source.data) out.push_back({&feeder, read(feeder, sources, reading)});
+  refuse_taken_names(source, reading);
+  return out;
+}
+
+tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part) {
+  RowField field;
+  if (data.rows == nullptr) return field;
+  if (data.rows->format() == Feeder::Format::kCsv) {
+    const std::vector<std::string>& names = data.rows->names();
+    const auto at = std::find(names.begin(), names.end(), part);
+    if (at == names.end()) return tl::unexpected(unknown_field(data, part, part));
+    field.column = static_cast<uint16_t>(at - names.begin());
+    return field;
+  }
+  auto path = parse_json_path((part.starts_with('[') ? "$" : "$.") + std::string(part));
+  if (!path) {
+    return tl::unexpected(scenario::Diagnostics::Problem{.message = in_quotes(part) + " is no path to a member",
+                                                         .expected = "names such as address.city or items[0]"});
+  }
+  field.path = std::move(*path);
+  std::string value;
+  if (!data.rows->read(data.rows->row(0), field, value)) {
+    return tl::unexpected(unknown_field(data, part, field.path.steps.front().key));
+  }
+  return field;
+}
+
+std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& data, const std::string& workflow,
+                                                           uint32_t vus) {
+  const bool each_its_own = data.source->pick == scenario::RowPick::kUniquePerVu && !data.source->wrap;
+  if (data.rows == nullptr || !each_its_own || vus <= data.rows->rows()) return std::nullopt;
+  return scenario::Diagnostics::Problem{.message = "the data " + in_quotes(data.source->name.text) + " has " +
+                                                   format_count(data.rows->rows(), "row") + " for the up to " +
+                                                   format_count(vus, "user") + " of workflow " + in_quotes(workflow) +
+                                                   ", and 'pick: unique-per-vu'",
+                                        .hint = "add rows, have fewer users, or let users share rows: wrap: true"};
+}
+
+}  // namespace bellwether::plan

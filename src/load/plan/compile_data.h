@@ -1,0 +1,36 @@
+// The files of data of a scenario, read and made ready for all of its workflows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "load/plan/feeder.h"
+#include "load/plan/plan.h"
+#include "load/scenario/model.h"
+#include "load/scenario/section.h"
+#include "load/scenario/sources.h"
+
+namespace bellwether::plan {
+
+struct DataSource {
+  const scenario::Feeder* source = nullptr;  // never null, of the scenario
+  std::shared_ptr<const Feeder> rows;        // null: it cannot be used, and that was reported
+};
+
+// In the order of the scenario. Reports files that cannot be read, and names that are taken.
+std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
+                                     scenario::Reading& reading);
+
+// The field of a row that `part` names: a column of CSV, else the path of a member (address.city, items[0]). Its slot
+// is for the caller. Error: there is none.
+tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part);
+
+// What is wrong with a workflow of up to `vus` users that takes rows of `data`; nothing: they suffice.
+std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& data, const std::string& workflow,
+                                                           uint32_t vus);
+
+}  // namespace bellwether::plan

@@ -1,0 +1,138 @@
+#include "load/plan/context.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/base/overloaded.h"
+#include "load/plan/template.h"
+
+namespace bellwether::plan {
+namespace {
+
+// What stands for one use: a text, or a list, in the forms of the places where it was asked for so far.
+struct Standing {
+  std::optional<std::string> text;
+  std::vector<std::string> list;
+  std::map<Escape, std::shared_ptr<const GivenList>> forms;
+};
+using Values = std::vector<Standing>;
+
+const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
+  std::shared_ptr<const GivenList>& made = value.forms[escape];
+  if (made != nullptr) return made;
+  std::string whole = "[";
+  auto list = std::make_shared<GivenList>();
+  for (const std::string& one : value.list) {
+    if (whole.size() > 1) whole += ',';
+    whole += '"' + escape_json(one) + '"';
+    list->elements.push_back(escaped(one, escape));
+  }
+  list->whole = *escaped(whole + "]", escape);  // JSON text has nothing that no place takes
+  return made = std::move(list);
+}
+
+// Nothing: there is no such element, or it does not fit the place.
+std::optional<std::string> element(const Standing& value, int64_t index, Escape escape) {
+  const auto size = static_cast<int64_t>(value.list.size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) return std::nullopt;
+  return escaped(value.list[static_cast<std::size_t>(index)], escape);
+}
+
+// The text of the piece; nothing when it has none, and the piece has become one of a list when that can have one.
+std::optional<std::string> settle(Piece& piece, Standing& value) {
+  if (value.text) return escaped(*value.text, piece.escape);
+  if (value.list.empty()) return std::nullopt;
+  if (piece.pick == Pick::kAt) return element(value, piece.low, piece.escape);
+  piece.kind = Piece::Kind::kList;
+  piece.list = form(value, piece.escape);
+  return std::nullopt;
+}
+
+void put(Template& to, Values& values) {
+  const auto is_given = [](const Piece& piece) { return piece.kind == Piece::Kind::kGiven; };
+  if (std::none_of(to.pieces.begin(), to.pieces.end(), is_given)) return;
+  Template out;
+  for (Piece& piece : to.pieces) {
+    if (piece.kind == Piece::Kind::kLiteral) {
+      append_literal(out, piece.literal);
+      continue;
+    }
+    std::optional<std::string> text;
+    if (is_given(piece)) text = settle(piece, values[piece.slot]);
+    if (text) {
+      append_literal(out, *text);
+    } else {
+      out.pieces.push_back(std::move(piece));
+    }
+  }
+  to = std::move(out);
+}
+
+void put(HttpCall& call, Values& values) {
+  put(call.url, values);
+  for (Header& header : call.headers) put(header.value, values);
+  if (call.body) put(*call.body, values);
+}
+
+void put(Step& step, Values& values) {
+  std::visit(Overloaded{[&](HttpCall& call) { put(call, values); },
+                        [&](CodeCall& code) {
+                          put(code.base, values);
+                          for (auto& argument : code.arguments) put(argument.value, values);
+                        },
+                        [&](SetAction& action) {
+                          for (auto& assignment : action.assignments) put(assignment.value, values);
+                        }},
+             step.work);
+}
+
+}  // namespace
+
+void merge(std::vector<Provided>& into, const Provided& one) {
+  const auto at =
+      std::find_if(into.begin(), into.end(), [&](const Provided& other) { return other.provide == one.provide; });
+  if (at == into.end()) {
+    into.push_back(one);
+  } else if (wins(one, *at)) {
+    *at = one;
+  }
+}
+
+void cut_to_size(std::vector<Provided>& values) {
+  std::size_t sum = 0;
+  for (Provided& one : values) {
+    if (one.listed) continue;
+    sum += one.text.size();
+    if (sum <= kMostContextText) continue;
+    sum -= one.text.size();
+    one.text.clear();
+    one.too_large = true;
+  }
+}
+
+Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given) {
+  Workflow& to = plan.workflows[workflow];
+  if (to.uses.empty()) return plan;
+  Values values;
+  for (const Use& use : to.uses) {
+    Standing& value = values.emplace_back();
+    if (!use.is_list) value.text = use.fallback;
+    if (use.is_list && use.fallback) value.list = {*use.fallback};
+  }
+  for (const Given& one : given) {
+    if (one.use >= values.size()) continue;
+    if (!to.uses[one.use].is_list)
+      values[one.use].text = one.text;
+    else if (!one.list.empty())
+      values[one.use].list = one.list;
+  }
+  for (Step& step : to.steps) put(step, values);
+  for (Provide& provide : to.provides) put(provide.value, values);
+  return plan;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,57 @@
+// Values that workflows leave for those that depend on them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::plan {
+
+// Of one workflow. A value for others that is longer, or all of them together, does not get there: this is for what a
+// workflow found out, not for its data.
+inline constexpr std::size_t kMostContextText = std::size_t{64} << 10;
+inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for others
+// Lists of all users' values, in a scenario: with all else that one workflow may use, they fit into the order of a
+// share.
+inline constexpr std::size_t kMostLists = 8;
+inline constexpr std::size_t kMostListValues = 10'000;
+inline constexpr std::size_t kMostListText = std::size_t{256} << 10;
+// What one share can have to tell: a value that is left out ends each list.
+inline constexpr std::size_t kMostTold = kMostProvided + kMostLists * (kMostListValues + 1);
+
+// A value that one part of a workflow, or several, provided.
+struct Provided {
+  uint16_t provide = 0;    // index into the workflow's provides
+  uint32_t vu = 1;         // number of the virtual user that made it
+  Duration at;             // of the workflow's clock, when the iteration ended that made it
+  std::string text;        // empty when it is too long
+  bool too_large = false;  // it was longer than kMostContextText, or would have made all of them longer
+  bool listed = false;     // one of a list, see collection.h; when too large, those of later users are missing, too
+  bool operator==(const Provided&) const = default;
+};
+// Which of two values of one name stays, whatever the order they are heard of: that of the lowest virtual user, of one
+// user the later.
+inline bool wins(const Provided& one, const Provided& over) {
+  return one.vu != over.vu ? one.vu < over.vu : one.at > over.at;
+}
+// Puts together what two parts provided, but for lists. No virtual user is in both.
+void merge(std::vector<Provided>& into, const Provided& one);
+// Marks as too large, and empties, what is beyond kMostContextText together, without lists.
+void cut_to_size(std::vector<Provided>& values);
+
+// A value for a workflow that is about to begin.
+struct Given {
+  uint16_t use = 0;  // index into its uses
+  std::string text;
+  std::vector<std::string> list = {};  // instead of a text, by number of the virtual user
+  bool operator==(const Given&) const = default;
+};
+// The plan with these values in their places, each escaped as its place needs it; where there is none, the fallback of
+// the use; else the place stays empty, and what mentions it cannot be sent.
+Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given);
+
+}  // namespace bellwether::plan

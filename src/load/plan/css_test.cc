@@ -1,0 +1,74 @@
+#include "load/plan/css.h"
+
+#include <gmock/gmock.h>
+
+#include "load/plan/xpath.h"
+
+namespace bellwether::plan {
+namespace {
+
+std::string xpath_of(std::string_view selector, std::string_view attribute = {}) {
+  const auto made = css_to_xpath(selector, attribute);
+  if (!made) return "error: " + made.error().message;
+  const Status good = check_xpath(*made);
+  EXPECT_TRUE(good) << selector << " is " << *made;
+  return *made;
+}
+
+TEST(Css, names_and_what_stands_beside_them) {
+  EXPECT_EQ(xpath_of("A"), "//a");
+  EXPECT_EQ(xpath_of("*"), "//*");
+  EXPECT_EQ(xpath_of("#main"), "//*[@id='main']");
+  EXPECT_EQ(xpath_of("p.note.big"),
+            "//p[contains(concat(' ',normalize-space(@class),' '),' note ')]"
+            "[contains(concat(' ',normalize-space(@class),' '),' big ')]");
+  EXPECT_EQ(xpath_of("input[name=csrf]", "VALUE"), "//input[@name='csrf']/@value");
+}
+
+TEST(Css, combinators_and_groups) {
+  EXPECT_EQ(xpath_of("ul li"), "//ul//li");
+  EXPECT_EQ(xpath_of("ul>li > a"), "//ul/li/a");
+  EXPECT_EQ(xpath_of("h1 + p"), "//h1/following-sibling::*[1][self::p]");
+  EXPECT_EQ(xpath_of("h1 ~ p"), "//h1/following-sibling::p");
+  EXPECT_EQ(xpath_of(" a , b ", "href"), "//a/@href | //b/@href");
+}
+
+TEST(Css, attributes_with_every_operator) {
+  EXPECT_EQ(xpath_of("[href]"), "//*[@href]");
+  EXPECT_EQ(xpath_of("[a='x y']"), "//*[@a='x y']");
+  EXPECT_EQ(xpath_of("[a|=en]"), "//*[(@a='en' or starts-with(@a,'en-'))]");
+  EXPECT_EQ(xpath_of("[a^=\"/x\"]"), "//*[starts-with(@a,'/x')]");
+  EXPECT_EQ(xpath_of("[a*=x]"), "//*[contains(@a,'x')]");
+  EXPECT_EQ(xpath_of("[a$=x]"), "//*[substring(@a,string-length(@a)-string-length('x')+1)='x']");
+  EXPECT_EQ(xpath_of("[a^='']"), "//*[false()]") << "an empty text fits nothing";
+  EXPECT_EQ(xpath_of("[a=\"it's\"]"), "//*[@a=\"it's\"]");
+}
+
+TEST(Css, places_among_siblings) {
+  EXPECT_EQ(xpath_of("li:first-child"), "//li[not(preceding-sibling::*)]");
+  EXPECT_EQ(xpath_of("li:nth-child(3)"), "//li[(count(preceding-sibling::*)+1)=3]");
+  EXPECT_EQ(xpath_of("li:nth-child( 2n + 1 )"),
+            "//li[(count(preceding-sibling::*)+1)-(1)>=0 and ((count(preceding-sibling::*)+1)-(1)) mod 2=0]");
+  EXPECT_EQ(xpath_of("li:nth-child(odd)"), xpath_of("li:nth-child(2n+1)"));
+  EXPECT_EQ(xpath_of("li:nth-child(-n+3)"),
+            "//li[(count(preceding-sibling::*)+1)-(3)<=0 and ((count(preceding-sibling::*)+1)-(3)) mod -1=0]");
+  EXPECT_EQ(xpath_of("a:not(.x):not([y])"),
+            "//a[not(contains(concat(' ',normalize-space(@class),' '),' x '))][not(@y)]");
+}
+
+TEST(Css, what_is_none_is_told_with_its_place) {
+  for (const char* selector : {"", ">", "a >", "a,,b", "#", ".", "[", "[a", "[a=", "[a='x", "a:hover", "a:nth-child(x)",
+                               "a:not(", "a:not(:not(b))", "a!b", "a:nth-child(99999999999)", "a:nth-child("}) {
+    EXPECT_THAT(xpath_of(selector), testing::StartsWith("error: at character ")) << selector;
+  }
+  EXPECT_THAT(xpath_of("a", "x]"), testing::StartsWith("error: "));
+  EXPECT_THAT(xpath_of(std::string(5000, 'a')), testing::StartsWith("error: "));
+}
+
+TEST(Xpath, what_is_none_is_told) {
+  EXPECT_TRUE(check_xpath("count(//a[@href])"));
+  for (const char* text : {"", "//a[", "//a[@", "//", "a b"}) EXPECT_FALSE(check_xpath(text)) << text;
+}
+
+}  // namespace
+}  // namespace bellwether::plan

@@ -1,0 +1,55 @@
+// The order of the steps of one workflow, or of the workflows of a scenario, from what each of them comes after.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "load/scenario/document.h"
+#include "load/scenario/model.h"
+
+namespace bellwether::plan {
+
+class Dag {
+ public:
+  // Reports names in `after` that are no step of the workflow, and one cycle, with its steps in order. After a cycle
+  // the object may be used, but says of all steps that they come before each other.
+  static Dag of_steps(const scenario::Workflow& workflow, scenario::Diagnostics& diagnostics);
+  // The same for workflows and their `depends`.
+  static Dag of_workflows(const std::vector<scenario::Workflow>& workflows, scenario::Diagnostics& diagnostics);
+
+  // Each step as early as what it comes after allows; in the order of the file within a layer.
+  const std::vector<std::vector<uint16_t>>& layers() const { return layers_; }
+  // What step `step` directly comes after.
+  const std::vector<uint16_t>& after(std::size_t step) const { return after_[step]; }
+  // Whether step `first` has always ended when step `second` begins.
+  bool before(std::size_t first, std::size_t second) const { return has_cycle_ || before_[second][first]; }
+
+ private:
+  struct Node {
+    const scenario::Text& name;
+    const std::vector<scenario::Text>& after;
+  };
+  // What they are called in messages.
+  struct Words {
+    std::string one;       // "step "
+    std::string prefix;    // of a name: "browse."
+    std::string relation;  // " comes after "
+    std::string unknown;   // ", which is no step of this workflow"
+    std::string all;       // "the steps of workflow 'browse'"
+    std::string key;       // "after"
+  };
+  Dag(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
+  void connect(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
+  bool arrange();
+  void report_cycle(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
+
+  std::vector<std::vector<uint16_t>> after_;  // by step: the steps it directly comes after
+  std::vector<std::vector<bool>> before_;     // by step: whether the other is among all that it comes after
+  std::vector<std::vector<uint16_t>> layers_;
+  std::vector<bool> arranged_;
+  bool has_cycle_ = false;
+};
+
+}  // namespace bellwether::plan

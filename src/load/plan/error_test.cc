@@ -1,0 +1,141 @@
+// Every way in which a scenario can be wrong, and exactly what its writer is told: testdata/errors.txt. After a change
+// of words, run with BW_UPDATE_GOLDEN=1 to write the file anew, and read the difference.
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "load/plan/load_testing.h"
+
+namespace bellwether::plan {
+namespace {
+
+constexpr const char* kFile = "src/load/plan/testdata/errors.txt";
+
+// "=== name", the scenario, "---", what is printed.
+struct Case {
+  std::string name;
+  std::string scenario;
+  std::string expected;
+};
+
+std::vector<Case> read_cases() {
+  std::vector<Case> cases;
+  std::ifstream file(kFile);
+  bool in_scenario = true;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("=== ")) {
+      cases.push_back({line.substr(4), "", ""});
+      in_scenario = true;
+    } else if (line == "---") {
+      in_scenario = false;
+    } else if (!cases.empty()) {
+      (in_scenario ? cases.back().scenario : cases.back().expected) += line + "\n";
+    }
+  }
+  return cases;
+}
+
+TEST(Errors, are_told_exactly_as_recorded) {
+  const std::vector<Case> cases = read_cases();
+  ASSERT_GT(cases.size(), 50u) << kFile << " is read from the root of the repository";
+  std::string rewritten;
+  for (const Case& each : cases) {
+    TestSources sources(each.scenario);
+    sources.world.files = {{"users.csv", "name,pass\nann,1\nbob,2\n"},
+                           {"bad.csv", "name,pass\nann,1\n\"bob\"x,2\n"},
+                           {"people.json", "[{\"name\": \"ann\", \"address\": {\"city\": \"Bonn\"}}]"},
+                           {"bad.jsonl", "{\"name\": 1}\n{\"name\" 2}\n"},
+                           {"body.txt", "text"}};
+    const std::string told = sources.errors();
+    EXPECT_NE(told, "") << each.name << " is accepted";
+    rewritten += "=== " + each.name + "\n" + each.scenario + "---\n" + told;
+    if (std::getenv("BW_UPDATE_GOLDEN") == nullptr) EXPECT_EQ(told, each.expected) << each.name;
+  }
+  if (std::getenv("BW_UPDATE_GOLDEN") != nullptr) std::ofstream(kFile) << rewritten;
+}
+
+std::string minimal(const std::string& extra = "") {
+  return "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}}}}}\n" + extra;
+}
+
+TEST(Errors, of_the_command_line_have_no_place_in_the_file) {
+  TestSources sources("env: {TOKEN: x}\n" + minimal());
+  sources.sets = {{"TOKNE", "y"}, {"a-b", "z"}};
+  EXPECT_EQ(sources.errors(),
+            "shop.yaml: --set 'TOKNE': the scenario mentions no such name\n  did you mean 'TOKEN'?\n"
+            "shop.yaml: --set 'a-b' cannot be the name of a value\n"
+            "  expected: NAME=VALUE, the name of letters, digits and _\n");
+}
+
+TEST(Errors, of_overrides_name_the_flag) {
+  TestSources rate(minimal());
+  rate.overrides.rate_per_s = 5;
+  EXPECT_EQ(rate.errors(),
+            "shop.yaml: --rate fits no workflow of this scenario\n"
+            "  expected: a workflow with executor: constant-arrival-rate\n");
+  TestSources once("workflows: {w: {steps: {a: {action: {set: {x: '1'}}}}}}");
+  once.overrides = {.vus = 1, .duration = Duration::seconds(1), .rate_per_s = std::nullopt};
+  EXPECT_EQ(once.errors(),
+            "shop.yaml: --vus fits no workflow of this scenario\n  expected: a workflow with an http step\n"
+            "shop.yaml: --duration fits no workflow of this scenario\n  expected: a workflow with an http step\n");
+}
+
+TEST(Errors, an_empty_file_is_one) {
+  const std::string told = "shop.yaml:1:1: the scenario is empty\n  expected: a map with the key 'workflows'\n";
+  EXPECT_EQ(TestSources("").errors(), told);
+  EXPECT_EQ(TestSources("# nothing yet\n").errors(), told);
+  EXPECT_EQ(TestSources("---\n").errors(), told);
+}
+
+TEST(Errors, a_compiled_program_is_no_scenario_and_neither_are_bytes) {
+  const std::string told =
+      "shop.yaml:1:1: this is a compiled program\n"
+      "  expected: a scenario as text (YAML)\n"
+      "  only text is read here, and nothing is executed: `bellwether run` and `bellwether job submit` ask a program "
+      "what its scenario is\n";
+  EXPECT_EQ(TestSources(std::string("\x7f\x45LF\x02\x01\x01\x00", 8)).errors(), told);
+  EXPECT_EQ(TestSources("!<arch>\nwf.o/").errors(), told);
+  EXPECT_EQ(TestSources(std::string("a: 1\nbc\0", 8)).errors(),
+            "shop.yaml:2:3: this is no text: it has a byte that is zero\n  expected: text in UTF-8\n");
+  EXPECT_EQ(TestSources(std::string("\0", 1)).errors(),
+            "shop.yaml:1:1: this is no text: it has a byte that is zero\n  expected: text in UTF-8\n");
+}
+
+TEST(Errors, as_many_are_told_at_once_as_are_independent) {
+  std::string steps;
+  for (int i = 0; i < 40; ++i) steps += "      s" + std::to_string(i) + ": {http: {get: /x, timeout: 5}}\n";
+  TestSources sources("workflows:\n  w:\n    vus: 1\n    duration: 1s\n    steps:\n" + steps);
+  const auto plan = sources.load();
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().size(), scenario::Diagnostics::kMax);
+}
+
+TEST(Errors, limits_hold_for_what_is_generated) {
+  std::string steps;
+  for (int i = 0; i < 1'001; ++i) steps += "      s" + std::to_string(i) + ": {http: {get: 'http://h/'}}\n";
+  const std::string head = "  w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}}}}\n";
+  TestSources many("workflows:\n" + head + "  v:\n    vus: 1\n    duration: 1s\n    steps:\n" + steps);
+  EXPECT_EQ(many.errors(),
+            "shop.yaml:3:3: the scenario is too large\n  expected: at most 1000 steps and 10000 checks\n");
+  std::string doubling = "env:\n  V0: xxxxxxxxxxxxxxxx\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string before = "${V" + std::to_string(i - 1) + "}";
+    doubling += "  V" + std::to_string(i) + ": \"" + before + before + "\"\n";
+  }
+  EXPECT_NE(TestSources(doubling + minimal()).errors().find("a value is longer than 1 MiB"), std::string::npos);
+}
+
+TEST(Errors, the_constant_text_of_a_plan_is_limited) {
+  std::string body;
+  for (int i = 0; i < 100; ++i) body += "${BIG}";
+  TestSources sources(
+      "env: {BIG: x}\nworkflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {post: 'http://h/', body: \"" + body +
+      "\"}}}}}\n");
+  sources.sets = {{"BIG", std::string(1u << 20, 'x')}};
+  EXPECT_EQ(sources.errors(),
+            "shop.yaml:2:83: the texts of the scenario, names replaced and files read, are too long\n"
+            "  expected: at most 64 MiB together\n");
+}
+
+}  // namespace
+}  // namespace bellwether::plan

@@ -1,0 +1,59 @@
+// What a load generator notices of itself, or of the machine that it runs on, while it runs: what kept it from making
+// its load, from when to when, and how badly. docs/self-observation.md has the table of signals and remedies for users.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace bellwether::plan {
+
+enum class Strain : uint8_t {
+  kCpu,          // its load threads used their processors fully
+  kLoopLag,      // what was ready waited for its turn
+  kExhausted,    // requests found no free port or descriptor
+  kDescriptors,  // its limit of open files is nearly reached
+  kThrottled,    // its control group held it up, for its processor quota was used
+  kStolen,       // the hypervisor gave the processors to others
+  kMemory,       // the machine's memory, or what its control group may use, is nearly full
+};
+inline constexpr std::size_t kStrains = 7;
+// "cpu", "loop_lag", "exhausted", "descriptors", "throttled", "stolen", "memory": the words of result files.
+std::string_view to_string(Strain strain);
+// What to do about it, a clause without a full stop.
+std::string_view remedy(Strain strain);
+
+struct Finding {
+  Strain strain = Strain::kCpu;
+  Duration begin;    // since the start of the run
+  Duration end;      // of the last second that was bad; until it is over, of the last so far
+  double worst = 0;  // share of 0 to 1; kLoopLag: seconds; kExhausted: requests in a second
+  bool over = false;
+  std::string worker = {};  // whose it is, of a run on several machines
+  bool operator==(const Finding&) const = default;
+};
+// "its control group held it up in 80 % of its periods, for its processor quota was used".
+std::string text_of(const Finding& finding);
+
+// Whether there can be one with these figures: what comes from elsewhere may have any.
+bool is_possible(const Finding& finding);
+
+// Of one machine, and of a run on several ones.
+inline constexpr std::size_t kMostFindings = 64;
+
+// For how long a strain lasted in all: of several workers, on that where it lasted longest.
+Duration lasted(std::span<const Finding> findings, Strain strain);
+// The worst of a strain on the worker where it lasted longest, from its first begin to its last end.
+// REQUIRES one of that strain.
+Finding sum_of(std::span<const Finding> findings, Strain strain);
+// Takes in what a worker tells at its end. Beyond kMostFindings a strain that comes back goes on with the worker's last
+// finding of it, if it has one.
+void add(std::vector<Finding>& findings, Finding finding);
+// One text for each cause that there was, for somebody who hears of it afterwards.
+std::vector<std::string> summed_up(std::span<const Finding> findings);
+
+}  // namespace bellwether::plan

@@ -1,0 +1,167 @@
+// How requests get to their server, with which credentials, and with which of many bodies.
+#include <gmock/gmock.h>
+
+#include "load/plan/body_files.h"
+#include "load/plan/bundle.h"
+#include "load/plan/load_testing.h"
+
+namespace bellwether::plan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string steps(const std::string& text) { return "workflows: {w: {vus: 1, duration: 1s, steps: {" + text + "}}}\n"; }
+
+const HttpCall& call(const Plan& plan, std::size_t step) {
+  return std::get<HttpCall>(plan.workflows.at(0).steps.at(step).work);
+}
+
+// --- values of JSON bodies -------------------------------------------------------------------------------------------
+
+TEST(LoadJson, a_value_keeps_its_type_where_that_is_asked_for) {
+  TestSources sources("env: {PORT: 8080, ON: \"true\"}\n" + steps(R"(a: {http: {get: "http://h/"}},
+      b: {after: a, http: {post: "http://h/", json: {id: "${json(a.json.$.id)}", same: "${a.json.$.id}",
+          port: "${json(PORT)}", on: "${ json(ON) }", list: ["${json(vu)}"]}}})"));
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  const Template& body = *call(*plan, 1).body;
+  ASSERT_EQ(body.pieces.size(), 7u);
+  EXPECT_EQ(body.pieces[0].literal, R"({"id":)");
+  EXPECT_EQ(body.pieces[1].escape, Escape::kJsonValue);
+  EXPECT_EQ(body.pieces[2].literal, R"(,"same":")");
+  EXPECT_EQ(body.pieces[3].escape, Escape::kJson);
+  EXPECT_EQ(body.pieces[4].literal, R"(","port":8080,"on":true,"list":[)");
+  EXPECT_EQ(body.pieces[5].builtin, Builtin::kVu);
+  EXPECT_EQ(body.pieces[6].literal, "]}");
+}
+
+TEST(LoadJson, what_cannot_keep_a_type_is_refused) {
+  const auto errors = [](const std::string& request) {
+    TestSources sources("env: {NAME: Ann}\n" + steps("a: {http: {post: \"http://h/\", " + request + "}}"));
+    sources.load();
+    return sources.errors();
+  };
+  EXPECT_THAT(errors(R"(json: {name: "${json(NAME)}"})"), HasSubstr("'NAME' is no JSON value\n  found: 'Ann'"));
+  EXPECT_THAT(errors(R"(json: {name: "${json(nobody)}"})"), HasSubstr("nobody"));
+  EXPECT_THAT(errors(R"(json: {name: "user ${json(vu)}"})"), HasSubstr("a whole value of a JSON body"));
+  EXPECT_THAT(errors(R"(json: {"${json(vu)}": 1})"), HasSubstr("a whole value of a JSON body"));
+  EXPECT_THAT(errors(R"(body: "${json(vu)}")"), HasSubstr("a whole value of a JSON body"));
+}
+
+// --- proxies ---------------------------------------------------------------------------------------------------------
+
+TEST(LoadProxy, of_the_defaults_holds_unless_a_step_says_otherwise) {
+  TestSources sources(R"yaml(
+env: {PASSWORD: "p%40ss"}
+defaults: {http: {base: "http://h", proxy: "http://me:${PASSWORD}@proxy.test:3128/"}}
+)yaml" + steps(R"(a: {http: {get: /}}, b: {http: {get: /, proxy: none}}, c: {http: {get: /, proxy: "[::1]:8080"}},
+                  d: {http: {get: /}})"));
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  const Proxy proxy{"proxy.test", 3128, "Basic bWU6cEBzcw=="};
+  EXPECT_EQ(call(*plan, 0).proxies->http, proxy);
+  EXPECT_EQ(call(*plan, 0).proxies->https, proxy);
+  EXPECT_EQ(call(*plan, 1).proxies, nullptr);
+  EXPECT_EQ(call(*plan, 2).proxies->https, (Proxy{"::1", 8080, ""}));
+  EXPECT_EQ(call(*plan, 3).proxies, call(*plan, 0).proxies) << "one for all that say the same";
+}
+
+TEST(LoadProxy, the_environment_is_asked_only_where_the_scenario_says_so) {
+  TestSources sources(steps(R"(a: {http: {get: "http://h/", proxy: environment}}, b: {http: {get: "http://h/"}})"));
+  sources.world.variables = {{"HTTP_PROXY", "http://plain:1"},
+                             {"https_proxy", "tunnels:2"},
+                             {"NO_PROXY", "Localhost, *.inner.test,,.other.test"}};
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  EXPECT_EQ(call(*plan, 0).proxies->http->host, "plain");
+  EXPECT_EQ(call(*plan, 0).proxies->https, (Proxy{"tunnels", 2, ""}));
+  EXPECT_THAT(call(*plan, 0).proxies->except, ElementsAre("localhost", ".inner.test", ".other.test"));
+  EXPECT_EQ(call(*plan, 1).proxies, nullptr);
+  sources.world.variables = {{"NO_PROXY", "*"}};
+  EXPECT_EQ(call(*sources.load(), 0).proxies, nullptr);
+  sources.world.variables = {{"HTTP_PROXY", "https://user:hidden@h:1"}};
+  EXPECT_THAT(sources.errors(), HasSubstr("wrong value of the environment variable HTTP_PROXY"));
+  EXPECT_THAT(sources.errors(), Not(HasSubstr("hidden")));
+}
+
+// --- OAuth 2 ---------------------------------------------------------------------------------------------------------
+
+const std::string kClient = "token_url: \"http://id.test/token\", client_id: \"a:b\", client_secret: \"${SECRET}\"";
+
+TEST(LoadOAuth2, makes_one_request_for_all_steps_that_want_the_same_token) {
+  TestSources sources("env: {SECRET: \"s&c ret\"}\ndefaults: {http: {timeout: 7s, auth: {oauth2: {" + kClient +
+                      ", scope: \"read write\"}}}}\n" +
+                      steps("a: {http: {get: \"http://h/\"}}, b: {http: {get: \"http://h/\"}}, "
+                            "c: {http: {get: \"http://h/\", auth: {oauth2: {" +
+                            kClient +
+                            ", audience: api, auth_style: body}}}}, "
+                            "d: {http: {get: \"http://h/\", headers: {Authorization: mine}}}"));
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  EXPECT_EQ(call(*plan, 0).token, 0);
+  EXPECT_EQ(call(*plan, 1).token, 0);
+  EXPECT_EQ(call(*plan, 2).token, 1);
+  EXPECT_EQ(call(*plan, 3).token, std::nullopt);
+  ASSERT_EQ(plan->tokens.size(), 2u);
+  const HttpCall& by_header = plan->tokens[0];
+  EXPECT_EQ(by_header.method, "POST");
+  EXPECT_EQ(by_header.url.text(), "http://id.test/token");
+  EXPECT_EQ(by_header.body->text(), "grant_type=client_credentials&scope=read%20write");
+  EXPECT_TRUE(by_header.headers.back().is_basic);
+  EXPECT_EQ(by_header.headers.back().value.text(), "a%3Ab:s%26c%20ret") << "RFC 6749, section 2.3.1";
+  EXPECT_EQ(by_header.timeout, Duration::seconds(7));
+  const HttpCall& by_body = plan->tokens[1];
+  EXPECT_EQ(by_body.body->text(),
+            "grant_type=client_credentials&audience=api&client_id=a%3Ab&client_secret=s%26c%20ret");
+  for (const Header& header : by_body.headers) EXPECT_NE(header.name, "Authorization");
+}
+
+// --- files -----------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> texts(const HttpCall& call) {
+  std::vector<std::string> out;
+  for (const Template& body : call.files->bodies) out.push_back(show(body));
+  return out;
+}
+
+TEST(LoadFiles, of_a_folder_or_a_pattern_are_taken_in_the_order_of_their_names) {
+  TestSources sources(steps(R"(a: {http: {post: "http://h/", body: {directory: in}}},
+      b: {http: {post: "http://h/", body: {glob: "in/*.json", pick: random}}},
+      c: {http: {post: "http://h/", body: {glob: "in/B*", template: true}}},
+      d: {http: {post: "http://h/", body: {glob: "[tu]*.txt"}}})"));
+  sources.world.files = {{"in/a.json", "1"},      {"in/B.json", "${vu}"}, {"in/c.txt", "3"},
+                         {"in/deep/d.json", "4"}, {"top.txt", "5"},       {"other.txt", "6"}};
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  EXPECT_THAT(texts(call(*plan, 0)), ElementsAre("${vu}", "1", "3"));
+  EXPECT_EQ(call(*plan, 0).files->pick, BodyFiles::Pick::kSequential);
+  EXPECT_THAT(texts(call(*plan, 1)), ElementsAre("${vu}", "1"));
+  EXPECT_EQ(call(*plan, 1).files->pick, BodyFiles::Pick::kRandom);
+  EXPECT_THAT(texts(call(*plan, 2)), ElementsAre("{vu}"));
+  EXPECT_THAT(texts(call(*plan, 3)), ElementsAre("5"));
+}
+
+TEST(LoadFiles, are_bounded_in_number_and_size) {
+  TestSources sources(steps("a: {http: {post: \"http://h/\", body: {directory: in}}}"));
+  for (int i = 0; i <= 10'000; ++i) sources.world.files["in/" + std::to_string(i)] = "x";
+  EXPECT_THAT(sources.errors(), HasSubstr("the folder 'in' cannot be read: too many files"));
+  sources.world.files.clear();
+  for (int i = 0; i < 5; ++i) sources.world.files["in/" + std::to_string(i)] = std::string(15 << 20, 'x');
+  EXPECT_THAT(sources.errors(), HasSubstr("the files of 'in' are too large"));
+  EXPECT_THAT(sources.errors(), HasSubstr("at most 64 MiB together"));
+}
+
+TEST(LoadFiles, travel_with_the_scenario) {
+  TestSources sources(steps("a: {http: {post: \"http://h/\", body: {glob: \"in/*.json\"}}}"));
+  sources.world.files = {{"in/a.json", "1"}, {"in/b.json", "2"}, {"in/c.txt", "3"}};
+  sources.outside = &sources.world;
+  const auto bundled = bundle_scenario(sources);
+  ASSERT_TRUE(bundled);
+  const auto again = plan_of(bundled->bundle);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_THAT(texts(call(*again, 0)), ElementsAre("1", "2"));
+}
+
+}  // namespace
+}  // namespace bellwether::plan

@@ -1,0 +1,33 @@
+// The metrics that a threshold can name, and what each can be asked: those that every run has, and the scenario's own.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "load/plan/plan.h"
+
+namespace bellwether::plan {
+
+// Which tags select a part of a metric.
+enum class MetricScope : uint8_t {
+  kCheck,     // check, step and workflow
+  kStep,      // step and workflow
+  kWorkflow,  // workflow
+};
+
+struct Metric {
+  std::string_view name;  // of the product's memory, or the plan's
+  MetricKind kind;
+  MetricScope scope;
+};
+
+// Those that every run has.
+std::span<const Metric> metrics();
+// Nothing when neither they nor those of the plan are called so.
+std::optional<Metric> find_metric(const Plan& plan, std::string_view name);
+
+// What a text says as the value of a metric: a number, or true and false, which are 1 and 0.
+std::optional<double> metric_value(std::string_view text);
+
+}  // namespace bellwether::plan

@@ -1,0 +1,476 @@
+// What a run will do, fully resolved: no names left to look up, no files to read, no text to parse. Made from a valid
+// scenario (compile.h), consumed by the virtual users, the aggregation and the reports. Immutable once made, and so
+// shared by all load threads without a lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/plan/delay.h"
+#include "load/plan/modules.h"
+#include "load/plan/overtime.h"
+#include "load/plan/provision.h"
+#include "load/plan/schedule.h"
+#include "load/scenario/builtins.h"
+
+namespace bellwether::plan {
+
+// Settings of requests that mention nothing of what a run finds out.
+
+// A request that failed is sent again. Each time it is a request of its own, and counts as one.
+struct Retry {
+  uint16_t times = 0;              // at most, after the first
+  Duration wait;                   // before each of them
+  bool on_error = true;            // there was no response
+  bool on_any_status = true;       // a response that counts as failed
+  std::vector<uint16_t> statuses;  // or one with such a status, failed or not
+};
+
+// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
+struct Proxy {
+  std::string host;  // a name or an address, without brackets
+  uint16_t port = 0;
+  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
+  bool operator==(const Proxy&) const = default;
+};
+
+// Which of them, by where a request goes. None: straight there.
+struct Proxies {
+  std::optional<Proxy> http;
+  std::optional<Proxy> https;
+  std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
+};
+
+struct BodyFiles;  // body_files.h: of which each request sends one
+
+// Metrics of the scenario's own: what its steps record beside what is measured of requests.
+enum class MetricKind : uint8_t {
+  kCounter,  // count, rate (per second)
+  kRate,     // rate: the share that is true
+  kTrend,    // avg, min, max, med, p(N); of times: milliseconds
+  kGauge,    // value
+};
+
+struct CustomMetric {
+  std::string name;
+  MetricKind kind = MetricKind::kCounter;
+  std::string unit;  // "ms": they are times, in milliseconds; any other is only shown
+
+  bool is_time() const { return unit == "ms"; }
+  // Trends are kept in histograms of whole numbers: how many of them one unit of the metric is. Times are kept as
+  // nanoseconds; others in thousandths, and so up to some 8.7 thousand million.
+  double scale() const { return is_time() ? 1e6 : 1e3; }
+};
+
+// What one step records of one metric: the unit of counting, so that thresholds can select steps.
+struct Series {
+  uint16_t metric = 0;  // index into Plan::metrics
+  uint16_t step = 0;    // StepId
+};
+
+// Index of a value in a virtual user's context: one slot for each `extract`, and for each `${step.json.…}` and
+// the like that a template mentions. Slots are cleared at the start of each iteration.
+using SlotId = uint16_t;
+// Index into Plan::steps, and of that step's statistics everywhere.
+using StepId = uint16_t;
+// Index into Plan::checks.
+using CheckId = uint16_t;
+
+// Values that a template can mention without a step having made them.
+using scenario::Builtin;
+
+// How a value is written into its surroundings.
+enum class Escape : uint8_t {
+  kNone,
+  kJson,       // inside a JSON string
+  kUrl,        // inside a path or query: percent-encoded but for unreserved characters
+  kHeader,     // CR, LF and NUL are refused
+  kJsonValue,  // a JSON value itself, as it is; what is none is refused
+};
+
+// What of a list of another workflow's values is meant.
+enum class Pick : uint8_t {
+  kWhole,   // all of it, as a JSON array
+  kAt,      // the element `low`, from 0; negative: from the end
+  kVu,      // that of the virtual user: user n has element n - 1, modulo the length
+  kRandom,  // any one, drawn anew each time
+};
+// A list in its final form for one place, shared by all that mention it there.
+struct GivenList {
+  std::string whole;                                 // as a JSON array
+  std::vector<std::optional<std::string>> elements;  // never empty; nullopt: it does not fit the place
+};
+
+struct Piece {
+  // random_choice is a kList.
+  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList };
+  Kind kind = Kind::kLiteral;
+  Escape escape = Escape::kNone;
+  Builtin builtin = Builtin::kVu;
+  SlotId slot = 0;           // kSlot; kGiven: index into the workflow's uses, replaced before it begins (context.h)
+  Pick pick = Pick::kWhole;  // kGiven, when that use is of a list; kList
+  // kBuiltin: the arguments that are numbers, those of random_float in units of its last decimal place. Pick::kAt: low.
+  int64_t low = 0;
+  int64_t high = 0;
+  std::string literal;
+  std::shared_ptr<const GivenList> list;  // kList
+  uint8_t decimals = 0;                   // of random_float: its decimal places
+};
+
+// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: those are told by
+// how they begin, and come from JSON themselves. A text in its quotes is none.
+bool is_json_value(std::string_view text);
+
+// Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
+struct Template {
+  std::vector<Piece> pieces;
+  bool constant() const { return pieces.empty() || (pieces.size() == 1 && pieces[0].kind == Piece::Kind::kLiteral); }
+  // REQUIRES constant().
+  std::string_view text() const { return pieces.empty() ? std::string_view{} : std::string_view(pieces[0].literal); }
+};
+
+// The part of JSONPath that names one value: members by name, array elements by index (negative: from the end).
+struct JsonPath {
+  struct Step {
+    std::string key;  // member name, when is_index is false
+    int64_t index = 0;
+    bool is_index = false;
+  };
+  std::vector<Step> steps;  // empty: the whole document
+  std::string text;         // as the user wrote it, for messages
+};
+
+struct Header {
+  std::string name;
+  Template value;
+  bool is_basic = false;  // the value is "user:password", sent as credentials of the scheme Basic (RFC 7617)
+};
+
+// For digest authentication (RFC 7616).
+struct DigestCredentials {
+  Template user;
+  Template password;
+};
+
+struct HttpCall {
+  std::string method;            // upper case, a valid token
+  Template url;                  // absolute, with scheme; query parameters already appended
+  std::vector<Header> headers;   // the user's, in order; Host, User-Agent, Accept-Encoding, Content-Length are added
+                                 // by the client where the user gave none
+  std::optional<Template> body;  // text, JSON or the content of a file; none: no body, no Content-Length
+  Duration timeout = Duration::seconds(60);  // whole exchange, redirects included
+  Duration connect_timeout = Duration::seconds(10);
+  Duration tls_timeout = Duration::seconds(10);
+  Duration first_byte_timeout = Duration::seconds(60);
+  uint16_t redirects_max = 10;  // 0: a redirect is a plain response
+  bool compressed = false;      // send Accept-Encoding: gzip, br, zstd
+  bool tls_verify = true;
+  // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
+  std::shared_ptr<const std::string> tls_ca;
+  std::string tls_ca_name;                // the file they came from, for messages
+  uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
+  Retry retry;
+  std::optional<DigestCredentials> digest;
+  std::shared_ptr<const Proxies> proxies;  // null: straight to the server
+  std::optional<uint16_t> token;           // sent as a bearer token: index into Plan::tokens
+  std::shared_ptr<const BodyFiles> files;  // null: `body` holds
+};
+
+enum class Comparison : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kContains,
+  kMatches,
+  kExists,
+  kAbsent
+};
+
+// A literal to compare with. Numbers compare as numbers when both sides are numbers, else as text.
+using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+
+struct Check {
+  // kCode: what a program says.
+  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kCode };
+  CheckId id = 0;
+  Subject subject = Subject::kStatus;
+  Comparison comparison = Comparison::kEqual;
+  std::vector<Literal> any_of;  // passes when the comparison holds for one of them; kDuration: milliseconds
+  JsonPath path;                // kJson
+  std::string header;           // kHeader
+};
+
+struct Extract {
+  enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kXpath };
+  Source source = Source::kJson;
+  SlotId slot = 0;
+  JsonPath path;                        // kJson
+  std::string pattern;                  // kRegex: RE2 syntax; kXpath: XPath 1.0; valid (compile.h proved it)
+  uint16_t group = 0;                   // kRegex
+  std::string header;                   // kHeader, kCookie: its name
+  std::optional<std::string> fallback;  // `default`: used when there is no such value
+};
+
+// What a failed step does to the rest (a failed response is a value unless the user says otherwise).
+// kSkip: what comes after it, directly or not, is left out of this iteration.
+enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
+
+// A non-test step: sets values of the iteration's context.
+struct SetAction {
+  struct Assignment {
+    SlotId slot = 0;
+    Template value;
+  };
+  std::vector<Assignment> assignments;
+};
+
+// A function of a program, which sends requests, checks, and makes values as it likes.
+struct CodeCall {
+  struct Argument {
+    std::string name;
+    Template value;  // rendered before each call
+  };
+  struct Value {
+    std::string name;
+    SlotId slot = 0;
+  };
+  struct Recordable {
+    std::string name;
+    uint16_t series = 0;  // index into Plan::series
+  };
+  uint16_t program = 0;  // index into Plan::programs
+  std::string function;
+  // What its requests begin with: the defaults of the scenario. The URL is the base of relative ones, or empty.
+  HttpCall base;
+  std::vector<Argument> arguments;
+  std::vector<Value> sets;          // values that it may make
+  std::vector<std::string> checks;  // names of those that it makes itself: Subject::kCode, the last of the step's
+  bool sends = true;                // its last response is measured
+  std::vector<Recordable> metrics;  // all those of the plan
+};
+
+// A value for a metric, after each run of a step that had a response, or needs none.
+struct Recording {
+  uint16_t series = 0;  // index into Plan::series
+  Template value;
+  std::optional<double> constant;  // what it is, when the template says it
+};
+
+struct Step {
+  StepId id = 0;
+  std::string name;
+  std::variant<HttpCall, SetAction, CodeCall> work;
+  std::vector<Check> checks;
+  std::vector<Extract> extracts;
+  std::optional<Delay> think;  // after the step, before what comes after it; not measured
+  OnError on_error = OnError::kContinue;
+  std::vector<uint16_t> after;  // indices of the steps that it directly comes after
+  std::vector<Recording> records;
+};
+
+class Feeder;  // feeder.h: the rows of a file of data
+
+// A value of a row that templates mention, and where it goes.
+struct RowField {
+  SlotId slot = 0;
+  uint16_t column = 0;  // of CSV
+  JsonPath path;        // of JSON
+};
+// What a workflow takes of a file of data at the start of each iteration: one row of it.
+struct Feed {
+  // Which. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
+  // kUniquePerVu: user n has row n - 1, modulo their number, in all its iterations.
+  enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
+  std::shared_ptr<const Feeder> feeder;  // never null
+  Pick pick = Pick::kSequential;
+  std::vector<RowField> fields;
+};
+
+struct ConstantVus {
+  uint32_t vus = 1;
+  Duration duration;
+  std::optional<Delay> pacing;  // an iteration starts at the earliest this long after the previous one started
+};
+
+// The number of virtual users follows a course of straight lines.
+struct RampingVus {
+  uint32_t start_vus = 0;
+  std::vector<VuStage> stages;
+  // How long an iteration may still run whose user is one too many.
+  Duration graceful_ramp_down = Duration::seconds(30);
+  std::optional<Delay> pacing;
+};
+
+// A number of iterations, however long they take, but at most `max_duration`: what was not begun by then is dropped.
+struct Iterations {
+  uint32_t vus = 1;
+  uint64_t iterations = 1;  // of each user, or of all together
+  bool shared = true;       // of all together: whoever is free on its core takes the next one
+  Duration max_duration = Duration::minutes(10);
+
+  // Of one part of it.
+  uint64_t planned(uint32_t part, uint32_t parts) const {
+    const Share users = share_of(vus, part, parts);
+    return shared ? iterations_of(iterations, vus, users) : iterations * users.count;
+  }
+};
+
+// Who serves the arrivals of an open executor.
+struct ArrivalUsers {
+  uint32_t preallocated = 1;
+  uint32_t most = 1;
+  // How long an arrival that finds no free virtual user waits for one before it is dropped. 0: dropped at once.
+  Duration wait_max;
+  bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
+};
+
+// Iterations begin when they are due, whatever the target does, at a rate that follows a course of straight lines: one
+// level line is constant-arrival-rate.
+struct ArrivalRate {
+  std::vector<RateStage> stages;
+  ArrivalUsers users;
+};
+
+// As many virtual users as somebody says while it runs, from `vus` at its begin to at most `vus_most`.
+struct ExternallyControlled {
+  uint32_t vus = 1;
+  uint32_t vus_most = 1;
+  std::optional<Duration> duration;  // none: until it is stopped
+  Duration graceful_ramp_down = Duration::seconds(30);
+  std::optional<Delay> pacing;
+};
+
+// Runs every step once, on one core: a workflow that has no test step.
+struct Once {};
+
+using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, ExternallyControlled, Once>;
+
+// What is known of an executor before it runs.
+struct ExecutorFacts {
+  std::string_view name;      // as a scenario calls it: "ramping-vus"; empty of what runs once
+  Duration length;            // from its start time on, without what may finish; at most, for Iterations
+  uint32_t vus = 1;           // that are there from the beginning
+  uint32_t vus_most = 1;      // that there ever are
+  bool open_model = false;    // arrivals, measured from when they are due
+  bool follows_clock = true;  // what is left to do at a time, the clock alone says
+  bool endless = false;       // it runs until it is stopped; `length` is then longer than anybody waits
+};
+ExecutorFacts facts_of(const Executor& executor);
+
+// A value that a workflow makes for another one: of the last iteration, of its lowest-numbered virtual user that had
+// one, in which all is there that the value mentions. Or the list of those of all virtual users.
+struct Provide {
+  uint16_t to = 0;  // index into Plan::workflows
+  std::string name;
+  Template value;
+  bool collect_all = false;
+};
+// A value that another workflow provides.
+struct Use {
+  uint16_t from = 0;     // index into Plan::workflows; it has ended when this one begins
+  uint16_t provide = 0;  // index into its provides
+  std::string name;
+  std::optional<std::string> fallback;  // when it was not provided; none: what mentions it fails as `template`
+  bool is_list = false;                 // the fallback is then its only element
+};
+
+struct Workflow {
+  std::string name;
+  std::vector<uint16_t> depends;  // workflows that must have completed before it begins
+  Priority priority = Priority::kAuto;
+  std::vector<Provide> provides;
+  std::vector<Use> uses;
+  Executor executor;
+  Duration start_time;                             // after the start of the run
+  Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end
+  OnOvertime on_overtime = OnOvertime::kKill;
+  std::vector<Step> steps;                    // in the order of the file
+  std::vector<std::vector<uint16_t>> layers;  // indices into steps; the steps of one layer run concurrently
+  uint16_t slot_count = 0;
+  std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
+  bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
+  bool is_teardown = false;             // it runs after all others, also of a run that was stopped
+  std::vector<Feed> feeds;              // those that its templates mention
+  std::optional<Duration> timeout;      // from when it may begin: then it is ended at once
+};
+
+enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
+enum class Op : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
+
+// What a step is called by, beside its name: thresholds and reports can take all steps of one value together.
+struct Tag {
+  std::string key;
+  std::string value;
+  bool operator==(const Tag&) const = default;
+};
+
+struct Threshold {
+  std::string metric;                // "http_req_duration"
+  std::optional<StepId> step;        // from {step:…}: only this step
+  std::optional<uint16_t> workflow;  // from {workflow:…} or {scenario:…}
+  std::optional<CheckId> check;      // from {check:…}
+  std::vector<Tag> tags;             // from the others: steps that have them all
+  std::string metric_text;           // as written, with its tags: "http_req_duration{step:browse.pay}"
+  std::string expression;            // as written: "p(95)<300"
+  Aggregation aggregation = Aggregation::kAvg;
+  double percentile = 0;  // kPercentile, 0..100
+  Op op = Op::kLess;
+  double value = 0;  // durations in ms, rates 0..1
+  bool abort_on_fail = false;
+  Duration delay_abort_eval;
+};
+
+struct StepInfo {
+  uint16_t workflow = 0;    // index into Plan::workflows
+  uint16_t index = 0;       // index into that workflow's steps
+  std::string name;         // "browse.pay"
+  bool measured = true;     // false for actions
+  bool open_model = false;  // of an arrival-rate executor: http_req_duration is the response time
+  std::vector<Tag> tags;    // its own and those of its workflow; each key once
+};
+
+struct CheckInfo {
+  StepId step = 0;
+  std::string name;  // "status is 200", "json $.token exists"
+};
+
+enum class OnLoss : uint8_t { kInconclusive, kPass, kFail };
+
+// What steps call functions of.
+struct Program {
+  enum class Language : uint8_t { kLua, kNative };
+  Language language = Language::kLua;
+  std::string name;                         // of its file, for messages
+  std::shared_ptr<const std::string> text;  // of the file, whole
+  std::vector<Module> modules = {};         // of a script: what it requires
+};
+
+struct Plan {
+  std::string name;
+  std::vector<Workflow> workflows;
+  std::vector<StepInfo> steps;
+  std::vector<CheckInfo> checks;
+  std::vector<Threshold> thresholds;
+  OnLoss on_loss = OnLoss::kInconclusive;
+  std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
+  std::vector<Program> programs;
+  std::vector<CustomMetric> metrics;
+  std::vector<Series> series;    // by step, in the order of the steps
+  std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
+};
+
+// Why a run with this timeout was ended: "its timeout of 2h is over".
+std::string timeout_text(Duration timeout);
+// Whether `why` is such a text.
+bool is_timeout_text(std::string_view why);
+
+}  // namespace bellwether::plan

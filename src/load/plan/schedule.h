@@ -1,0 +1,122 @@
+// What a part of a plan does when: its virtual users, its arrivals, its iterations. Each part knows its own without
+// asking anybody, and all of them together do what one generator would, whatever their number. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace bellwether::plan {
+
+// The half-open range of numbers [first, first + count) out of `total` that part `part` of `parts` takes: split
+// evenly, the remainder to the last parts. Every number is in exactly one part.
+struct Share {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+Share share_of(uint32_t total, uint32_t part, uint32_t parts);
+
+// How many of `total` iterations the users of a share do, of `vus` that share them: in proportion, and each iteration
+// by exactly one share. REQUIRES a share of `vus` users.
+uint64_t iterations_of(uint64_t total, uint32_t vus, Share share);
+
+// Of users, or other things, who are dealt out in turn, user n (from 1) to part (n - 1) mod parts: how many of the
+// first `total` a part has, and the number of its user `index`.
+template <class Number>
+constexpr Number dealt_to(Number total, uint32_t part, uint32_t parts) {
+  return static_cast<Number>(total / parts + (part < total % parts ? 1 : 0));
+}
+constexpr uint32_t number_dealt(uint32_t index, uint32_t part, uint32_t parts) { return index * parts + part + 1; }
+
+// A straight line of a rate, in arrivals a second.
+struct RateStage {
+  double from_per_s = 0;
+  double to_per_s = 0;
+  Duration duration;
+};
+
+// The due times of one part of an arrival rate. Arrival i of the whole run (i from 0) is due when the integral of the
+// rate reaches i, at a constant rate i / rate after the start, and belongs to part i mod parts. Exact for weeks: no sum
+// of rounded intervals.
+class ArrivalSchedule {
+ public:
+  // REQUIRES finite rates from 0 on.
+  ArrivalSchedule(std::vector<RateStage> stages, uint32_t part, uint32_t parts);
+  // Number of arrivals of this part.
+  uint64_t count() const { return count_; }
+  // Offset from the start at which this part's arrival `index` is due. REQUIRES index < count().
+  Duration due(uint64_t index) const;
+  // How many of this part's arrivals are due before `offset` from the start: the index of the first that is not.
+  uint64_t due_before(Duration offset) const;
+
+ private:
+  struct Line {
+    Duration start;
+    Duration duration;
+    long double from = 0;    // a second
+    long double growth = 0;  // of that, a second
+    long double before = 0;  // arrivals that the rate makes before this line, and with it
+    long double after = 0;
+  };
+  Duration due_of_all(uint64_t number) const;
+  uint64_t all_before(Duration offset) const;
+
+  std::vector<Line> lines_;
+  Duration length_;
+  uint32_t part_;
+  uint32_t parts_;
+  uint64_t count_;
+};
+
+// A straight line of a number of virtual users, from what it was before.
+struct VuStage {
+  Duration duration;  // 0: at once
+  uint32_t target = 0;
+};
+
+// When each user of one part is wanted while the number of users of the whole run follows its course: user n (from 1)
+// from the moment on at which n are reached, until there are fewer. User n belongs to part (n - 1) mod parts, so that
+// every part follows the course.
+class VuRamp {
+ public:
+  VuRamp(uint32_t start_vus, std::vector<VuStage> stages, uint32_t part, uint32_t parts);
+
+  Duration length() const { return length_; }
+  // Of this part, that there ever are.
+  uint32_t most() const { return most_; }
+  // The number of this part's user `index`, from 1, unique over all parts.
+  uint32_t number_of(uint32_t index) const { return number_dealt(index, part_, parts_); }
+
+  struct Turn {
+    Duration at;         // after the start
+    uint32_t index = 0;  // of this part's user, below most()
+    bool wanted = false;
+    bool operator==(const Turn&) const = default;
+  };
+  // All changes one after the other, in the order of their times; those of one time from below upwards, or down.
+  std::optional<Turn> next();
+
+ private:
+  std::vector<VuStage> stages_;  // the first one is the start
+  uint32_t part_;
+  uint32_t parts_;
+  Duration length_;
+  uint32_t most_ = 0;
+  std::size_t stage_ = 0;
+  Duration begins_;     // the stage
+  uint32_t from_ = 0;   // users at its begin
+  uint32_t level_ = 0;  // users by now, as far as turns were given
+};
+
+// That is the most of users at any time of a course, of all parts.
+uint32_t most_vus(uint32_t start_vus, const std::vector<VuStage>& stages);
+template <class Stage>
+Duration length_of(const std::vector<Stage>& stages) {
+  Duration sum;
+  for (const Stage& one : stages) sum += one.duration;
+  return sum;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,338 @@
+#include "load/plan/scope.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "load/plan/builtin.h"
+#include "load/plan/json_path.h"
+#include "load/scenario/names.h"
+
+namespace bellwether::plan {
+
+using scenario::in_quotes;
+using Problem = scenario::Diagnostics::Problem;
+
+namespace {
+
+constexpr std::size_t kValuesMax = 10'000;  // of each kind, in one workflow
+
+// Words that follow the name of a step: ${login.status}.
+constexpr std::array<std::string_view, 4> kParts{"json", "header", "body", "status"};
+
+bool contains(scenario::Names names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Piece slot_piece(SlotId slot) {
+  Piece piece;
+  piece.kind = Piece::Kind::kSlot;
+  piece.slot = slot;
+  return piece;
+}
+
+Feed::Pick pick_of(scenario::RowPick pick) {
+  switch (pick) {
+    case scenario::RowPick::kSequential: return Feed::Pick::kSequential;
+    case scenario::RowPick::kRandom: return Feed::Pick::kRandom;
+    case scenario::RowPick::kUniquePerVu: return Feed::Pick::kUniquePerVu;
+  }
+  return {};
+}
+
+Piece literal_piece(std::string text) {
+  Piece piece;
+  piece.literal = std::move(text);
+  return piece;
+}
+
+}  // namespace
+
+Scope::Scope(const scenario::Workflow& source, const Dag& dag, std::span<const DataSource> data,
+             scenario::Reading& reading, Workflow& out)
+    : source_(source), dag_(dag), data_(data), reading_(reading), out_(out) {
+  for (std::size_t i = 0; i < source.steps.size(); ++i) {
+    const scenario::Step& step = source.steps[i];
+    for (const scenario::Extraction& extraction : step.extracts) declare(extraction.name, i);
+    if (const auto* set = std::get_if<std::vector<scenario::Pair>>(&step.work)) {
+      for (const scenario::Pair& pair : *set) declare(pair.name, i);
+    }
+    if (const auto* code = std::get_if<scenario::Code>(&step.work)) {
+      for (const scenario::Text& name : code->sets) declare(name, i);
+    }
+  }
+}
+
+void Scope::declare(const scenario::Text& name, std::size_t step) {
+  scenario::Diagnostics& diagnostics = reading_.diagnostics;
+  if (!scenario::is_value_name(name.text) || contains(scenario::kBuiltinNames, name.text) ||
+      contains(kParts, name.text)) {
+    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " cannot be the name of a value",
+                                .expected = "letters, digits and _, and none of " + scenario::join(kParts) + ", " +
+                                            scenario::join(scenario::kBuiltinNames)});
+  } else if (reading_.environment.declares(name.text)) {
+    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value in 'env'",
+                                .hint = "choose another name"});
+  } else if (find_use(name.text) != nullptr) {
+    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value under 'use'",
+                                .hint = "choose another name"});
+  }
+  if (variables_.size() == kValuesMax) {
+    diagnostics.add(name.mark, {.message = "workflow " + in_quotes(source_.name.text) + " makes more than " +
+                                           std::to_string(kValuesMax) + " values"});
+    return;
+  }
+  variables_.emplace(name.text, Variable{step, new_slot(source_.steps[step].name.text + "." + name.text)});
+}
+
+const Use* Scope::find_use(std::string_view name) const {
+  const auto at = std::find_if(out_.uses.begin(), out_.uses.end(), [&](const Use& use) { return use.name == name; });
+  return at == out_.uses.end() ? nullptr : &*at;
+}
+
+SlotId Scope::new_slot(std::string name) {
+  check(out_.slot_names.size() < UINT16_MAX, "the limits on a scenario keep the slots countable");
+  out_.slot_names.push_back(std::move(name));
+  out_.slot_count = static_cast<uint16_t>(out_.slot_names.size());
+  return static_cast<SlotId>(out_.slot_count - 1);
+}
+
+const Scope::Variable* Scope::find(std::size_t step, std::string_view name) const {
+  const auto [begin, end] = variables_.equal_range(name);
+  for (auto at = begin; at != end; ++at) {
+    if (at->second.step == step) return &at->second;
+  }
+  return nullptr;
+}
+
+SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
+  const Variable* variable = find(step, name);
+  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, which was reported
+}
+
+Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
+  if (auto builtin = parse_builtin(expression)) {
+    return std::move(*builtin);
+  }
+  const std::size_t dot = expression.find('.');
+  const std::size_t bracket = expression.find('[');
+  const std::string_view head = expression.substr(0, std::min(dot, bracket));
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    if (data_[i].source->name.text != head) continue;
+    return resolve_field(i, expression.substr(std::min(head.size() + (dot < bracket ? 1 : 0), expression.size())));
+  }
+  if (bracket < dot && expression.ends_with(']')) {
+    return resolve_element(head, expression.substr(bracket + 1, expression.size() - bracket - 2));
+  }
+  if (dot == std::string_view::npos) return resolve_name(expression, at);
+  const std::string_view before_dot = expression.substr(0, dot);
+  for (std::size_t i = 0; i < source_.steps.size(); ++i) {
+    if (source_.steps[i].name.text == before_dot) return resolve_part(i, expression.substr(dot + 1), at);
+  }
+  return unknown_head(before_dot, expression, at);
+}
+
+Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expression, Moment at) const {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < source_.steps.size(); ++i) {
+    if (i != at.step || at.ended) names.push_back(source_.steps[i].name.text);
+  }
+  for (const DataSource& data : data_) names.push_back(data.source->name.text);
+  const std::string expected = scenario::one_of(names);
+  names.push_back(scenario::kFakePrefix);
+  return tl::unexpected(Problem{.message = (data_.empty() ? "unknown step " : "unknown step or data ") +
+                                           in_quotes(head) + " in ${" + std::string(expression) + "}",
+                                .expected = expected,
+                                .hint = scenario::did_you_mean(head, names)});
+}
+
+// What comes after the name of the data: a column of CSV, or the path of a member. Nothing: the row as a whole, which
+// is no value.
+Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
+  const DataSource& from = data_[data];
+  if (part.empty()) {
+    const std::string& name = from.source->name.text;
+    const std::string example =
+        from.rows == nullptr || from.rows->names().empty() ? "NAME" : from.rows->names().front();
+    return tl::unexpected(Problem{.message = in_quotes(name) + " is data, and a template mentions one field of it",
+                                  .hint = "write ${" + name + "." + example + "}"});
+  }
+  const auto known = fields_.find({data, std::string(part)});
+  if (known != fields_.end()) return slot_piece(known->second);
+  BW_TRY(auto field, field_of(from, part));
+  if (fields_.size() == kValuesMax) {
+    return tl::unexpected(
+        Problem{.message = "more than " + std::to_string(kValuesMax) + " different fields of data are mentioned"});
+  }
+  field.slot = new_slot(from.source->name.text + "." + std::string(part));
+  fields_[{data, std::string(part)}] = field.slot;
+  const Piece piece = slot_piece(field.slot);
+  if (from.rows == nullptr) return piece;  // was reported
+  const auto [feed, is_new] = feeds_.emplace(data, out_.feeds.size());
+  if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), {}});
+  out_.feeds[feed->second].fields.push_back(std::move(field));
+  if (is_new) {
+    auto problem = too_few_rows(from, source_.name.text, facts_of(out_.executor).vus_most);
+    if (problem) return tl::unexpected(std::move(*problem));
+  }
+  return piece;
+}
+
+Scope::Resolved Scope::resolve_name(std::string_view name, Moment moment) const {
+  if (const std::string* constant = reading_.environment.find(name)) return literal_piece(*constant);
+  if (const Use* use = find_use(name)) {
+    Piece piece;
+    piece.kind = Piece::Kind::kGiven;
+    piece.slot = static_cast<SlotId>(use - out_.uses.data());
+    return piece;
+  }
+  const Variable* any = nullptr;
+  const Variable* visible = nullptr;
+  const auto [begin, end] = variables_.equal_range(name);
+  for (auto at = begin; at != end; ++at) {
+    const Variable& variable = at->second;
+    any = &variable;
+    if (!before(variable.step, moment)) continue;
+    if (visible != nullptr) {
+      const std::string& first = source_.steps[visible->step].name.text;
+      const std::string& second = source_.steps[variable.step].name.text;
+      return tl::unexpected(Problem{
+          .message = in_quotes(name) + " is made by step " + in_quotes(first) + " and by step " + in_quotes(second),
+          .hint = "write ${" + first + "." + std::string(name) + "} or ${" + second + "." + std::string(name) + "}"});
+    }
+    visible = &variable;
+  }
+  if (visible != nullptr) return slot_piece(visible->slot);
+  if (any != nullptr) return not_before(any->step, name, moment.step);
+  return unknown(name);
+}
+
+// What stands in the brackets of ${tokens[vu]}.
+Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view which) const {
+  const Use* use = find_use(name);
+  if (use == nullptr) {
+    std::vector<std::string_view> lists;
+    for (const Use& one : out_.uses) {
+      if (one.is_list) lists.push_back(one.name);
+    }
+    return tl::unexpected(Problem{.message = in_quotes(name) + " is no list, and has no [" + std::string(which) + "]",
+                                  .expected = lists.empty() ? std::string() : scenario::one_of(lists),
+                                  .hint = scenario::did_you_mean(name, lists)});
+  }
+  if (!use->is_list) {
+    return tl::unexpected(Problem{.message = in_quotes(name) + " is one value, and has no [" + std::string(which) + "]",
+                                  .hint = "provide it with 'collect: all'"});
+  }
+  Piece piece;
+  piece.kind = Piece::Kind::kGiven;
+  piece.slot = static_cast<SlotId>(use - out_.uses.data());
+  if (which == "vu") {
+    piece.pick = Pick::kVu;
+  } else if (which == "random") {
+    piece.pick = Pick::kRandom;
+  } else {
+    const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), piece.low);
+    if (error != std::errc{} || end != which.data() + which.size()) {
+      return tl::unexpected(Problem{.message = "[" + std::string(which) + "] names no element of " + in_quotes(name),
+                                    .expected = "[vu], [random], or a number such as [0] or [-1]"});
+    }
+    piece.pick = Pick::kAt;
+  }
+  return piece;
+}
+
+Scope::Resolved Scope::unknown(std::string_view name) const {
+  std::vector<std::string_view> names = reading_.environment.names();
+  for (auto at = variables_.begin(); at != variables_.end(); at = variables_.upper_bound(at->first)) {
+    names.push_back(at->first);
+  }
+  for (const Use& use : out_.uses) names.push_back(use.name);
+  names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
+  std::string hint = scenario::did_you_mean(name, names);
+  for (const scenario::BuiltinEntry& entry : scenario::kBuiltins) {
+    if (entry.name.ends_with("." + std::string(name))) hint = "did you mean " + in_quotes(entry.name) + "?";
+  }
+  return tl::unexpected(Problem{.message = "unknown name " + in_quotes(name) + " in a template",
+                                .expected = scenario::one_of(names) + ", or STEP.NAME",
+                                .hint = std::move(hint)});
+}
+
+Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std::size_t step) const {
+  const std::string& maker = source_.steps[source].name.text;
+  const std::string& user = source_.steps[step].name.text;
+  if (source == step) {
+    return tl::unexpected(Problem{.message = "step " + in_quotes(user) + " mentions its own " + in_quotes(what),
+                                  .hint = "mention it in a step after this one"});
+  }
+  return tl::unexpected(Problem{.message = in_quotes(what) + " comes from step " + in_quotes(maker) +
+                                           ", which need not have ended when step " + in_quotes(user) + " begins",
+                                .hint = "add to step " + in_quotes(user) + ": after: [" + maker + "]"});
+}
+
+Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, Moment at) {
+  if (!before(source, at)) return not_before(source, part, at.step);
+  const scenario::Step& maker = source_.steps[source];
+  if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
+  const std::string_view word = part.substr(0, part.find('.'));
+  const auto* code = std::get_if<scenario::Code>(&maker.work);
+  const bool is_action =
+      code != nullptr ? !code->sends : std::holds_alternative<std::vector<scenario::Pair>>(maker.work);
+  if (!contains(kParts, word) || is_action) {
+    std::vector<std::string_view> names;
+    if (!is_action) names.assign(kParts.begin(), kParts.end());
+    for (const auto& [name, variable] : variables_) {
+      if (variable.step == source) names.push_back(name);
+    }
+    return tl::unexpected(Problem{.message = "step " + in_quotes(maker.name.text) + " makes no " + in_quotes(word),
+                                  .expected = names.empty() ? std::string() : scenario::one_of(names),
+                                  .hint = scenario::did_you_mean(word, names)});
+  }
+  const auto mentioned = mentions_.find({source, std::string(part)});
+  if (mentioned != mentions_.end()) return slot_piece(mentioned->second);
+  BW_TRY(auto extract, extract_of(part));
+  if (mentions_.size() == kValuesMax) {
+    return tl::unexpected(
+        Problem{.message = "more than " + std::to_string(kValuesMax) + " different parts of responses are mentioned"});
+  }
+  extract.slot = new_slot(maker.name.text + "." + std::string(part));
+  mentions_[{source, std::string(part)}] = extract.slot;
+  const Piece piece = slot_piece(extract.slot);
+  out_.steps[source].extracts.push_back(std::move(extract));
+  return piece;
+}
+
+// json.PATH, header.NAME, body or status.
+tl::expected<Extract, Problem> Scope::extract_of(std::string_view part) const {
+  const std::size_t dot = part.find('.');
+  const std::string_view word = part.substr(0, dot);
+  const std::string_view argument = dot == std::string_view::npos ? std::string_view() : part.substr(dot + 1);
+  Extract out;
+  if (word == "json") {
+    auto path = parse_json_path(argument);
+    if (!path) {
+      return tl::unexpected(Problem{.message = in_quotes(argument) + " is no JSON path: " + path.error().message,
+                                    .expected = "a path such as STEP.json.$.items[0].id"});
+    }
+    out.source = Extract::Source::kJson;
+    out.path = std::move(*path);
+    return out;
+  }
+  if (word == "header") {
+    if (!scenario::is_http_token(argument)) {
+      return tl::unexpected(Problem{.message = in_quotes(argument) + " is no name of a header",
+                                    .expected = "a name such as STEP.header.Location"});
+    }
+    out.source = Extract::Source::kHeader;
+    out.header = argument;
+    return out;
+  }
+  if (dot != std::string_view::npos) {
+    return tl::unexpected(Problem{.message = in_quotes(word) + " has no parts", .found = in_quotes(part)});
+  }
+  out.source = word == "body" ? Extract::Source::kBody : Extract::Source::kStatus;
+  return out;
+}
+
+}  // namespace bellwether::plan

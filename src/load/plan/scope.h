@@ -1,0 +1,79 @@
+// What a ${…} can mean in one workflow: constants, built-in values, and what earlier steps made.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "load/plan/compile_data.h"
+#include "load/plan/dag.h"
+#include "load/plan/plan.h"
+#include "load/scenario/model.h"
+#include "load/scenario/section.h"
+
+namespace bellwether::plan {
+
+// Where in an iteration a template is rendered: as a step begins, or when it has ended. With the number of steps: at
+// the end of the iteration.
+struct Moment {
+  std::size_t step = 0;
+  bool ended = false;
+};
+
+class Scope {
+ public:
+  // Gives a slot to every name that a step of `source` extracts or sets; reports names that cannot be. `out` is the
+  // workflow in the making, with its executor and all its steps; all arguments must outlive this object.
+  Scope(const scenario::Workflow& source, const Dag& dag, std::span<const DataSource> data, scenario::Reading& reading,
+        Workflow& out);
+
+  // The piece that stands for `expression` in a template that is rendered at that moment. Mentioning a part of an
+  // earlier response (${login.json.$.id}) makes that step extract it, mentioning a field of data (${users.name}) makes
+  // each iteration begin with it.
+  tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, Moment at);
+
+  // The slot of what step `step` itself extracts or sets under this name. REQUIRES that it does.
+  SlotId slot_of(std::size_t step, std::string_view name) const;
+
+ private:
+  using Resolved = tl::expected<Piece, scenario::Diagnostics::Problem>;
+
+  struct Variable {
+    std::size_t step = 0;
+    SlotId slot = 0;
+  };
+
+  void declare(const scenario::Text& name, std::size_t step);
+  bool before(std::size_t maker, Moment at) const {
+    return at.step == source_.steps.size() || (at.ended && maker == at.step) || dag_.before(maker, at.step);
+  }
+  const Variable* find(std::size_t step, std::string_view name) const;
+  const Use* find_use(std::string_view name) const;
+  SlotId new_slot(std::string name);
+  Resolved resolve_name(std::string_view name, Moment at) const;
+  Resolved resolve_element(std::string_view name, std::string_view which) const;
+  Resolved resolve_part(std::size_t source, std::string_view part, Moment at);
+  Resolved resolve_field(std::size_t data, std::string_view part);
+  Resolved unknown_head(std::string_view head, std::string_view expression, Moment at) const;
+  Resolved unknown(std::string_view name) const;
+  Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
+  tl::expected<Extract, scenario::Diagnostics::Problem> extract_of(std::string_view part) const;
+
+  const scenario::Workflow& source_;
+  const Dag& dag_;
+  std::span<const DataSource> data_;
+  scenario::Reading& reading_;
+  Workflow& out_;
+  std::multimap<std::string, Variable, std::less<>> variables_;  // by name
+  // The parts of responses that templates mention, by step and as written: "json.$.id".
+  std::map<std::pair<std::size_t, std::string>, SlotId> mentions_;
+  // The fields of data that templates mention, by index of the data and as written; and by that index too the place
+  // among the feeds of the workflow.
+  std::map<std::pair<std::size_t, std::string>, SlotId> fields_;
+  std::map<std::size_t, std::size_t> feeds_;
+};
+
+}  // namespace bellwether::plan

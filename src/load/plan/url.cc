@@ -1,0 +1,128 @@
+#include "load/plan/url.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "load/plan/template.h"
+
+namespace bellwether::plan {
+namespace {
+
+// The length of "http://" or "https://" at the front, or 0.
+std::size_t scheme_length(std::string_view url) {
+  for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
+    if (iequals(url.substr(0, scheme.size()), scheme)) return scheme.size();
+  }
+  return 0;
+}
+
+std::string_view leading_literal(const Template& url) {
+  const bool has = !url.pieces.empty() && url.pieces.front().kind == Piece::Kind::kLiteral;
+  return has ? std::string_view(url.pieces.front().literal) : std::string_view();
+}
+
+void prepend_base(Template& url, std::string_view base) {
+  while (base.ends_with('/')) base.remove_suffix(1);
+  Template joined;
+  append_literal(joined, base);
+  if (!leading_literal(url).starts_with('/') && !leading_literal(url).starts_with('?')) append_literal(joined, "/");
+  for (Piece& piece : url.pieces) append_piece(joined, std::move(piece), Place::kUrl);
+  url = std::move(joined);
+}
+
+void drop_fragment(Template& url) {
+  for (std::size_t i = 0; i < url.pieces.size(); ++i) {
+    const std::size_t hash = url.pieces[i].literal.find('#');
+    if (hash == std::string::npos) continue;
+    url.pieces[i].literal.resize(hash);
+    url.pieces.resize(i + 1);
+    return;
+  }
+}
+
+// What may stand in a URL as it is; a % is taken to begin an escape that the user wrote.
+bool is_url_character(char c) {
+  constexpr std::string_view kForbidden = " \"<>\\^`{|}";
+  const auto byte = static_cast<unsigned char>(c);
+  return byte > 0x20 && byte < 0x7f && kForbidden.find(c) == std::string_view::npos;
+}
+
+std::string encode_forbidden(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += is_url_character(c) ? std::string(1, c) : escape_url({&c, 1});
+  return out;
+}
+
+Status check_port(std::string_view port) {
+  const auto number = parse_u64(port);
+  if (number && *number >= 1 && *number <= 65535) return {};
+  return fail(Errc::kInvalid, "'" + std::string(port) + "' is no port from 1 to 65535");
+}
+
+// `authority`: host, [v6], with an optional port. Complete unless `continues` with a value known only at run time.
+Status check_authority(std::string_view authority, bool continues) {
+  if (authority.find('@') != std::string_view::npos) {
+    return fail(Errc::kUnsupported, "a URL cannot carry a user name; send an Authorization header instead");
+  }
+  const auto is_host_character = [](char c) {
+    const char lower = ascii_lower(c);
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("-._~%[]:").find(c) != std::string_view::npos;
+  };
+  if (!std::all_of(authority.begin(), authority.end(), is_host_character)) {
+    return fail(Errc::kInvalid, "'" + std::string(authority) + "' is no host");
+  }
+  if (continues) return {};
+  std::string_view host = authority;
+  std::string_view rest;
+  if (authority.starts_with('[')) {
+    const std::size_t close = authority.find(']');
+    if (close == std::string_view::npos) return fail(Errc::kInvalid, "']' is missing after the address of the host");
+    host = authority.substr(1, close - 1);
+    rest = authority.substr(close + 1);
+  } else {
+    host = authority.substr(0, authority.find(':'));
+    rest = authority.substr(host.size());
+  }
+  if (host.empty()) return fail(Errc::kInvalid, "the URL names no host");
+  if (rest.empty()) return {};
+  if (rest.front() != ':') return fail(Errc::kInvalid, "'" + std::string(authority) + "' is no host");
+  return check_port(rest.substr(1));
+}
+
+}  // namespace
+
+Status complete_url(Template& url, std::string_view base) {
+  if (scheme_length(leading_literal(url)) == 0) {
+    const std::string_view written = leading_literal(url);
+    const std::size_t scheme_end = written.find("://");
+    if (scheme_end != std::string_view::npos && scheme_end < written.find_first_of("/?#")) {
+      return fail(Errc::kUnsupported,
+                  "'" + std::string(written.substr(0, scheme_end)) + "' is no protocol of this client");
+    }
+    if (!base.empty()) prepend_base(url, base);
+  }
+  const std::size_t scheme = scheme_length(leading_literal(url));
+  if (scheme == 0) return fail(Errc::kInvalid, "the URL does not begin with http:// or https://");
+  drop_fragment(url);
+  std::string& first = url.pieces.front().literal;
+  const std::size_t end = std::min(first.find_first_of("/?", scheme), first.size());
+  const bool continues = end == first.size() && url.pieces.size() > 1;
+  BW_RETURN_IF_ERROR(check_authority(std::string_view(first).substr(scheme, end - scheme), continues));
+  if (!continues && (end == first.size() || first[end] == '?')) first.insert(end, "/");
+  for (Piece& piece : url.pieces) {
+    if (piece.kind == Piece::Kind::kLiteral) piece.literal = encode_forbidden(piece.literal);
+  }
+  return {};
+}
+
+void append_query(Template& url, const Template& name, const Template& value) {
+  const bool has_query = std::any_of(url.pieces.begin(), url.pieces.end(),
+                                     [](const Piece& piece) { return piece.literal.find('?') != std::string::npos; });
+  append_literal(url, has_query ? "&" : "?");
+  for (const Piece& piece : name.pieces) append_piece(url, piece, Place::kUrl);
+  append_literal(url, "=");
+  for (const Piece& piece : value.pieces) append_piece(url, piece, Place::kUrl);
+}
+
+}  // namespace bellwether::plan

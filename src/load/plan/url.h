@@ -1,0 +1,18 @@
+// From what a step says to a complete, absolute URL.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/result.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::plan {
+
+// Puts `base` before a URL without scheme (with exactly one / between them), drops the fragment, adds the / of an
+// empty path and percent-encodes what no URL may contain. Error: no http:// or https://, no or an impossible host.
+Status complete_url(Template& url, std::string_view base);
+
+// Appends ?name=value or &name=value. REQUIRES a completed URL.
+void append_query(Template& url, const Template& name, const Template& value);
+
+}  // namespace bellwether::plan

@@ -1,0 +1,150 @@
+#include "load/report/charts.h"
+
+#include <gmock/gmock.h>
+
+#include "load/report/chart.h"
+
+namespace bellwether::report {
+namespace {
+
+using testing::HasSubstr;
+
+ResultFile long_run(std::size_t seconds) {
+  ResultFile run;
+  for (std::size_t t = 0; t < seconds; ++t) {
+    ResultPoint point;
+    point.t = static_cast<double>(t);
+    point.covered_s = 1;
+    point.requests = 100;
+    point.rate_per_s = 100;
+    point.vus = 5;
+    point.response = PointTimes{1, 2, 3};
+    run.series.push_back(point);
+  }
+  return run;
+}
+
+TEST(Charts, a_short_run_is_shown_as_it_was) {
+  const auto columns = columns_of(long_run(kMostColumns));
+  ASSERT_EQ(columns.size(), kMostColumns);
+  EXPECT_DOUBLE_EQ(columns[7].from, 7);
+  EXPECT_DOUBLE_EQ(columns[7].to, 8);
+}
+
+TEST(Charts, no_peak_and_no_hole_of_a_long_run_is_lost) {
+  ResultFile run = long_run(3'600);
+  run.series[1'000].response->p99 = 900;
+  run.series[1'001].rate_per_s = 7;
+  run.series[1'001].requests = 7;
+  run.series[1'002].failed = 60;
+  run.series[1'003].rate_per_s = 400;
+  run.series[1'003].requests = 400;
+  run.series[1'004].vus = 77;
+  const auto columns = columns_of(run);
+  ASSERT_LE(columns.size(), kMostColumns);
+  double least = 1e9;
+  double most = 0;
+  double failed = 0;
+  double longest = 0;
+  double requests = 0;
+  uint64_t vus = 0;
+  for (const Column& column : columns) {
+    least = std::min(least, column.rate_least);
+    most = std::max(most, column.rate_most);
+    failed = std::max(failed, column.failed_most);
+    longest = std::max(longest, column.longest.p99);
+    vus = std::max(vus, column.vus);
+    requests += column.rate * (column.to - column.from);
+  }
+  EXPECT_DOUBLE_EQ(least, 7);
+  EXPECT_DOUBLE_EQ(most, 400);
+  EXPECT_DOUBLE_EQ(failed, 60);
+  EXPECT_DOUBLE_EQ(longest, 900);
+  EXPECT_EQ(vus, 77U);
+  EXPECT_NEAR(requests, 3'598 * 100 + 407, 1);
+  EXPECT_DOUBLE_EQ(columns.front().from, 0);
+  EXPECT_DOUBLE_EQ(columns.back().to, 3'600);
+}
+
+TEST(Charts, the_last_moment_of_a_run_is_no_collapse) {
+  ResultFile run = long_run(5);
+  ResultPoint rest;
+  rest.t = 5;
+  rest.covered_s = 0.001;
+  rest.requests = 3;
+  rest.rate_per_s = 3'000;
+  run.series.push_back(rest);
+  const auto columns = columns_of(run);
+  ASSERT_EQ(columns.size(), 5U);
+  EXPECT_NEAR(columns[4].rate, 103, 0.2);
+  EXPECT_DOUBLE_EQ(columns[4].rate_most, 100);
+}
+
+TEST(Charts, a_line_has_a_gap_where_nothing_was_measured) {
+  ResultFile run = long_run(20);
+  for (std::size_t t = 8; t < 12; ++t) run.series[t].response.reset();
+  const std::string svg = charts(run, columns_of(run));
+  const std::size_t at = svg.find("class=\"line p99\" d=\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::string path = svg.substr(at, svg.find("/>", at) - at);
+  EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 2);
+}
+
+TEST(Charts, what_was_lost_and_what_happened_is_marked_where_it_was) {
+  ResultFile run = long_run(20);
+  run.lost.push_back({5, 10, 0.5, "worker <w1> died"});
+  run.events.push_back({10, "worker_lost", "\"w1\""});
+  const std::string svg = charts(run, columns_of(run));
+  EXPECT_THAT(svg, HasSubstr("class=\"lost\" x=\"220.5\" width=\"162.5\""));
+  EXPECT_THAT(svg, HasSubstr("lost: worker &lt;w1&gt; died"));
+  EXPECT_THAT(svg, HasSubstr("<title>worker_lost: &quot;w1&quot;</title><line x1=\"383\""));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("<w1>")));
+}
+
+TEST(Charts, ticks_are_round_numbers) {
+  EXPECT_DOUBLE_EQ(tick_for(97, 4), 50);
+  EXPECT_DOUBLE_EQ(tick_for(0.7, 4), 0.2);
+  EXPECT_DOUBLE_EQ(tick_for(4'000, 4), 1'000);
+  EXPECT_DOUBLE_EQ(tick_for(0, 4), 1);
+}
+
+// A day: minutes, then stretches of ten seconds, then seconds.
+TEST(Charts, stretches_of_different_lengths_stand_where_they_belong) {
+  ResultFile run;
+  const auto stretches = [&run](double from, double to, double length) {
+    for (double t = from; t < to; t += length) {
+      ResultPoint point;
+      point.t = t;
+      point.covered_s = length;
+      point.requests = static_cast<uint64_t>(50 * length);
+      point.rate_per_s = 50;
+      run.series.push_back(point);
+    }
+  };
+  stretches(0, 81'000, 60);
+  stretches(81'000, 85'000, 10);
+  stretches(85'000, 86'000, 1);
+  const auto columns = columns_of(run);
+  ASSERT_LE(columns.size(), kMostColumns);
+  ASSERT_GT(columns.size(), kMostColumns / 2);
+  double end = 0;
+  for (const Column& column : columns) {
+    EXPECT_DOUBLE_EQ(column.from, end) << "no gap and no overlap";
+    EXPECT_DOUBLE_EQ(column.rate, 50);
+    EXPECT_LE(column.to - column.from, 240) << "the end of the run is no wider than its beginning";
+    if (column.to < 86'000) {
+      EXPECT_GE(column.to - column.from, 120);
+    }
+    end = column.to;
+  }
+  EXPECT_DOUBLE_EQ(end, 86'000);
+}
+
+TEST(Charts, no_series_makes_no_chart) {
+  const ResultFile run;
+  EXPECT_TRUE(columns_of(run).empty());
+  EXPECT_TRUE(charts(run, {}).empty());
+}
+
+}  // namespace
+}  // namespace bellwether::report

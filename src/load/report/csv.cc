@@ -1,0 +1,142 @@
+#include "load/report/csv.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace bellwether::report {
+namespace {
+
+constexpr std::array kPercents{50.0, 90.0, 95.0, 99.0, 99.9};
+constexpr std::string_view kHeader =
+    "row,name,t_s,covered_s,requests,failed,rate_per_s,bytes_sent,bytes_received,iterations,dropped_iterations,vus,"
+    "service_min_ms,service_mean_ms,service_p50_ms,service_p90_ms,service_p95_ms,service_p99_ms,service_p99_9_ms,"
+    "service_max_ms,response_min_ms,response_mean_ms,response_p50_ms,response_p90_ms,response_p95_ms,response_p99_ms,"
+    "response_p99_9_ms,response_max_ms,figure,value,unit\r\n";
+constexpr int kCellsBeforeFigure = 26;  // after the name: those of the load
+constexpr int kCellsAfterCovered = 24;
+constexpr int kCellsOfFigure = 3;
+
+std::string quoted(const std::string& text) {
+  std::string out;
+  // What comes from a scenario must not become a formula of whoever opens the file.
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  if (formula) out += '\'';
+  bool special = false;
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    special |= c == '"' || c == ',' || c == '\n' || c == '\r';
+    out += c;
+  }
+  return special ? '"' + out + '"' : out;
+}
+
+class CsvRow {
+ public:
+  explicit CsvRow(const std::string& kind) : text_(kind) {}
+  CsvRow& text(const std::string& value) { return put(quoted(value)); }
+  CsvRow& count(uint64_t value) { return put(std::to_string(value)); }
+  CsvRow& number(double value) {
+    char out[48];
+    std::snprintf(out, sizeof out, "%.6g", value);
+    // Six digits are all that is known of a time; of a large rate every digit before the point.
+    if (std::abs(value) >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
+    return put(out);
+  }
+  CsvRow& none(int cells) {
+    text_.append(static_cast<std::size_t>(cells), ',');
+    return *this;
+  }
+  CsvRow& times(const metrics::Histogram& histogram) {
+    if (histogram.empty()) return none(3 + static_cast<int>(kPercents.size()));
+    number(histogram.min().millis_f()).number(histogram.mean().millis_f());
+    for (const double percent : kPercents) number(histogram.percentile(percent).millis_f());
+    return number(histogram.max().millis_f());
+  }
+  CsvRow& times(const std::optional<PointTimes>& times) {
+    if (!times) return none(3 + static_cast<int>(kPercents.size()));
+    return none(2).number(times->p50).none(1).number(times->p95).number(times->p99).none(2);
+  }
+  std::string end() { return std::move(text_) + "\r\n"; }
+
+ private:
+  CsvRow& put(const std::string& cell) {
+    text_ += ',';
+    text_ += cell;
+    return *this;
+  }
+  std::string text_;
+};
+
+// A row for each figure of each point in which the metric has values.
+void put_series(const ResultFile& run, const ResultMetric& metric, std::string& out) {
+  std::size_t at = 0;
+  for (const ResultMetricPoint& point : metric.series) {
+    while (at < run.series.size() && run.series[at].t < point.t) ++at;
+    const auto put = [&](const char* figure, double value) {
+      CsvRow row("metric_second");
+      row.text(metric.name).number(point.t);
+      if (at < run.series.size() && run.series[at].t == point.t) {
+        row.number(run.series[at].covered_s);
+      } else {
+        row.none(1);
+      }
+      out += row.none(kCellsAfterCovered).text(figure).number(value).text(metric.unit).end();
+    };
+    if (metric.kind == "counter") {
+      put("count", point.count);
+      put("rate", point.rate);
+    } else if (metric.kind == "gauge") {
+      put("value", point.value);
+      put("min", point.least);
+      put("max", point.greatest);
+    } else if (metric.kind == "rate") {
+      put("rate", point.rate);
+      put("matches", static_cast<double>(point.matches));
+      put("total", static_cast<double>(point.total));
+    } else {
+      put("count", point.count);
+      put("med", point.median);
+      put("p(95)", point.p95);
+    }
+  }
+}
+
+}  // namespace
+
+std::string to_csv(const ResultFile& run) {
+  double covered = 0;
+  uint64_t peak = 0;
+  for (const ResultPoint& point : run.series) {
+    covered += point.covered_s;
+    peak = std::max(peak, point.vus);
+  }
+  std::string out(kHeader);
+  CsvRow whole("run");
+  whole.text(run.scenario).number(0).number(covered).count(run.requests).count(run.failed).number(run.rate_per_s);
+  whole.count(run.bytes_sent).count(run.bytes_received).count(run.iterations).count(run.dropped).count(peak);
+  out += whole.times(all_service(run)).times(all_response(run)).none(kCellsOfFigure).end();
+  for (const ResultStep& step : run.steps) {
+    CsvRow row("step");
+    row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);
+    row.count(step.bytes_sent).count(step.bytes_received).none(3);
+    out += row.times(step.service).times(step.response).none(kCellsOfFigure).end();
+  }
+  for (const ResultMetric& metric : run.metrics) {
+    for (const auto& [figure, value] : metric.figures) {
+      CsvRow row("metric");
+      row.text(metric.name).none(kCellsBeforeFigure).text(figure).number(value);
+      out += row.text(metric.unit).end();
+    }
+  }
+  for (const ResultPoint& point : run.series) {
+    CsvRow row("second");
+    row.none(1).number(point.t).number(point.covered_s).count(point.requests).count(point.failed);
+    row.number(point.rate_per_s).none(2).count(point.iterations).count(point.dropped).count(point.vus);
+    out += row.times(point.service).times(point.response).none(kCellsOfFigure).end();
+  }
+  for (const ResultMetric& metric : run.metrics) put_series(run, metric, out);
+  return out;
+}
+
+}  // namespace bellwether::report

@@ -1,0 +1,56 @@
+#include "load/report/junit.h"
+
+#include <gmock/gmock.h>
+
+#include "load/report/json.h"
+#include "load/report/markup.h"
+#include "load/report/sample_run_testing.h"
+
+namespace bellwether::report {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Junit, thresholds_and_checks_are_cases_and_what_could_not_be_judged_is_an_error) {
+  const auto run = read_result(to_json(open_run()->report));
+  ASSERT_TRUE(run.has_value());
+  const std::string text = to_junit(*run);
+  EXPECT_THAT(text, HasSubstr("<testsuite name=\"shop: thresholds\" tests=\"4\" failures=\"1\" errors=\"1\""));
+  EXPECT_THAT(text, HasSubstr("<testsuite name=\"shop: checks\" tests=\"3\" failures=\"1\" errors=\"1\""));
+  EXPECT_THAT(text, HasSubstr("classname=\"shop.browse.pay\" name=\"status is 200\""));
+  EXPECT_THAT(text, HasSubstr("<failure type=\"checks\" message=\"50 of 9900 failed"));
+  EXPECT_THAT(text, HasSubstr("name=\"http_req_duration p(95)&lt;15\""));
+  EXPECT_THAT(text, HasSubstr("timestamp=\"2026-07-01T12:00:00\""));
+}
+
+TEST(Junit, the_verdict_is_a_case_of_its_own) {
+  auto run = read_result(to_json(closed_run()->report));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_THAT(to_junit(*run), HasSubstr("verdict\" tests=\"1\" failures=\"0\" errors=\"0\""));
+  run->verdict = "fail";
+  EXPECT_THAT(to_junit(*run), HasSubstr("verdict\" tests=\"1\" failures=\"1\" errors=\"0\""));
+  run->verdict = "inconclusive";
+  EXPECT_THAT(to_junit(*run), HasSubstr("verdict\" tests=\"1\" failures=\"0\" errors=\"1\""));
+}
+
+TEST(Junit, a_generator_that_was_the_bottleneck_is_said_with_its_remedy) {
+  auto run = read_result(to_json(closed_run()->report));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_THAT(to_junit(*run), HasSubstr("<system-out>The load generator was a bottleneck: its CPU was fully used. "
+                                        "What helps: give it more cores"));
+  run->saturated = false;
+  EXPECT_THAT(to_junit(*run), testing::Not(HasSubstr("system-out")));
+}
+
+TEST(Markup, nothing_from_outside_is_markup_and_what_xml_cannot_hold_is_replaced) {
+  EXPECT_EQ(escaped("<a b='c' d=\"e\">&"), "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;");
+  EXPECT_EQ(escaped("\x1b[2J\x01"), "\xEF\xBF\xBD[2J\xEF\xBF\xBD");
+  EXPECT_EQ(escaped("grün 日本 🐑"), "grün 日本 🐑");
+  EXPECT_EQ(escaped("\xff\xc0\xaf\xed\xa0\x80!"),
+            "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD!");
+  EXPECT_EQ(escaped("\xe2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(escaped("\xef\xbf\xbe"), "\xEF\xBF\xBD");
+}
+
+}  // namespace
+}  // namespace bellwether::report

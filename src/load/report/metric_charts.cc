@@ -1,0 +1,191 @@
+#include "load/report/metric_charts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "load/report/chart.h"
+#include "load/report/threshold_text.h"
+
+namespace bellwether::report {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// What a metric shows in each column: of a counter the mean rate, its least and its most; of a gauge the last value,
+// the least and the greatest; of a rate the share in percent and how many values it is of; of a trend median and p95,
+// each the greatest of the points that share the column.
+struct Lines {
+  explicit Lines(std::size_t columns) : first(columns, kNone), second(columns, kNone), third(columns, kNone) {}
+  Values first;
+  Values second;
+  Values third;
+};
+
+void raise(double& value, double other) { value = std::isnan(value) ? other : std::max(value, other); }
+void lower(double& value, double other) { value = std::isnan(value) ? other : std::min(value, other); }
+
+// Visits the points of the run by column, each with what the metric has there, or null.
+template <class Visit>
+void each_point(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric, Visit visit) {
+  std::size_t column = 0;
+  std::size_t at = 0;
+  for (const ResultPoint& point : run.series) {
+    while (column + 1 < columns.size() && point.t >= columns[column + 1].from) ++column;
+    while (at < metric.series.size() && metric.series[at].t < point.t) ++at;
+    const bool seen = at < metric.series.size() && metric.series[at].t == point.t;
+    visit(column, point, seen ? &metric.series[at] : nullptr);
+  }
+}
+
+// What was not counted is none: a counter has no gaps.
+Lines of_counter(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric) {
+  Lines out(columns.size());
+  Values sums(columns.size(), 0);
+  each_point(run, columns, metric, [&](std::size_t c, const ResultPoint& point, const ResultMetricPoint* seen) {
+    if (seen != nullptr) sums[c] += seen->count;
+    if (point.covered_s < kRest) return;
+    const double rate = seen != nullptr ? seen->rate : 0;
+    lower(out.second[c], rate);
+    raise(out.third[c], rate);
+  });
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    out.first[c] = columns[c].covered > 0 ? sums[c] / columns[c].covered : 0;
+    lower(out.second[c], out.first[c]);
+    raise(out.third[c], out.first[c]);
+  }
+  return out;
+}
+
+// A gauge has its value until it is set again.
+Lines of_gauge(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric) {
+  Lines out(columns.size());
+  each_point(run, columns, metric, [&](std::size_t c, const ResultPoint&, const ResultMetricPoint* seen) {
+    if (seen == nullptr) return;
+    out.first[c] = seen->value;
+    lower(out.second[c], seen->least);
+    raise(out.third[c], seen->greatest);
+  });
+  for (std::size_t c = 1; c < columns.size(); ++c) {
+    if (std::isnan(out.first[c])) out.first[c] = out.second[c] = out.third[c] = out.first[c - 1];
+  }
+  return out;
+}
+
+Lines of_rate(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric) {
+  Lines out(columns.size());
+  Values matches(columns.size(), 0);
+  Values totals(columns.size(), 0);
+  each_point(run, columns, metric, [&](std::size_t c, const ResultPoint&, const ResultMetricPoint* seen) {
+    if (seen == nullptr) return;
+    matches[c] += static_cast<double>(seen->matches);
+    totals[c] += static_cast<double>(seen->total);
+  });
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (totals[c] == 0) continue;
+    out.first[c] = matches[c] / totals[c] * 100;
+    out.second[c] = totals[c];
+  }
+  return out;
+}
+
+Lines of_trend(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric) {
+  Lines out(columns.size());
+  each_point(run, columns, metric, [&](std::size_t c, const ResultPoint&, const ResultMetricPoint* seen) {
+    if (seen == nullptr) return;
+    raise(out.first[c], seen->median);
+    raise(out.second[c], seen->p95);
+  });
+  return out;
+}
+
+double least_of(const Values& values) {
+  double out = 0;
+  for (const double value : values) out = std::min(out, std::isnan(value) ? out : value);
+  return out;
+}
+
+double most_of(const Values& values) {
+  double out = 0;
+  for (const double value : values) out = std::max(out, std::isnan(value) ? out : value);
+  return out;
+}
+
+// "[[1,0,2],0,…]": an entry for each column, 0 where there is nothing to say.
+std::string script_of(const Lines& lines) {
+  std::string out = "[";
+  char text[96];
+  for (std::size_t c = 0; c < lines.first.size(); ++c) {
+    if (c > 0) out += ",";
+    if (std::isnan(lines.first[c])) {
+      out += "0";
+      continue;
+    }
+    std::snprintf(text, sizeof text, "[%.6g,%.6g", lines.first[c], lines.second[c]);
+    out += text;
+    if (!std::isnan(lines.third[c])) {
+      std::snprintf(text, sizeof text, ",%.6g", lines.third[c]);
+      out += text;
+    }
+    out += "]";
+  }
+  return out + "]";
+}
+
+std::string with_band(const Chart& chart, const std::string& look, const Lines& lines) {
+  return chart.band(look, lines.second, lines.third) + chart.line(look, lines.first);
+}
+
+std::string chart_of(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric,
+                     const std::string& number, std::string& script) {
+  if (metric.kind == "counter") {
+    const Lines lines = of_counter(run, columns, metric);
+    script = script_of(lines);
+    const Chart chart(run, columns, 0, most_of(lines.third));
+    return chart.wrap(title_text(metric) + " per second",
+                      lines.second == lines.third ? "" : legend({{"rate", "mean"}, {"rate soft", "least to most"}}),
+                      "counter", with_band(chart, "rate", lines), number);
+  }
+  if (metric.kind == "gauge") {
+    const Lines lines = of_gauge(run, columns, metric);
+    script = script_of(lines);
+    const Chart chart(run, columns, least_of(lines.second), most_of(lines.third));
+    return chart.wrap(title_text(metric), legend({{"vus", "last"}, {"vus soft", "least to most"}}), "gauge",
+                      with_band(chart, "vus", lines), number);
+  }
+  if (metric.kind == "rate") {
+    const Lines lines = of_rate(run, columns, metric);
+    script = script_of(lines);
+    const Chart chart(run, columns, 0, 100);
+    return chart.wrap(title_text(metric) + ", % true", "", "share", chart.line("share", lines.first), number);
+  }
+  const Lines lines = of_trend(run, columns, metric);
+  script = script_of(lines);
+  const Chart chart(run, columns, 0, most_of(lines.second));
+  return chart.wrap(title_text(metric), legend({{"p50", "p50"}, {"p95", "p95"}}), "trend",
+                    chart.line("p95", lines.second) + chart.line("p50", lines.first), number);
+}
+
+}  // namespace
+
+MetricCharts metric_charts(const ResultFile& run, const std::vector<Column>& columns) {
+  MetricCharts out;
+  out.script = "[";
+  std::size_t shown = 0;
+  for (const ResultMetric& metric : run.metrics) {
+    if (metric.series.empty() || columns.empty()) continue;
+    if (shown == kMostMetricCharts) {
+      ++out.left_out;
+      continue;
+    }
+    std::string script;
+    out.figures += chart_of(run, columns, metric, std::to_string(shown), script);
+    out.script += (shown == 0 ? "" : ",") + script;
+    ++shown;
+  }
+  out.script += "]";
+  return out;
+}
+
+}  // namespace bellwether::report

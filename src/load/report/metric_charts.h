@@ -1,0 +1,24 @@
+// The scenario's own metrics over time as charts, one for each metric, beside those of load/report/charts.h.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "load/report/charts.h"
+#include "load/report/result_file.h"
+
+namespace bellwether::report {
+
+// A page with more would be too large to send, and nobody reads more.
+inline constexpr std::size_t kMostMetricCharts = 24;
+
+struct MetricCharts {
+  std::string figures;       // charts of the first kMostMetricCharts metrics that have values over time
+  std::string script;        // what they show, as a literal of JavaScript, for the read-out under a pointer
+  std::size_t left_out = 0;  // metrics that have values over time, and no chart
+};
+
+MetricCharts metric_charts(const ResultFile& run, const std::vector<Column>& columns);
+
+}  // namespace bellwether::report

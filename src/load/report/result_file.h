@@ -1,0 +1,168 @@
+// A result file (docs/formats/result.md) read back: what all reports but the summary are made of, so that a report of
+// a run that has just ended and one of a file that was kept are the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "load/metrics/histogram.h"
+
+namespace bellwether::report {
+
+// What a file may hold at most; a run of this product stays far below.
+inline constexpr std::size_t kMostResultBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMostResultSteps = 20'000;
+inline constexpr std::size_t kMostResultEntries = 100'000;  // of any other list
+inline constexpr std::size_t kMostResultText = 65'536;      // bytes of one text
+
+using Counted = std::vector<std::pair<std::string, uint64_t>>;
+
+struct ResultStep {
+  std::string name;  // "workflow.step"
+  uint64_t count = 0;
+  uint64_t failed = 0;
+  double rate_per_s = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t censored = 0;
+  metrics::Histogram service;
+  metrics::Histogram response;
+  Counted status;
+  Counted errors;
+};
+
+struct ResultWorkflow {
+  std::string name;
+  std::string status;
+  std::string skipped_because;
+  double elapsed_s = 0;
+  uint64_t completed = 0;
+  uint64_t dropped = 0;
+  uint64_t vus_peak = 0;
+};
+
+// Milliseconds.
+struct PointTimes {
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+};
+
+// One point of the series: a second, or several that were merged.
+struct ResultPoint {
+  double t = 0;  // the first second, since the start of the run
+  double covered_s = 0;
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  double rate_per_s = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  uint64_t vus = 0;
+  std::optional<PointTimes> service;
+  std::optional<PointTimes> response;
+};
+
+struct ResultCheck {
+  std::string name;
+  std::string step;
+  uint64_t passes = 0;
+  uint64_t fails = 0;
+};
+
+// A point of the series in which a metric has values. What its kind does not have is 0.
+struct ResultMetricPoint {
+  double t = 0;          // that of the ResultPoint
+  double count = 0;      // counters: their sum; trends: values
+  double rate = 0;       // counters: per second; rates: the share that was true
+  uint64_t matches = 0;  // rates
+  uint64_t total = 0;    // rates
+  double value = 0;      // gauges: the last
+  double least = 0;      // gauges
+  double greatest = 0;   // gauges
+  double median = 0;     // trends
+  double p95 = 0;        // trends
+};
+
+// A metric of the scenario's own.
+struct ResultMetric {
+  std::string name;
+  std::string kind;
+  std::string unit;
+  uint64_t refused = 0;
+  // By their names in the file, such as "p(95)"; those that have a value.
+  std::vector<std::pair<std::string, double>> figures;
+  std::vector<ResultMetricPoint> series = {};  // none in files of before there was any
+};
+
+struct ResultThreshold {
+  std::string metric;
+  std::string expression;
+  std::optional<double> value;  // none: no samples
+  bool ok = false;
+};
+
+struct ResultLoss {
+  double from = 0;
+  double to = 0;
+  double share = 0;
+  std::string cause;
+};
+
+struct ResultEvent {
+  double t = 0;
+  std::string kind;
+  std::string detail;
+};
+
+struct ResultWorker {
+  std::string name;
+  uint64_t cores = 0;
+  std::string state;
+};
+
+struct ResultFile {
+  std::string id;
+  std::string scenario;
+  std::string started_at;
+  double elapsed_s = 0;
+  std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
+  int exit_code = 0;
+  std::string reason;
+  bool saturated = false;
+  std::string saturation;
+  std::string remedy;
+  uint64_t cores = 0;
+  double cpu_cores = 0;
+  double loop_lag_p99_ms = 0;
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  double rate_per_s = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  std::vector<ResultStep> steps;
+  std::vector<ResultWorkflow> workflows;
+  std::vector<ResultPoint> series;
+  std::vector<ResultCheck> checks;
+  std::vector<ResultMetric> metrics;
+  std::vector<ResultThreshold> thresholds;
+  std::vector<ResultLoss> lost;
+  std::vector<ResultEvent> events;
+  std::vector<ResultWorker> workers;
+};
+
+// kInvalid: not a result file, or one that breaks its rules; the message says where. kTooLarge: beyond the limits.
+// kUnsupported: of another version of the format.
+Result<ResultFile> read_result(std::string_view text);
+
+// The times of all steps together.
+metrics::Histogram all_response(const ResultFile& run);
+metrics::Histogram all_service(const ResultFile& run);
+
+}  // namespace bellwether::report

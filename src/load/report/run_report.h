@@ -1,0 +1,84 @@
+// Everything a report is made from, put together when the run has ended.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/aggregate/thresholds.h"
+#include "load/aggregate/totals.h"
+#include "load/aggregate/verdict.h"
+#include "load/plan/loss.h"
+
+namespace bellwether::report {
+
+// Something that happened during the run and that a reader of its figures should know.
+struct Event {
+  Duration at;         // since the start of the run
+  std::string kind;    // a stable word: "stopping", "worker_lost"
+  std::string detail;  // for people
+};
+
+// How a worker that ran a part of the load stood when the run ended.
+enum class WorkerState : uint8_t {
+  kCompleted,
+  kDrained,  // it was asked to leave, and what it had was finished or moved
+  kLost,     // nobody hears of it any more
+};
+// "completed", "drained", "lost": the words of result files.
+std::string_view to_string(WorkerState state);
+
+struct Worker {
+  std::string name;
+  uint32_t cores = 0;   // that ran load
+  uint32_t shares = 0;  // of workflows that it was given, one after the other or side by side
+  WorkerState state = WorkerState::kCompleted;
+};
+
+// How far a workflow got.
+struct WorkflowState {
+  // "completed", "stopped" (the run was ended early), "skipped" (before it began), "failed", "cancelled", "timed_out".
+  std::string status;
+  std::string skipped_because;  // empty unless skipped
+  Duration elapsed;
+  std::optional<uint32_t> cores = {};  // that ran it; none: as many as the run had
+};
+
+// How a run went, beside what it measured.
+struct Course {
+  std::string run_id;
+  WallTime started_at;
+  Duration elapsed;  // from start to end, with the graceful stop
+  int cores = 1;     // its load threads, on all machines
+  aggregate::Ending ending = aggregate::Ending::kCompleted;
+  std::string why;  // of the ending, in words (aggregate::Facts)
+  std::vector<Event> events = {};
+  std::vector<plan::Loss> losses = {};
+  std::vector<Worker> workers = {};               // none: it ran on the machine that reports
+  std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: as the run as a whole shows it
+  std::vector<aggregate::Finding> findings = {};  // of the generator about itself
+};
+
+struct RunReport {
+  std::string run_id;
+  WallTime started_at;
+  Duration elapsed;
+  const aggregate::Totals* totals = nullptr;  // and through it the plan; must outlive the report
+  std::vector<aggregate::ThresholdResult> thresholds;
+  aggregate::Generator generator;
+  aggregate::Verdict verdict;
+  std::vector<Event> events;
+  std::vector<plan::Loss> losses;
+  std::vector<Worker> workers;
+  std::vector<WorkflowState> workflows;
+  bool ended_early = false;  // by anything but the end of its plan
+};
+
+// Judges a run that has ended: thresholds, generator and verdict come from the totals. REQUIRES a state for each
+// workflow, or none.
+RunReport conclude(const aggregate::Totals& totals, Course course);
+
+}  // namespace bellwether::report

@@ -1,0 +1,106 @@
+#include "load/report/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/units.h"
+
+namespace bellwether::report {
+namespace {
+
+std::string print(const char* format, double value) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, value);
+  return buffer.data();
+}
+
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+}  // namespace
+
+std::string percent(uint64_t part, uint64_t whole) {
+  if (whole == 0) return "-";
+  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part > 0 && share < 0.01) return "<0.01%";
+  if (part < whole && share > 99.99) return "99.99%";
+  return print("%.2f%%", share);
+}
+
+std::string decimal(double value) {
+  if (value < 0 || !std::isfinite(value) || value >= 1e18) return print("%g", value);
+  if (value >= 999.95) return format_count(static_cast<uint64_t>(std::llround(value)));
+  return print(value >= 9.995 ? "%.1f" : "%.2f", value);
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+std::string pad_left(std::string text, std::size_t width) {
+  const std::size_t have = width_of(text);
+  if (have < width) text.insert(0, width - have, ' ');
+  return text;
+}
+
+std::string pad_right(std::string text, std::size_t width) {
+  const std::size_t have = width_of(text);
+  if (have < width) text.append(width - have, ' ');
+  return text;
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  if (width_of(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  std::size_t at = 0;
+  for (std::size_t seen = 0; at < text.size(); ++at) {
+    if (starts_character(text[at]) && ++seen == width) break;
+  }
+  return std::string(text.substr(0, at)) + "…";
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    if (!word.empty()) line += (line.empty() ? "" : " ") + std::string(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string styled(std::string_view text, Style style, bool color) {
+  static constexpr std::array<std::string_view, 6> kCodes{"", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[33m"};
+  if (!color || style == Style::kPlain) return std::string(text);
+  return std::string(kCodes[static_cast<std::size_t>(style)]) + std::string(text) + "\x1b[0m";
+}
+
+std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width) {
+  std::vector<std::size_t> widths(1);
+  for (const auto& row : rows) {
+    if (row.size() == 1) continue;
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+  }
+  std::size_t others = 0;
+  for (std::size_t c = 1; c < widths.size(); ++c) others += 2 + widths[c];
+  widths[0] = std::min(widths[0], width - std::min(width, others));
+
+  std::vector<std::string> lines;
+  for (const auto& row : rows) {
+    std::string line = row.size() == 1 ? row[0] : pad_right(shorten(row.at(0), widths[0]), widths[0]);
+    for (std::size_t c = 1; c < row.size(); ++c) line += "  " + pad_left(row[c], widths[c]);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace bellwether::report

@@ -1,0 +1,37 @@
+// Text for people: columns that line up whatever the script, colour only where asked for, nothing from outside that
+// could steer a terminal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace bellwether::report {
+
+// "12.34%", "0.00%", "<0.01%"; 0.00% is only ever said of none and 100.00% of all. "-" when `whole` is 0.
+std::string percent(uint64_t part, uint64_t whole);
+// "1,234.5": two decimals under 10, one under 1,000, none above.
+std::string decimal(double value);
+
+// Columns a terminal needs for UTF-8 text without escape codes.
+std::size_t width_of(std::string_view text);
+std::string pad_left(std::string text, std::size_t width);
+std::string pad_right(std::string text, std::size_t width);
+// Cut to `width` columns with … at its end when longer. Keeps whole characters.
+std::string shorten(std::string_view text, std::size_t width);
+// Broken at spaces into lines of at most `width` columns; a longer word stands alone.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+enum class Style : uint8_t { kPlain, kBold, kDim, kGood, kBad, kWarn };
+std::string styled(std::string_view text, Style style, bool color);
+
+// Rows as lines: the first column to the left, all others to the right, two spaces between. Rows may be shorter than
+// others; a row of one cell is a line of its own that widens no column. The first column is cut where the lines would
+// be wider than `width`. REQUIRES no empty row.
+std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width = 1000);
+
+}  // namespace bellwether::report

@@ -1,0 +1,269 @@
+#include "load/results/compare/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/base/prng.h"
+#include "load/metrics/histogram.h"
+#include "load/results/compare/student.h"
+
+namespace bellwether::results {
+namespace {
+
+constexpr std::array kFigures{Figure::kRate, Figure::kErrors, Figure::kP50, Figure::kP95, Figure::kP99};
+constexpr int kResamples = 400;
+
+using Values = std::array<double, kFigures.size()>;
+
+// The batches of one step as numbers in rows, for adding them up often.
+class Sample {
+ public:
+  Sample(const std::vector<StepBatch>& batches, const std::vector<Duration>& covered)
+      : batches_(batches), covered_(covered) {
+    for (const StepBatch& batch : batches) {
+      for (const auto& [bucket, count] : batch.times) values_.push_back(bucket);
+    }
+    std::sort(values_.begin(), values_.end());
+    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+    for (const StepBatch& batch : batches) {
+      std::vector<double> row(values_.size());
+      for (const auto& [bucket, count] : batch.times) {
+        const auto at = std::lower_bound(values_.begin(), values_.end(), bucket) - values_.begin();
+        row[static_cast<std::size_t>(at)] = static_cast<double>(count);
+      }
+      rows_.push_back(std::move(row));
+    }
+    sum_.resize(values_.size());
+  }
+
+  std::size_t size() const { return batches_.size(); }
+  double requests() const { return requests_; }
+  double timed() const { return timed_; }
+
+  // Of the batches, each as often as `times` says.
+  Values values(const std::vector<int>& times) {
+    double covered = 0;
+    double failed = 0;
+    requests_ = timed_ = 0;
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    for (std::size_t b = 0; b < size(); ++b) {
+      if (times[b] == 0) continue;
+      const double weight = times[b];
+      covered += weight * covered_[b].seconds_f();
+      requests_ += weight * static_cast<double>(batches_[b].count);
+      failed += weight * static_cast<double>(batches_[b].failed);
+      const std::vector<double>& row = rows_[b];
+      for (std::size_t v = 0; v < row.size(); ++v) sum_[v] += weight * row[v];
+    }
+    for (const double count : sum_) timed_ += count;
+    return {covered > 0 ? requests_ / covered : 0, requests_ > 0 ? failed / requests_ : 0, percentile(0.5),
+            percentile(0.95), percentile(0.99)};
+  }
+
+ private:
+  double percentile(double share) const {
+    double upto = 0;
+    for (std::size_t v = 0; v < sum_.size(); ++v) {
+      upto += sum_[v];
+      if (upto > 0 && upto >= share * timed_) {
+        return static_cast<double>(metrics::Histogram::middle_of(values_[v])) / 1e6;
+      }
+    }
+    return 0;
+  }
+
+  const std::vector<StepBatch>& batches_;
+  const std::vector<Duration>& covered_;
+  std::vector<uint32_t> values_;  // buckets
+  std::vector<std::vector<double>> rows_;
+  std::vector<double> sum_;
+  double requests_ = 0;
+  double timed_ = 0;
+};
+
+struct Estimate {
+  Values value{};
+  Values error{};  // standard errors
+  double requests = 0;
+  double timed = 0;
+  std::size_t batches = 0;
+};
+
+Estimate estimate(const Batches& run, std::size_t step, Prng& prng) {
+  Sample sample(run.of[step], run.covered);
+  Estimate out;
+  out.batches = sample.size();
+  if (out.batches == 0) return out;
+  std::vector<int> times(sample.size(), 1);
+  out.value = sample.values(times);
+  out.requests = sample.requests();
+  out.timed = sample.timed();
+  if (out.batches < kLeastBatches) return out;
+  Values sum{};
+  Values squares{};
+  for (int r = 0; r < kResamples; ++r) {
+    std::fill(times.begin(), times.end(), 0);
+    for (std::size_t i = 0; i < sample.size(); ++i) ++times[prng.below(sample.size())];
+    const Values drawn = sample.values(times);
+    for (std::size_t f = 0; f < drawn.size(); ++f) {
+      const double off = drawn[f] - out.value[f];
+      sum[f] += off;
+      squares[f] += off * off;
+    }
+  }
+  const auto n = static_cast<double>(out.batches);
+  for (std::size_t f = 0; f < sum.size(); ++f) {
+    const double mean = sum[f] / kResamples;
+    const double variance = std::max(0.0, squares[f] / kResamples - mean * mean);
+    // Resampling n of n knows a spread that is too small by (n - 1) / n.
+    out.error[f] = std::sqrt(variance * n / (n - 1));
+  }
+  return out;
+}
+
+bool can_be_judged(Figure figure, const Estimate& of) {
+  if (of.batches < kLeastBatches || of.requests <= 0) return false;
+  switch (figure) {
+    case Figure::kRate:
+    case Figure::kErrors: return true;
+    case Figure::kP50: return of.timed * 0.5 >= kLeastBeyond;
+    case Figure::kP95: return of.timed * 0.05 >= kLeastBeyond;
+    case Figure::kP99: break;
+  }
+  return of.timed * 0.01 >= kLeastBeyond;
+}
+
+Judgement judge(const Difference& of, double tolerated) {
+  // Of a rate, less is worse; of all others, more.
+  const double sign = of.figure == Figure::kRate ? -1 : 1;
+  const bool surely = of.low > 0 || of.high < 0;
+  if (surely && sign * of.change > tolerated) return Judgement::kWorse;
+  if (surely && -sign * of.change > tolerated) return Judgement::kBetter;
+  return of.low >= -tolerated && of.high <= tolerated ? Judgement::kSame : Judgement::kUnclear;
+}
+
+// Without its interval; `error` is that of the change.
+Difference difference_of(std::size_t f, const Estimate& before, const Estimate& after, double& error) {
+  Difference out;
+  out.figure = kFigures[f];
+  out.before = before.value[f];
+  out.after = after.value[f];
+  if (out.figure == Figure::kErrors) {
+    out.change = out.after - out.before;
+    error = std::hypot(before.error[f], after.error[f]);
+  } else if (out.before > 0) {
+    const double ratio = out.after / out.before;
+    out.change = ratio - 1;
+    error = std::hypot(after.error[f] / out.before, ratio * before.error[f] / out.before);
+  }
+  const bool compares = out.figure == Figure::kErrors || out.before > 0;
+  if (compares && can_be_judged(out.figure, before) && can_be_judged(out.figure, after)) {
+    out.judgement = Judgement::kUnclear;
+  }
+  return out;
+}
+
+}  // namespace
+
+Batcher::Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest)
+    : steps_(std::move(steps)), seconds_(seconds) {
+  const uint64_t unit = std::max<uint64_t>(1, coarsest);
+  // A whole number of the longest stretches, so that each of them lies in one batch.
+  const uint64_t units = std::max<uint64_t>(1, seconds / unit);
+  batch_ = unit * ((units + kMostBatches - 1) / kMostBatches);
+  for (const Step& step : steps_) out_.steps.push_back(step.name);
+  out_.of.resize(steps_.size() + 1);
+}
+
+void Batcher::add(const metrics::Window& window, uint64_t span) {
+  if (window.second >= seconds_ || window.covered < Duration::millis(100)) return;
+  const auto at = static_cast<std::size_t>(window.second / batch_);
+  if (at >= out_.covered.size()) {
+    out_.covered.resize(at + 1);
+    spans_.resize(at + 1);
+    for (auto& batches : out_.of) batches.resize(at + 1);
+  }
+  out_.covered[at] += window.covered;
+  spans_[at] += span;
+  StepBatch& all = out_.of.back()[at];
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const metrics::StepWindow& from = window.steps[steps_[s].index];
+    StepBatch& to = out_.of[s][at];
+    to.count += from.count;
+    to.failed += from.failed;
+    all.count += from.count;
+    all.failed += from.failed;
+    (steps_[s].open_model ? from.response : from.service).each_bucket([&](uint32_t bucket, uint64_t count) {
+      to.times[bucket] += count;
+      all.times[bucket] += count;
+    });
+  }
+}
+
+Batches Batcher::take() {
+  if (spans_.size() > 1 && 2 * spans_.back() < batch_) {
+    out_.covered.pop_back();
+    for (auto& batches : out_.of) batches.pop_back();
+  }
+  return std::move(out_);
+}
+
+std::string_view to_string(Figure figure) {
+  static constexpr std::array<std::string_view, kFigures.size()> kNames{"rate", "errors", "p50", "p95", "p99"};
+  return kNames[static_cast<std::size_t>(figure)];
+}
+
+std::string_view to_string(Judgement judgement) {
+  static constexpr std::array<std::string_view, 5> kNames{"worse", "better", "same", "unclear", "not judged"};
+  return kNames[static_cast<std::size_t>(judgement)];
+}
+
+bool Comparison::any(Judgement judgement) const {
+  return std::any_of(steps.begin(), steps.end(), [&](const StepComparison& step) {
+    return std::any_of(step.differences.begin(), step.differences.end(),
+                       [&](const Difference& one) { return one.judgement == judgement; });
+  });
+}
+
+Comparison compare(const Batches& before, const Batches& after, const Tolerance& tolerance) {
+  check(before.steps == after.steps, "runs are compared by the steps that both have");
+  Comparison out;
+  out.batches_before = before.covered.size();
+  out.batches_after = after.covered.size();
+  Prng prng(tolerance.seed);
+  std::vector<double> errors;
+  const std::size_t all = before.steps.size();
+  // The sum of a single step is that step.
+  for (std::size_t i = all == 1 ? 1 : 0; i <= all; ++i) {
+    const std::size_t step = i == 0 ? all : i - 1;
+    StepComparison one;
+    if (step < all) one.step = before.steps[step];
+    const Estimate of_before = estimate(before, step, prng);
+    const Estimate of_after = estimate(after, step, prng);
+    for (std::size_t f = 0; f < kFigures.size(); ++f) {
+      double error = 0;
+      one.differences.push_back(difference_of(f, of_before, of_after, error));
+      errors.push_back(error);
+      out.judged += one.differences.back().judgement == Judgement::kNotJudged ? 0 : 1;
+    }
+    out.steps.push_back(std::move(one));
+  }
+  if (out.judged == 0) return out;
+  const auto freedom = static_cast<int>(std::min(out.batches_before, out.batches_after)) - 1;
+  const double t = student_quantile((1 - tolerance.confidence) / static_cast<double>(out.judged), freedom);
+  std::size_t at = 0;
+  for (StepComparison& step : out.steps) {
+    for (Difference& one : step.differences) {
+      const double reach = t * errors[at++];
+      one.low = one.change - reach;
+      one.high = one.change + reach;
+      if (one.judgement == Judgement::kNotJudged) continue;
+      one.judgement = judge(one, one.figure == Figure::kErrors ? tolerance.errors : tolerance.relative);
+    }
+  }
+  return out;
+}
+
+}  // namespace bellwether::results

@@ -1,0 +1,121 @@
+// Whether a run was slower than another, or only looks so: differences with intervals of confidence.
+//
+// The spread of each figure is found by resampling whole batches of time (the bootstrap of blocks that do not overlap:
+// E. Carlstein, The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
+// Sequence, Annals of Statistics 14, 1986), so that it knows of the dependence between requests of one moment.
+// Intervals use Student's t with one degree of freedom less than the run of fewer batches has batches. All intervals
+// of a comparison hold together with the stated confidence (Bonferroni: each is given its part of the error).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/metrics/window.h"
+
+namespace bellwether::results {
+
+// A run cut into batches of equal time. Neighbouring requests are alike, because a slow moment slows all of them, so
+// they are no independent samples; means over long enough batches nearly are (the method of batch means: B. Schmeiser,
+// Batch Size Effects in the Analysis of Simulation Output, Operations Research 30, 1982, who recommends 10 to 30).
+inline constexpr std::size_t kMostBatches = 30;
+inline constexpr std::size_t kLeastBatches = 8;  // with fewer nothing is said
+
+// What one step did in one batch.
+struct StepBatch {
+  uint64_t count = 0;
+  uint64_t failed = 0;
+  std::map<uint32_t, uint64_t> times;  // of the histogram: count by bucket
+};
+
+// A run, in batches.
+struct Batches {
+  std::vector<std::string> steps;  // names
+  // By step, then by batch; a last entry holds all steps together.
+  std::vector<std::vector<StepBatch>> of;
+  std::vector<Duration> covered;  // by batch
+};
+
+// Puts stretches of a run together. A stretch is never cut: a run of stretches of 10 s has batches of 10 s or more.
+class Batcher {
+ public:
+  // What is to be compared: names of steps, their indices in a window, and whether response times count or service
+  // times.
+  struct Step {
+    std::string name;
+    std::size_t index = 0;
+    bool open_model = false;
+  };
+  // `seconds`: the length of the run; `coarsest`: of its longest stretch.
+  Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest);
+
+  // Stretches in their order. What begins beyond `seconds`, or has measured nearly nothing, is left out.
+  void add(const metrics::Window& window, uint64_t span);
+  // Without the batch at the end that is shorter than half of the others.
+  Batches take();
+
+  uint64_t batch_seconds() const { return batch_; }
+
+ private:
+  std::vector<Step> steps_;
+  uint64_t seconds_;
+  uint64_t batch_;
+  std::vector<uint64_t> spans_;  // seconds in each batch
+  Batches out_;
+};
+
+enum class Figure : uint8_t { kRate, kErrors, kP50, kP95, kP99 };
+// "rate", "errors", "p50", "p95", "p99".
+std::string_view to_string(Figure figure);
+
+enum class Judgement : uint8_t {
+  kWorse,   // by more than is tolerated, and surely worse at all
+  kBetter,  // the same to the good
+  kSame,    // surely within what is tolerated
+  kUnclear,
+  kNotJudged,  // too few batches or requests, or nothing to compare with
+};
+// "worse", "better", "same", "unclear", "not judged".
+std::string_view to_string(Judgement judgement);
+
+struct Difference {
+  Figure figure = Figure::kRate;
+  double before = 0;  // requests per second, share of failed ones, or milliseconds
+  double after = 0;
+  // Of the whole `before`; of errors the difference of the shares.
+  double change = 0;
+  double low = 0;  // the interval in which the change lies
+  double high = 0;
+  Judgement judgement = Judgement::kNotJudged;
+};
+
+struct StepComparison {
+  std::string step;  // empty: all that both have, together
+  std::vector<Difference> differences;
+};
+
+struct Tolerance {
+  double relative = 0.05;    // of rates and times
+  double errors = 0.001;     // of shares of failed requests: 0.001 is a tenth of a percentage point
+  double confidence = 0.95;  // of all intervals together
+  uint64_t seed = 0x5eed;    // of the resampling: the same runs compare the same
+};
+
+struct Comparison {
+  std::vector<StepComparison> steps;  // all together first, where there are several
+  std::size_t batches_before = 0;
+  std::size_t batches_after = 0;
+  std::size_t judged = 0;  // differences that are not kNotJudged
+  bool any(Judgement judgement) const;
+};
+
+// A percentile is judged when at least ten requests lie beyond it in each run.
+inline constexpr double kLeastBeyond = 10;
+
+// REQUIRES the same steps in both, in the same order.
+Comparison compare(const Batches& before, const Batches& after, const Tolerance& tolerance);
+
+}  // namespace bellwether::results

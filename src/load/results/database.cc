@@ -1,0 +1,177 @@
+#include "load/results/database.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bellwether::results {
+namespace {
+
+constexpr int kApplication = 0x42655272;  // "BeRr", so that file(1) and we know it
+constexpr int kFormat = 1;
+constexpr int kBusyMillis = 5'000;  // while another process writes
+
+constexpr const char* kTables =
+    "PRAGMA application_id=1113936498; PRAGMA user_version=1;"
+    "CREATE TABLE runs(id TEXT PRIMARY KEY, scenario TEXT NOT NULL, started_at INTEGER NOT NULL, cores INTEGER NOT "
+    "NULL,"
+    " pid INTEGER NOT NULL, start_time INTEGER NOT NULL, boot_id TEXT NOT NULL, pid_namespace TEXT NOT NULL,"
+    " shape TEXT NOT NULL, elapsed INTEGER NOT NULL DEFAULT 0, requests INTEGER NOT NULL DEFAULT 0,"
+    " failed INTEGER NOT NULL DEFAULT 0, verdict TEXT, exit_code INTEGER, document TEXT) STRICT;"
+    "CREATE INDEX runs_by_start ON runs(started_at);"
+    "CREATE TABLE stretches(run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, first INTEGER NOT NULL,"
+    " span INTEGER NOT NULL, covered INTEGER NOT NULL, window BLOB NOT NULL, PRIMARY KEY(run, first)) STRICT;";
+static_assert(kApplication == 1113936498 && kFormat == 1, "the text above says the same");
+
+// Folders that are missing, for their owner only.
+Status make_folders(const std::string& path) {
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string folder = path.substr(0, at);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(errno, "making '" + folder + "'");
+  }
+  return {};
+}
+
+}  // namespace
+
+Database::~Database() { sqlite3_close_v2(handle_); }
+
+tl::unexpected<Error> Database::failed(std::string_view what) {
+  const std::string text = std::string(what) + " '" + path_ + "': " + sqlite3_errmsg(handle_);
+  switch (sqlite3_errcode(handle_) & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return fail(Errc::kTimeout, text + ". Other processes write to it");
+    case SQLITE_FULL: return fail(Errc::kNoSpace, text);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return fail(Errc::kInvalid, text + ". It is damaged, or something else: move it away, and a new one is made");
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY: return fail(Errc::kRefused, text);
+    case SQLITE_TOOBIG: return fail(Errc::kTooLarge, text);
+    default: return fail(Errc::kIo, text);
+  }
+}
+
+Status Database::run(const char* sql) {
+  if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return failed("writing");
+  return {};
+}
+
+Status Database::open(Store::Use use) {
+  if (use == Store::Use::kWrite) {
+    BW_RETURN_IF_ERROR(make_folders(path_));
+    // SQLite would make it readable for everybody, and names of scenarios are nobody else's business.
+    const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (made < 0) return fail_errno(errno, "opening '" + path_ + "'");
+    ::close(made);
+  } else if (::access(path_.c_str(), F_OK) != 0) {
+    return fail(Errc::kNotFound, "there is no '" + path_ + "'");
+  }
+  // Who only looks at it has to write as well: the index of the log that readers share.
+  int flags = SQLITE_OPEN_READWRITE;
+  if (use == Store::Use::kRead && ::access(path_.c_str(), W_OK) != 0) flags = SQLITE_OPEN_READONLY;
+  if (sqlite3_open_v2(path_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) {
+    return failed("opening");
+  }
+  sqlite3_extended_result_codes(handle_, 1);
+  sqlite3_busy_timeout(handle_, kBusyMillis);
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, 512 << 20);
+  BW_RETURN_IF_ERROR(run("PRAGMA trusted_schema=OFF; PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON"));
+  return set_up(use);
+}
+
+Status Database::set_up(Store::Use use) {
+  if (use == Store::Use::kWrite) {
+    // Before there are tables, or it has no effect. NORMAL: what was written outlives the process, and a crash of the
+    // machine may take the last moments along but never damages the file.
+    if (auto set = run("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"); !set) {
+      return set;
+    }
+  }
+  Transaction transaction(*this);
+  if (use == Store::Use::kWrite) {
+    BW_RETURN_IF_ERROR(transaction.begin());
+  }
+  Statement about(*this,
+                  "SELECT (SELECT application_id FROM pragma_application_id), "
+                  "(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)");
+  BW_RETURN_IF_ERROR(about.row());
+  const int64_t application = about.integer(0);
+  const int64_t format = about.integer(1);
+  const bool fresh = application == 0 && format == 0 && about.integer(2) == 0;
+  if (!fresh && application != kApplication) {
+    return fail(Errc::kInvalid, "'" + path_ + "' is a database of another program");
+  }
+  if (format > kFormat) {
+    return fail(Errc::kUnsupported, "'" + path_ + "' has format " + std::to_string(format) +
+                                        "; this version of the program knows formats up to " + std::to_string(kFormat));
+  }
+  if (fresh && use == Store::Use::kRead) return fail(Errc::kNotFound, "'" + path_ + "' is empty");
+  if (fresh) {
+    BW_RETURN_IF_ERROR(run(kTables));
+  }
+  return use == Store::Use::kWrite ? transaction.commit() : Status();
+}
+
+Statement::Statement(Database& database, const char* sql) : database_(database) {
+  sqlite3_prepare_v2(database.handle(), sql, -1, &statement_, nullptr);
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::text(std::string_view value) {
+  sqlite3_bind_text64(statement_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::blob(std::string_view value) {
+  sqlite3_bind_blob64(statement_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::number(int64_t value) {
+  sqlite3_bind_int64(statement_, ++bound_, value);
+  return *this;
+}
+
+Result<bool> Statement::row() {
+  const int code = statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return database_.failed("using");
+}
+
+Status Statement::done() {
+  BW_RETURN_IF_ERROR(row());
+  return {};
+}
+
+std::string Statement::bytes(int column) {
+  const void* data = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
+  return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+int64_t Statement::integer(int column) { return sqlite3_column_int64(statement_, column); }
+
+Transaction::~Transaction() {
+  // Fails only where SQLite has undone it already.
+  if (open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+Status Transaction::begin() {
+  Status begun = database_.run("BEGIN IMMEDIATE");
+  open_ = begun.has_value();
+  return begun;
+}
+
+Status Transaction::commit() {
+  Status committed = database_.run("COMMIT");
+  if (committed) open_ = false;
+  return committed;
+}
+
+}  // namespace bellwether::results

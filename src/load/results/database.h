@@ -1,0 +1,78 @@
+// SQLite as this room uses it: a connection, statements, and its errors in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "load/results/store.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace bellwether::results {
+
+class Database {
+ public:
+  explicit Database(std::string path) : path_(std::move(path)) {}
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  Status open(Store::Use use);
+  Status run(const char* sql);
+  // What the last call failed with.
+  tl::unexpected<Error> failed(std::string_view what);
+  sqlite3* handle() { return handle_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  Status set_up(Store::Use use);
+
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+};
+
+// Arguments are bound in the order in which they are given.
+class Statement {
+ public:
+  Statement(Database& database, const char* sql);
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement();
+
+  Statement& text(std::string_view value);
+  Statement& blob(std::string_view value);
+  Statement& number(int64_t value);
+
+  // True: there is a row. False: no more.
+  Result<bool> row();
+  // Runs to the end.
+  Status done();
+
+  std::string bytes(int column);
+  int64_t integer(int column);
+
+ private:
+  Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+// All or nothing: what was not committed is undone.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  Status begin();
+  Status commit();
+
+ private:
+  Database& database_;
+  bool open_ = false;
+};
+
+}  // namespace bellwether::results

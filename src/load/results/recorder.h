@@ -1,0 +1,63 @@
+// Writes a run into the store while it goes on, on a thread of its own: whoever makes the load or watches it never
+// waits for the disk. What goes wrong is kept for the end and never ends a run.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "load/aggregate/totals.h"
+#include "load/results/store.h"
+
+namespace bellwether::results {
+
+class Recorder {
+ public:
+  // Seconds that wait for a slow disk. When there are more, the oldest is left out, and it is said at the end.
+  static constexpr std::size_t kMostWaiting = 120;
+
+  enum class Entry : uint8_t {
+    kNew,
+    // One of this id that another process has begun and not ended (Store::resume). Where there is none, nothing is
+    // written, and that is no problem.
+    kUnfinished,
+  };
+  // From one thread at a time, all of them. Opens the store and begins the run in it, on the other thread.
+  Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores,
+           Entry entry = Entry::kNew);
+  // Without end(), the run is one that was aborted.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // In rising order; one that is not is left out. Takes a copy of what it needs of the window; the parts of the
+  // exchanges are left out (metrics::Phase).
+  void second(const metrics::Window& window, Duration covered);
+
+  // --- of a run that a cluster makes
+
+  // Who makes it; at any time, as often as it changes.
+  void cluster(const Cluster& cluster);
+  // What was measured in a second of the past too, and was not known then.
+  void amend(const metrics::Window& part);
+  // All that there is up to now: what was told before counts only as far as it is the same.
+  void whole(const aggregate::Totals& totals);
+
+  struct Outcome {
+    std::string problem;      // in words; empty: the run is stored, or there was nothing to complete
+    std::size_t removed = 0;  // old runs, beyond the limits
+  };
+  // Writes the last of it and waits until that is done. Once.
+  Outcome end(std::string document, std::string verdict, int exit_code, const Limits& limits);
+
+ private:
+  struct Work;
+  // Takes over what is kept of a window, and gives its requests.
+  Figures take(const metrics::Window& window);
+  std::unique_ptr<Work> work_;
+  Figures figures_;
+  metrics::Window scratch_;
+  uint64_t next_ = 0;  // the least that the next second can be
+};
+
+}  // namespace bellwether::results

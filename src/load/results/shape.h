@@ -1,0 +1,21 @@
+// What must be known of a plan to make sense of its windows later, without the scenario: names and what belongs to
+// what. Nothing in it can be a secret of the scenario but its names.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::results {
+
+inline constexpr std::size_t kMostShapeBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMostShapeEntries = 50'000;
+
+std::string encode_shape(const plan::Plan& plan);
+// A plan that can be counted and reported, not run: its workflows have no steps of their own, and it has no thresholds.
+// kInvalid: not such text.
+Result<plan::Plan> decode_shape(std::string_view text);
+
+}  // namespace bellwether::results

@@ -1,0 +1,249 @@
+#include "load/results/store.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/runtime/processes.h"
+#include "load/codec/window_codec.h"
+#include "load/report/json.h"
+#include "load/report/run_report.h"
+#include "load/results/database.h"
+#include "load/results/names.h"
+#include "load/results/process.h"
+#include "load/results/shape.h"
+#include "load/results/stretches.h"
+
+namespace bellwether::results {
+namespace {
+
+constexpr const char* kRuns =
+    "SELECT id, scenario, started_at, elapsed, requests, failed, verdict, exit_code, pid, start_time, boot_id,"
+    " pid_namespace, verdict IS NOT NULL, ifnull(length(document), 0) +"
+    " (SELECT ifnull(sum(length(window)), 0) FROM stretches WHERE run = runs.id)"
+    " FROM runs ORDER BY started_at DESC, rowid DESC";
+
+}  // namespace
+
+std::string_view to_string(State state) {
+  switch (state) {
+    case State::kRunning: return "running";
+    case State::kAborted: return "aborted";
+    case State::kEnded: break;
+  }
+  return "ended";
+}
+
+Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Result<Store> Store::open(const std::string& path, Use use) {
+  auto database = std::make_unique<Database>(path);
+  BW_RETURN_IF_ERROR(database->open(use));
+  return Store(std::move(database));
+}
+
+Status Store::begin(const std::string& id, const plan::Plan& plan, WallTime started_at, int cores) {
+  const runtime::ProcessIdentity self = runtime::identify_self();
+  Statement insert(*database_,
+                   "INSERT INTO runs(id, scenario, started_at, cores, pid, start_time, boot_id, pid_namespace, shape)"
+                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.text(id).text(plan.name).number(started_at.unix_ns).number(cores).number(self.pid);
+  insert.number(static_cast<int64_t>(self.start_time)).text(self.boot_id).text(self.pid_namespace);
+  return insert.text(encode_shape(plan)).done();
+}
+
+Status Store::add(const std::string& id, const Stretch& second, const Figures& so_far,
+                  const std::vector<metrics::Fold>& folds) {
+  Transaction transaction(*database_);
+  BW_RETURN_IF_ERROR(transaction.begin());
+  BW_RETURN_IF_ERROR(put_stretch(*database_, id, second));
+  BW_RETURN_IF_ERROR(set_figures(id, so_far));
+  if (!folds.empty()) {
+    BW_TRY(const auto plan, kept_plan(*database_, id));
+    const metrics::Shape shape = aggregate::shape_of(plan);
+    for (const metrics::Fold& one : folds) {
+      BW_RETURN_IF_ERROR(fold_stretches(*database_, id, shape, one));
+    }
+  }
+  return transaction.commit();
+}
+
+Status Store::set_figures(const std::string& id, const Figures& figures) {
+  Statement update(*database_, "UPDATE runs SET elapsed = ?, requests = ?, failed = ? WHERE id = ?");
+  update.number(figures.elapsed.ns()).number(static_cast<int64_t>(figures.requests));
+  return update.number(static_cast<int64_t>(figures.failed)).text(id).done();
+}
+
+Status Store::end(const std::string& id, const std::string& document, std::string_view verdict, int exit_code,
+                  const Figures& figures) {
+  Statement update(*database_,
+                   "UPDATE runs SET document = ?, verdict = ?, exit_code = ?, elapsed = ?, requests = ?, failed = ?"
+                   " WHERE id = ?");
+  update.text(document).text(verdict).number(exit_code).number(figures.elapsed.ns());
+  update.number(static_cast<int64_t>(figures.requests)).number(static_cast<int64_t>(figures.failed));
+  return update.text(id).done();
+}
+
+Result<std::vector<Run>> Store::list_plain() {
+  Statement select(*database_, kRuns);
+  std::vector<Run> runs;
+  for (;;) {
+    BW_TRY(const auto more, select.row());
+    if (!more) return runs;
+    Run run;
+    run.id = select.bytes(0);
+    run.scenario = select.bytes(1);
+    run.started_at = WallTime{select.integer(2)};
+    run.figures = {Duration::nanos(select.integer(3)), static_cast<uint64_t>(select.integer(4)),
+                   static_cast<uint64_t>(select.integer(5))};
+    run.verdict = select.bytes(6);
+    run.exit_code = static_cast<int>(select.integer(7));
+    run.bytes = static_cast<uint64_t>(select.integer(13));
+    if (select.integer(12) != 0) {
+      run.state = State::kEnded;
+    } else {
+      const bool alive =
+          is_alive(select.integer(8), static_cast<uint64_t>(select.integer(9)), select.bytes(10), select.bytes(11));
+      run.state = alive ? State::kRunning : State::kAborted;
+    }
+    runs.push_back(std::move(run));
+  }
+}
+
+Result<std::vector<Run>> Store::list() {
+  auto runs = list_plain();
+  if (!runs) return runs;
+  BW_TRY(auto clusters, clusters_of_all());
+  for (Run& run : *runs) {
+    if (const auto at = clusters.find(run.id); at != clusters.end()) run.cluster = std::move(at->second);
+  }
+  return runs;
+}
+
+Result<Run> Store::find(std::string_view name) {
+  BW_TRY(auto runs, list());
+  std::vector<std::string_view> ids;
+  for (const Run& run : runs) ids.emplace_back(run.id);
+  BW_TRY(const auto at, pick(name, ids));
+  return runs[at];
+}
+
+Result<plan::Plan> Store::plan_of(const Run& run) { return kept_plan(*database_, run.id); }
+
+Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor) {
+  const metrics::Shape shape = aggregate::shape_of(plan);
+  Statement select(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ? ORDER BY first");
+  select.text(run.id);
+  for (;;) {
+    BW_TRY(const auto more, select.row());
+    if (!more) return {};
+    auto window = account::decode_sum(select.bytes(3), shape);
+    if (!window) {
+      return fail(Errc::kInvalid, "run " + run.id + ": second " + std::to_string(select.integer(0)) +
+                                      " is damaged: " + window.error().message);
+    }
+    window->second = static_cast<uint64_t>(select.integer(0));
+    window->covered = Duration::nanos(std::max<int64_t>(0, select.integer(2)));
+    visitor.stretch(*window, static_cast<uint64_t>(select.integer(1)));
+  }
+}
+
+namespace {
+
+class AddUp final : public Store::Visitor {
+ public:
+  explicit AddUp(aggregate::Totals& totals) : totals_(totals) {}
+  void stretch(const metrics::Window& window, uint64_t) override { totals_.add(window, window.covered); }
+
+ private:
+  aggregate::Totals& totals_;
+};
+
+}  // namespace
+
+Result<std::string> Store::document(const Run& run) {
+  if (run.state == State::kRunning) return fail(Errc::kNotFound, "run " + run.id + " goes on; it has no result yet");
+  Statement select(*database_, "SELECT document, cores FROM runs WHERE id = ?");
+  BW_TRY(const auto found, select.text(run.id).row());
+  if (!found) return fail(Errc::kNotFound, "run " + run.id + " was deleted meanwhile");
+  if (run.state == State::kEnded) return select.bytes(0);
+  BW_TRY(const auto plan, plan_of(run));
+  aggregate::Totals totals(plan);
+  AddUp add_up(totals);
+  BW_RETURN_IF_ERROR(each_stretch(run, plan, add_up));
+  report::RunReport report =
+      report::conclude(totals, {.run_id = run.id,
+                                .started_at = run.started_at,
+                                .elapsed = run.figures.elapsed,
+                                .cores = static_cast<int>(std::max<int64_t>(1, select.integer(1))),
+                                .ending = aggregate::Ending::kSignal});
+  report.verdict.reason =
+      run.cluster ? "who followed job " + run.id + " ended without a word, and the job may go on or have ended: " +
+                        "`bellwether job watch` and `job results` bring its result; thresholds were not judged"
+                  : "its process ended without a word; thresholds were not judged";
+  return report::to_json(report);
+}
+
+Status Store::close_whole() { return database_->run("PRAGMA journal_mode=DELETE"); }
+
+Status Store::remove(const Run& run) {
+  Statement remove(*database_, "DELETE FROM runs WHERE id = ?");
+  BW_RETURN_IF_ERROR(remove.text(run.id).done());
+  return database_->run("PRAGMA incremental_vacuum");
+}
+
+Result<std::size_t> Store::prune(const Limits& limits, const std::string& keep) {
+  BW_TRY(auto runs, list());
+  uint64_t number = 0;
+  uint64_t bytes = 0;
+  std::size_t removed = 0;
+  for (const Run& run : runs) {
+    ++number;
+    bytes += run.bytes;
+    const bool over = number > limits.runs || bytes > limits.bytes;
+    if (!over || run.state == State::kRunning || run.id == keep) continue;
+    BW_RETURN_IF_ERROR(remove(run));
+    ++removed;
+    --number;
+    bytes -= run.bytes;
+  }
+  return removed;
+}
+
+Status Store::copy(const Run& run, Store& to) {
+  Transaction transaction(*to.database_);
+  BW_RETURN_IF_ERROR(transaction.begin());
+  Statement exists(*to.database_, "SELECT 1 FROM runs WHERE id = ?");
+  BW_TRY(const auto there, exists.text(run.id).row());
+  if (there) return fail(Errc::kExists, "run " + run.id + " is in '" + to.database_->path() + "' already");
+  Statement select(*database_, "SELECT shape, cores FROM runs WHERE id = ?");
+  BW_RETURN_IF_ERROR(select.text(run.id).row());
+  BW_TRY(const auto document, this->document(run));
+  const std::string verdict = run.state == State::kEnded ? run.verdict : "aborted";
+  const int exit_code = run.state == State::kEnded ? run.exit_code : aggregate::kExitSignal;
+  Statement insert(*to.database_,
+                   "INSERT INTO runs(id, scenario, started_at, cores, pid, start_time, boot_id, pid_namespace, shape,"
+                   " elapsed, requests, failed, verdict, exit_code, document)"
+                   " VALUES(?, ?, ?, ?, 0, 0, '', '', ?, ?, ?, ?, ?, ?, ?)");
+  insert.text(run.id).text(run.scenario).number(run.started_at.unix_ns).number(select.integer(1)).text(select.bytes(0));
+  insert.number(run.figures.elapsed.ns()).number(static_cast<int64_t>(run.figures.requests));
+  insert.number(static_cast<int64_t>(run.figures.failed)).text(verdict).number(exit_code);
+  BW_RETURN_IF_ERROR(insert.text(document).done());
+  Statement stretches(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ?");
+  stretches.text(run.id);
+  for (;;) {
+    BW_TRY(const auto more, stretches.row());
+    if (!more) break;
+    const Stretch one{static_cast<uint64_t>(stretches.integer(0)), static_cast<uint64_t>(stretches.integer(1)),
+                      Duration::nanos(stretches.integer(2)), stretches.bytes(3)};
+    BW_RETURN_IF_ERROR(put_stretch(*to.database_, run.id, one));
+  }
+  if (run.cluster) {
+    BW_RETURN_IF_ERROR(to.note_cluster(run.id, *run.cluster));
+  }
+  return transaction.commit();
+}
+
+}  // namespace bellwether::results

@@ -1,0 +1,141 @@
+// The runs of this machine, kept in one SQLite file (https://sqlite.org) so that they can be looked at and compared
+// later. Several processes may use it at once: a log ahead of the file lets all read while one writes. Every call may
+// wait for the disk, so none of them belongs on a thread that makes load.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "load/metrics/retention.h"
+#include "load/metrics/window.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::results {
+
+class Database;
+
+// What a person sees of a run in a list.
+struct Figures {
+  Duration elapsed;
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+};
+
+enum class State : uint8_t {
+  kRunning,
+  kAborted,  // the process that wrote it is gone, and has not said how the run ended
+  kEnded,
+};
+// "running", "aborted", "ended".
+std::string_view to_string(State state);
+
+// Of a run that a cluster made: its id is that of the job.
+struct Cluster {
+  std::string name;
+  std::string workers;  // their names, with spaces between; as many as fit into kMostWorkersBytes
+};
+inline constexpr std::size_t kMostWorkersBytes = 4096;
+
+struct Run {
+  std::string id;
+  std::string scenario;
+  WallTime started_at;
+  State state = State::kRunning;
+  std::string verdict;  // of one that ended
+  int exit_code = 0;
+  Figures figures;
+  uint64_t bytes = 0;              // that its seconds and its document take
+  std::optional<Cluster> cluster;  // nothing: this machine made it
+};
+
+// A stretch of a run.
+struct Stretch {
+  uint64_t first = 0;  // second since the start
+  uint64_t span = 1;   // seconds
+  Duration covered;    // measured time in it
+  std::string window;  // as load/codec/window_codec.h writes it, without `covered`
+};
+
+struct Limits {
+  uint64_t runs = 200;
+  uint64_t bytes = uint64_t{1} << 30;
+};
+
+class Store {
+ public:
+  enum class Use : uint8_t {
+    kRead,   // kNotFound when there is no such file
+    kWrite,  // made when it is missing, with its folder, for its owner only
+  };
+  // kInvalid: damaged, or a file of another program. kUnsupported: a newer version of the product made it. kRefused: no
+  // permission.
+  static Result<Store> open(const std::string& path, Use use);
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  // A run of this process begins. kExists: there is one of this id.
+  Status begin(const std::string& id, const plan::Plan& plan, WallTime started_at, int cores);
+  // One second more, and what is folded because of it, at once or not at all.
+  Status add(const std::string& id, const Stretch& second, const Figures& so_far,
+             const std::vector<metrics::Fold>& folds);
+  // --- of a run that a cluster makes, and this process only follows
+
+  // Whose it is, and who makes it, in place of what was noted before.
+  Status note_cluster(const std::string& id, const Cluster& cluster);
+  // This process goes on with the run of another one that is gone, and has not said how it ended. Gives the second
+  // after all that is kept of it; nothing: there is no such run of this plan.
+  Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
+  // What was measured in a second of the past too, and was not known then: it goes into the stretch that has that
+  // second, or into one of its own.
+  Status amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far);
+  // `whole` is everything from the start to before `whole.span`. Where what is kept of that time is the same, it stays,
+  // and only what is later goes; else `whole` is all that is left, as one stretch. Whether it stayed.
+  Result<bool> settle(const std::string& id, const Stretch& whole, const Figures& so_far);
+
+  // The run has ended, and `document` is its result file.
+  Status end(const std::string& id, const std::string& document, std::string_view verdict, int exit_code,
+             const Figures& figures);
+
+  // The newest first.
+  Result<std::vector<Run>> list();
+  // A run by its id, by the beginning of an id that only one has, or as `last`, `last~1` (the one before) and so on.
+  // kNotFound with the nearest id, kInvalid for a beginning that several have.
+  Result<Run> find(std::string_view name);
+  // The result file of a run; of one that was aborted it is made of the seconds that were kept. kNotFound: it runs.
+  Result<std::string> document(const Run& run);
+  // What its windows are of (load/results/shape.h).
+  Result<plan::Plan> plan_of(const Run& run);
+  // All stretches in their order, one after the other.
+  class Visitor {
+   public:
+    virtual ~Visitor() = default;
+    virtual void stretch(const metrics::Window& window, uint64_t span) = 0;
+  };
+  Status each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor);
+
+  // Puts everything into the one file, without a log beside it, so that it can be sent.
+  Status close_whole();
+  Status remove(const Run& run);
+  // The same run in another store. kExists: it is there.
+  Status copy(const Run& run, Store& to);
+  // Removes the oldest runs beyond the limits, and gives the room back. Those that go on, and `keep`, stay. How many.
+  Result<std::size_t> prune(const Limits& limits, const std::string& keep);
+
+ private:
+  explicit Store(std::unique_ptr<Database> database);
+  Result<std::vector<Run>> list_plain();
+  // By the ids of their runs.
+  Result<std::map<std::string, Cluster>> clusters_of_all();
+  Status set_figures(const std::string& id, const Figures& figures);
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace bellwether::results

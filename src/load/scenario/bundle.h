@@ -1,0 +1,74 @@
+// Everything that a plan is made from, as a value: another machine makes the same plan of it, without the files and the
+// environment of the machine on which the scenario was read.
+//
+// Files and variables may be secrets. A bundle travels sealed, and nothing in it belongs into a log.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "load/scenario/quick_run.h"
+#include "load/scenario/sources.h"
+
+namespace bellwether::scenario {
+
+// A scenario file, and each answer that it got when it asked the world for something.
+struct RecordedScenario {
+  struct FileQuestion {
+    std::string path;  // as the scenario says it
+    uint64_t bytes_max = 0;
+    auto operator<=>(const FileQuestion&) const = default;
+  };
+  std::string file_name;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> sets;
+  Overrides overrides;
+  // Of a folder (its path ends with a slash, and `bytes_max` counts files): the names of its files, a NUL behind each.
+  std::map<FileQuestion, Result<std::string>> files;
+  // Of files that may be too large to travel. Of one that has travelled, the content is among `files`.
+  std::map<FileQuestion, Result<FileView>> views;
+  std::map<std::string, std::optional<std::string>> variables;  // nothing: it was not set
+};
+
+using Bundle = std::variant<RecordedScenario, QuickRun>;
+
+// Asks the world each question once and writes the answer down.
+class RecordingOutside final : public Outside {
+ public:
+  // Both must outlive this object.
+  RecordingOutside(const Outside& world, RecordedScenario& record) : world_(world), record_(record) {}
+  std::optional<std::string> env(const std::string& name) const override;
+  Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override;
+
+ private:
+  const Outside& world_;
+  RecordedScenario& record_;
+};
+
+// The world as it was written down. What was never asked for is not there: kNotFound, and no variable.
+class ReplayingOutside final : public Outside {
+ public:
+  // `record` must outlive this object.
+  explicit ReplayingOutside(const RecordedScenario& record) : record_(record) {}
+  std::optional<std::string> env(const std::string& name) const override;
+  Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override;
+
+ private:
+  const RecordedScenario& record_;
+};
+
+// What a record was made from, once more. `outside` and the record's own data must outlive it.
+Sources sources_of(const RecordedScenario& record, const Outside& outside);
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,105 @@
+#include "load/scenario/environment.h"
+
+#include <algorithm>
+
+#include "load/scenario/names.h"
+#include "load/scenario/template_text.h"
+
+namespace bellwether::scenario {
+namespace {
+
+// Entries may mention each other, so that their length could double with each line.
+constexpr std::size_t kValueBytesMax = 1u << 20;
+
+template <class Lookup>
+Result<std::string> replace(std::string_view text, const Lookup& lookup) {
+  BW_TRY(auto parts, split_template(text));
+  std::string out;
+  for (const TemplatePart& part : parts) {
+    if (!part.is_expression) {
+      out += part.text;
+      continue;
+    }
+    const std::optional<std::string> value = lookup(part.text);
+    if (!value) return fail(Errc::kNotFound, part.text);
+    out += *value;
+    if (out.size() > kValueBytesMax) return fail(Errc::kTooLarge, "a value is longer than 1 MiB");
+  }
+  return out;
+}
+
+}  // namespace
+
+Environment Environment::resolve(const Node* env, const Sources& sources, Diagnostics& diagnostics) {
+  Environment out;
+  for (const auto& [name, value] : sources.sets) out.values_[name] = value;
+  if (env == nullptr || env->is_null()) return out;
+  if (!env->is_map()) {
+    diagnostics.add(
+        env->place(),
+        {.message = "wrong value of 'env'", .found = describe(*env), .expected = "a map of names and values"});
+    return out;
+  }
+  const auto lookup = [&](const std::string& name) -> std::optional<std::string> {
+    if (const std::string* known = out.find(name)) return *known;
+    return sources.outside->env(name);
+  };
+  for (const Node& entry : env->items) {
+    if (diagnostics.full()) break;
+    const bool is_builtin = std::find(kBuiltinNames.begin(), kBuiltinNames.end(), entry.key) != kBuiltinNames.end();
+    if (!is_value_name(entry.key) || is_builtin) {
+      diagnostics.add(entry.place(),
+                      {.message = in_quotes(entry.key) + " cannot be the name of a value in 'env'",
+                       .expected = "letters, digits and _, and none of the built-in names " + join(kBuiltinNames)});
+      continue;
+    }
+    out.declared_.push_back(entry.key);
+    if (out.find(entry.key) != nullptr) continue;  // --set
+    std::string value;                             // stays empty after an error, so that it is reported only once
+    if (const auto given = sources.outside->env(entry.key)) {
+      value = *given;
+    } else if (entry.is_null()) {
+      diagnostics.add(entry.place(), {.message = in_quotes(entry.key) + " in 'env' has no value",
+                                      .hint = "give one with --set " + entry.key + "=… or as environment variable"});
+    } else if (!entry.is_scalar()) {
+      diagnostics.add(entry.place(), {.message = "wrong value of " + in_quotes(entry.key) + " in 'env'",
+                                      .found = describe(entry),
+                                      .expected = "a text or a number"});
+    } else if (auto text = replace(entry.text, lookup)) {
+      value = std::move(*text);
+    } else if (text.error().code == Errc::kNotFound) {
+      const auto names = out.names();
+      diagnostics.add(entry.mark, {.message = "unknown name " + in_quotes(text.error().message) + " in 'env'",
+                                   .expected = "an environment variable, a --set name or an entry above this one",
+                                   .hint = did_you_mean(text.error().message, names)});
+    } else {
+      diagnostics.add(entry.mark, {.message = text.error().message, .found = describe(entry)});
+    }
+    out.values_[entry.key] = std::move(value);
+  }
+  return out;
+}
+
+const std::string* Environment::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+bool Environment::declares(std::string_view name) const {
+  return std::find(declared_.begin(), declared_.end(), name) != declared_.end();
+}
+
+std::vector<std::string_view> Environment::names() const {
+  std::vector<std::string_view> out;
+  for (const auto& [name, value] : values_) out.push_back(name);
+  return out;
+}
+
+Result<std::string> Environment::fold(std::string_view text) const {
+  return replace(text, [this](const std::string& name) -> std::optional<std::string> {
+    const std::string* value = find(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(*value);
+  });
+}
+
+}  // namespace bellwether::scenario

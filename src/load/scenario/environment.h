@@ -1,0 +1,35 @@
+// The constants of a scenario: its `env`, the environment variables that replace them, and --set, which beats both.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "load/scenario/document.h"
+#include "load/scenario/sources.h"
+
+namespace bellwether::scenario {
+
+class Environment {
+ public:
+  // Resolves the `env` map of the file (null: there is none). Its values may mention environment variables, --set
+  // names and entries above them. A null entry has no default and must come from outside.
+  static Environment resolve(const Node* env, const Sources& sources, Diagnostics& diagnostics);
+
+  const std::string* find(std::string_view name) const;
+  // Whether the file's own `env` names it.
+  bool declares(std::string_view name) const;
+  std::vector<std::string_view> declared() const { return {declared_.begin(), declared_.end()}; }
+  std::vector<std::string_view> names() const;
+  // The text with every ${NAME} replaced. Error: a template that is no constant.
+  Result<std::string> fold(std::string_view text) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+  std::vector<std::string> declared_;
+};
+
+}  // namespace bellwether::scenario

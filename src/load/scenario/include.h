@@ -1,0 +1,27 @@
+// A scenario file and the files that it includes, as one tree whose marks say which file they are in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "load/scenario/document.h"
+#include "load/scenario/sources.h"
+
+namespace bellwether::scenario {
+
+constexpr std::size_t kIncludesMax = 20;         // files, all together
+constexpr std::size_t kIncludeDepthMax = 8;      // that include each other
+constexpr uint64_t kIncludeBytesMax = 1u << 20;  // of one
+
+struct Included {
+  Node root;                         // without `include`; what is included stands before what includes it
+  std::vector<std::string> folders;  // as in Reading, for each file
+  std::vector<std::string> texts;    // of each file; the first is the scenario's own
+};
+
+// Reads the scenario and all that it includes. What is wrong goes to `diagnostics`, which learns the names of all
+// files; nothing when the scenario file itself cannot be used at all. REQUIRES sources.outside.
+std::optional<Included> read_with_includes(const Sources& sources, Diagnostics& diagnostics);
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,28 @@
+// What keys hold, as the tables of keys say it (keys.cc, keys_step.cc).
+#pragma once
+
+#include "load/scenario/keys.h"
+#include "load/scenario/model.h"
+
+namespace bellwether::scenario::holds {
+
+inline constexpr Value kText[] = {{.form = Form::kText}};
+inline constexpr Value kScalar[] = {{.form = Form::kScalar}};
+inline constexpr Value kJson[] = {{.form = Form::kJson}};
+inline constexpr Value kBool[] = {{.form = Form::kBool}};
+inline constexpr Value kDuration[] = {{.form = Form::kDuration}};
+inline constexpr Value kSomeDuration[] = {{.form = Form::kDuration, .range = {.low = 1}}};
+inline constexpr Value kSize[] = {{.form = Form::kSize}};
+inline constexpr Value kRate[] = {{.form = Form::kRate}};
+inline constexpr Value kTexts[] = {{.form = Form::kText}, {.form = Form::kList, .elements = kText}};
+inline constexpr Value kPairs[] = {{.form = Form::kNamed, .elements = kTexts}};
+inline constexpr Value kPause[] = {{.form = Form::kSpan}, {.form = Form::kMap, .map = &maps::kDelay}};
+
+// Names of workflows and steps, and of values (names.h).
+inline constexpr std::string_view kStepNames = "[A-Za-z0-9_-]{1,100}";
+inline constexpr std::string_view kValueNames = "[A-Za-z_][A-Za-z0-9_]*";
+inline constexpr std::string_view kMetricNames = "[A-Za-z_][A-Za-z0-9_]{0,127}";
+inline constexpr Value kTags[] = {
+    {.form = Form::kNamed, .range = {0, kTagsMax}, .elements = kText, .names = kValueNames}};
+
+}  // namespace bellwether::scenario::holds

@@ -1,0 +1,330 @@
+// A scenario as its writer sees it: names are still names, templates are still text, files are not read. Its shape is
+// valid (keys, types, units, limits); what the names mean is decided when a plan is made of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/scenario/delay.h"
+#include "load/scenario/document.h"
+#include "load/scenario/section.h"
+
+namespace bellwether::scenario {
+
+constexpr uint64_t kVusMax = 1'000'000;
+constexpr double kRateMax = 10e6;  // arrivals a second
+constexpr uint64_t kRetriesMax = 100;
+constexpr uint64_t kSigmaMax = 10;  // of a pause
+constexpr uint64_t kIterationsMax = 1'000'000'000'000;
+constexpr std::size_t kStagesMax = 1'000;  // of one executor
+constexpr std::size_t kWorkflowsMax = 100;
+constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
+constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
+constexpr std::size_t kThresholdsMax = 1'000;
+constexpr std::size_t kTagsMax = 20;        // of one workflow or step
+constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
+constexpr std::size_t kProvidesMax = 100;   // values that one workflow makes for others, or takes from them
+constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
+constexpr std::size_t kFeedersMax = 100;
+constexpr std::size_t kMetricsMax = 100;  // of the scenario's own
+constexpr std::size_t kMetricNameMax = 128;
+constexpr std::size_t kUnitMax = 32;
+
+struct Pair {
+  Text name;
+  Text value;
+};
+
+// Unset: as in the defaults of the scenario, or those of the product.
+struct HttpOptions {
+  std::optional<Duration> timeout;
+  std::optional<Duration> connect_timeout;
+  std::optional<Duration> tls_timeout;
+  std::optional<Duration> first_byte_timeout;
+  std::optional<uint64_t> redirects;
+  std::optional<bool> compressed;
+  std::optional<bool> tls_verify;
+  std::optional<Text> tls_ca;
+  std::optional<uint64_t> body_max;
+  std::optional<Text> proxy;  // a URL, "none" or "environment"
+};
+
+// Where a client gets its access tokens (RFC 6749, section 4.4).
+struct OAuth2 {
+  Text token_url;
+  Text client_id;
+  Text client_secret;
+  std::optional<Text> scope;
+  std::optional<Text> audience;
+  bool in_body = false;  // the client says who it is in the body, not in a header
+};
+
+// Credentials of a request: a name and a password, a bearer token, or what gets one.
+struct Auth {
+  Mark mark;
+  bool is_digest = false;
+  std::optional<Text> bearer;
+  Text user;
+  Text password;
+  std::optional<OAuth2> oauth2;
+};
+
+struct Retry {
+  uint64_t times = 0;
+  Duration wait;
+  std::optional<bool> on_error;  // unset like the rest: whatever failed
+  std::vector<uint16_t> statuses;
+};
+
+struct TextBody {
+  Text text;
+};
+struct JsonBody {
+  Node value;
+};
+struct FormBody {
+  std::vector<Pair> fields;
+};
+struct FileBody {
+  Text path;
+  bool is_template = false;
+};
+// Of many files, of which each request takes one.
+struct FilesBody {
+  Text path;             // of a folder, or a pattern
+  bool is_glob = false;  // a pattern
+  bool random = false;   // any one, drawn anew each time; else one after the other
+  bool is_template = false;
+};
+using Body = std::variant<std::monostate, TextBody, JsonBody, FormBody, FileBody, FilesBody>;
+
+struct Http {
+  Mark mark;
+  std::string method;  // upper case, a valid token
+  Text url;
+  std::vector<Pair> query;
+  std::vector<Pair> headers;
+  Body body;
+  HttpOptions options;
+  std::optional<Auth> auth;
+  std::optional<Retry> retry;
+  bool measured = true;  // false for an action
+};
+
+enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration };
+enum class Operator : unsigned char {
+  kEquals,
+  kNot,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kContains,
+  kMatches,
+  kExists,
+  kAbsent
+};
+using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+
+struct Condition {
+  Mark mark;
+  Subject subject = Subject::kStatus;
+  Text argument;  // kJson: the path; kHeader: the name
+  Operator op = Operator::kEquals;
+  std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
+};
+
+enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath };
+
+struct Extraction {
+  Text name;
+  ExtractSource source = ExtractSource::kJson;
+  Text argument;  // path, pattern, selector, or name of a header or cookie
+  std::optional<uint64_t> group;
+  std::optional<Text> attribute;  // kCss: of the element, in place of its text
+  std::optional<std::string> fallback;
+};
+
+enum class OnError : unsigned char { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
+
+// A step whose work is a function of a program.
+struct Code {
+  enum class Language : unsigned char { kLua, kNative };
+  Language language = Language::kLua;
+  Text file;
+  Text function;
+  std::vector<Pair> arguments;
+  std::vector<Text> sets;    // values that it gives to later steps
+  std::vector<Text> checks;  // names of the checks that it makes itself
+  bool sends = true;         // its last response is measured; false for an action
+};
+
+struct Step {
+  Text name;
+  std::vector<Text> after;
+  // monostate: was wrong and reported; pairs: action set
+  std::variant<std::monostate, Http, std::vector<Pair>, Code> work;
+  std::vector<Condition> checks;
+  std::vector<Extraction> extracts;
+  std::optional<Delay> think;
+  OnError on_error = OnError::kContinue;
+  std::vector<Pair> tags;     // its group among them, under that key
+  std::vector<Pair> records;  // values for metrics, by their names
+};
+
+// Whether its responses are measured; the others are actions.
+bool is_test_step(const Step& step);
+
+struct ConstantVus {
+  uint32_t vus = 1;
+  Duration duration;
+  std::optional<Delay> pacing;
+};
+
+struct VuStage {
+  Duration duration;
+  uint32_t target = 0;
+};
+
+struct RampingVus {
+  uint32_t start_vus = 1;
+  std::vector<VuStage> stages;
+  std::optional<Duration> graceful_ramp_down;
+  std::optional<Delay> pacing;
+};
+
+struct Iterations {
+  uint32_t vus = 1;
+  uint64_t iterations = 1;  // of all together, or of each
+  bool shared = true;
+  std::optional<Duration> max_duration;
+};
+
+struct RateStage {
+  Duration duration;
+  double target_per_s = 0;
+};
+
+struct ArrivalUsers {
+  uint32_t preallocated = 1;
+  uint32_t most = 1;
+  Duration wait_max;
+  bool rebalance = false;
+};
+
+struct ConstantArrivalRate {
+  double rate_per_s = 1;
+  Duration duration;
+  ArrivalUsers users;
+};
+
+struct RampingArrivalRate {
+  double start_per_s = 0;
+  std::vector<RateStage> stages;
+  ArrivalUsers users;
+};
+
+struct ExternallyControlled {
+  uint32_t vus = 1;
+  uint32_t vus_most = 1;
+  std::optional<Duration> duration;
+  std::optional<Duration> graceful_ramp_down;
+  std::optional<Delay> pacing;
+};
+
+struct Once {};
+
+enum class Priority : unsigned char { kAuto, kLow, kNormal, kHigh, kExclusive };
+
+// What a workflow takes of another one's values.
+struct Use {
+  Text from;
+  Text name;
+  std::optional<std::string> fallback;  // when nothing was provided
+};
+// A value that a workflow makes for another one.
+struct Provide {
+  Text to;
+  Text name;
+  Text value;
+  bool collect_all = false;  // a list of the values of all users
+};
+enum class OnOvertime : unsigned char { kKill, kPause, kNotify };
+
+struct Workflow {
+  bool is_sound = true;  // nothing in it was reported
+  Text name;
+  std::vector<Text> depends;
+  std::vector<Use> uses;
+  std::vector<Provide> provides;
+  Priority priority = Priority::kAuto;
+  std::variant<Once, ConstantVus, RampingVus, Iterations, ConstantArrivalRate, RampingArrivalRate, ExternallyControlled>
+      executor;
+  Duration start_time;
+  std::optional<Duration> graceful_stop;
+  OnOvertime on_overtime = OnOvertime::kKill;
+  std::vector<Step> steps;
+  bool keeps_cookies = false;
+  std::vector<Pair> tags;  // of all its steps
+  bool is_teardown = false;
+  std::optional<Duration> timeout;
+};
+
+struct Threshold {
+  Text metric;  // with its tags
+  Text expression;
+  bool abort_on_fail = false;
+  Duration delay_abort_eval;
+};
+
+enum class DataFormat : unsigned char { kCsv, kJson, kJsonl };
+// Which row of a file of data an iteration gets.
+enum class RowPick : unsigned char { kSequential, kRandom, kUniquePerVu };
+
+// A file whose rows iterations take.
+struct Feeder {
+  Text name;
+  Text path;
+  DataFormat format = DataFormat::kCsv;
+  char delimiter = ',';  // kCsv
+  RowPick pick = RowPick::kSequential;
+  bool wrap = false;  // kUniquePerVu: users beyond the last row begin at the first again
+};
+
+enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
+
+// Something that steps record beside what is measured of requests.
+struct Metric {
+  Text name;
+  MetricKind kind = MetricKind::kCounter;
+  std::string unit;
+};
+
+enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
+
+struct HttpDefaults {
+  std::optional<Text> base;
+  std::vector<Pair> headers;
+  HttpOptions options;
+  std::optional<Auth> auth;
+  std::optional<Retry> retry;
+};
+
+struct Scenario {
+  bool is_sound = true;  // nothing that all workflows share (env, defaults) was reported
+  std::string name;
+  HttpDefaults http;
+  std::vector<Workflow> workflows;
+  std::vector<Threshold> thresholds;
+  OnLoss on_loss = OnLoss::kInconclusive;
+  std::optional<Duration> timeout;
+  std::vector<Feeder> data;
+  std::vector<Metric> metrics;
+};
+
+}  // namespace bellwether::scenario

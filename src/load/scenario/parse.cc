@@ -1,0 +1,228 @@
+#include "load/scenario/parse.h"
+
+#include <algorithm>
+
+#include "core/base/overloaded.h"
+
+namespace bellwether::scenario {
+namespace {
+
+// The workflows of the scenario, behind what comes before all of them and before what comes after.
+std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
+  std::vector<const Node*> out;
+  if (const Node* setup = file.find("setup")) out.push_back(setup);
+  for (const Node& node : workflows.items) {
+    if ((node.key != "setup" && node.key != "teardown") || file.find(node.key) == nullptr) {
+      out.push_back(&node);
+      continue;
+    }
+    file.reading().diagnostics.add(node.place(), {.message = in_quotes(node.key) + " is there twice: beside " +
+                                                             "'workflows', and as the name of one of them",
+                                                  .hint = "choose another name"});
+  }
+  if (const Node* teardown = file.find("teardown")) out.push_back(teardown);
+  return out;
+}
+
+// All others come after the setup, and before the teardown.
+void bind_frame(const Section& file, Scenario& scenario) {
+  std::vector<Workflow>& all = scenario.workflows;
+  const auto add = [](Workflow& to, const Text& name) {
+    const bool known =
+        std::any_of(to.depends.begin(), to.depends.end(), [&](const Text& one) { return one.text == name.text; });
+    if (!known) to.depends.push_back(name);
+  };
+  if (file.find("setup") != nullptr) {
+    for (std::size_t i = 1; i < all.size(); ++i) add(all[i], all.front().name);
+  }
+  if (file.find("teardown") == nullptr || all.empty() || all.back().name.text != "teardown") return;
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) add(all.back(), all[i].name);
+  all.back().is_teardown = true;
+}
+
+void parse_workflows(const Section& file, Scenario& scenario) {
+  Reading& reading = file.reading();
+  const Node* workflows = file.find("workflows");
+  if (workflows == nullptr) {
+    file.report_missing("'workflows' is missing in " + file.where(), "a map of workflows");
+    return;
+  }
+  if (!workflows->is_map() || workflows->items.empty()) {
+    report_wrong(*workflows, file.what(*workflows), "a map of at least one workflow", reading);
+    return;
+  }
+  if (workflows->items.size() > kWorkflowsMax) {
+    report_wrong(*workflows, file.what(*workflows), "at most " + std::to_string(kWorkflowsMax) + " workflows", reading);
+    return;
+  }
+  std::size_t steps = 0;
+  std::size_t checks = 0;
+  for (const Node* node : in_order(file, *workflows)) {
+    const bool is_frame = node == file.find("setup") || node == file.find("teardown");
+    scenario.workflows.push_back(parse_workflow(*node, is_frame, reading));
+    const Workflow& workflow = scenario.workflows.back();
+    steps += workflow.steps.size();
+    for (const Step& step : workflow.steps) checks += step.checks.size();
+    if (steps <= kStepsMax && checks <= kChecksMax) continue;
+    reading.diagnostics.add(node->place(), {.message = "the scenario is too large",
+                                            .expected = "at most " + std::to_string(kStepsMax) + " steps and " +
+                                                        std::to_string(kChecksMax) + " checks"});
+    return;
+  }
+}
+
+// A string, or {threshold: …, abortOnFail: …, delayAbortEval: …}.
+std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, Reading& reading) {
+  Threshold out;
+  out.metric = metric;
+  const std::string where = "the thresholds of " + in_quotes(metric.text);
+  if (!node.is_map()) {
+    auto expression = read_constant(node, where, reading);
+    if (!expression) return std::nullopt;
+    out.expression = std::move(*expression);
+    return out;
+  }
+  const Section section(node, where, reading, maps::kThreshold);
+  auto expression = section.constant("threshold");
+  out.abort_on_fail = section.boolean("abort_on_fail").value_or(false);
+  out.delay_abort_eval = section.duration("delay_abort_eval").value_or(Duration::zero());
+  if (!expression) {
+    if (section.find("threshold") == nullptr) {
+      section.report_missing("'threshold' is missing in " + where, "an expression such as p(95)<300");
+    }
+    return std::nullopt;
+  }
+  out.expression = std::move(*expression);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading) {
+  std::vector<Threshold> out;
+  if (!node.is_map()) {
+    report_wrong(node, "'thresholds'", "a map of metrics and lists of expressions", reading);
+    return out;
+  }
+  for (const Node& metric : node.items) {
+    const Text name{metric.key, metric.key_mark};
+    if (metric.is_list() && metric.items.empty()) {
+      report_wrong(metric, "the thresholds of " + in_quotes(metric.key), "an expression such as p(95)<300", reading);
+    }
+    const std::size_t count = metric.is_list() ? metric.items.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (out.size() == kThresholdsMax) {
+        report_wrong(node, "'thresholds'", "at most " + std::to_string(kThresholdsMax) + " thresholds", reading);
+        return out;
+      }
+      auto threshold = parse_threshold(metric.is_list() ? metric.items[i] : metric, name, reading);
+      if (threshold) out.push_back(std::move(*threshold));
+    }
+  }
+  return out;
+}
+
+Scenario parse_scenario(const Node& root, std::string default_name, Reading& reading) {
+  Scenario scenario;
+  scenario.name = std::move(default_name);
+  if (root.is_null()) {
+    reading.diagnostics.add({1, 1}, {.message = "the scenario is empty", .expected = "a map with the key 'workflows'"});
+    return scenario;
+  }
+  const Section file(root, "the scenario", reading, maps::kScenario);
+  if (!root.is_map()) return scenario;
+  if (auto name = file.constant("name")) scenario.name = std::move(name->text);
+  if (const Node* defaults = file.find("defaults")) {
+    const Section section(*defaults, "'defaults'", reading, maps::kDefaults);
+    if (const Node* http = section.find("http")) scenario.http = parse_http_defaults(*http, reading);
+  }
+  if (const Node* data = file.find("data")) scenario.data = parse_data(*data, reading);
+  if (const Node* metrics = file.find("metrics")) scenario.metrics = parse_metrics(*metrics, reading);
+  scenario.is_sound = reading.diagnostics.empty();
+  parse_workflows(file, scenario);
+  bind_frame(file, scenario);
+  if (const Node* thresholds = file.find("thresholds")) scenario.thresholds = parse_thresholds(*thresholds, reading);
+  if (const auto choice = file.choice("on_loss")) scenario.on_loss = static_cast<OnLoss>(*choice);
+  scenario.timeout = parse_timeout(file);
+  return scenario;
+}
+
+std::optional<Duration> parse_timeout(const Section& section) {
+  const Node* node = section.find("timeout");
+  if (node == nullptr) return std::nullopt;
+  auto timeout = section.duration("timeout");
+  if (timeout && *timeout <= Duration::zero()) {
+    report_wrong(*node, section.what(*node), "more than 0, such as 2h", section.reading());
+  }
+  return timeout;
+}
+
+namespace {
+
+// A course keeps its shape, and takes so long.
+template <class Stages>
+void fit_into(Duration length, Stages& stages) {
+  Duration sum;
+  for (const auto& stage : stages) sum += stage.duration;
+  if (sum <= Duration::zero()) return;  // was reported
+  const double factor = length.seconds_f() / sum.seconds_f();
+  for (auto& stage : stages) stage.duration = Duration::from_seconds_f(stage.duration.seconds_f() * factor);
+}
+
+}  // namespace
+
+void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics) {
+  if (overrides.timeout) scenario.timeout = overrides.timeout;
+  bool took_vus = false;
+  bool took_duration = false;
+  bool took_rate = false;
+  for (Workflow& workflow : scenario.workflows) {
+    const auto use = [&](auto& users) {
+      took_vus = true;
+      users.preallocated = overrides.vus.value_or(users.preallocated);
+      users.most = overrides.vus.value_or(users.most);
+    };
+    const auto shape = [&](auto& stages) {
+      took_duration = true;
+      if (overrides.duration) fit_into(*overrides.duration, stages);
+    };
+    std::visit(Overloaded{[](const Once&) {},
+                          [&](ConstantVus& closed) {
+                            took_vus = took_duration = true;
+                            closed.vus = overrides.vus.value_or(closed.vus);
+                            closed.duration = overrides.duration.value_or(closed.duration);
+                          },
+                          [&](RampingVus& course) { shape(course.stages); },
+                          [&](Iterations& counted) {
+                            took_vus = took_duration = true;
+                            counted.vus = overrides.vus.value_or(counted.vus);
+                            if (overrides.duration) counted.max_duration = overrides.duration;
+                          },
+                          [&](ConstantArrivalRate& open) {
+                            use(open.users);
+                            took_duration = took_rate = true;
+                            open.duration = overrides.duration.value_or(open.duration);
+                            open.rate_per_s = overrides.rate_per_s.value_or(open.rate_per_s);
+                          },
+                          [&](RampingArrivalRate& rising) {
+                            use(rising.users);
+                            shape(rising.stages);
+                          },
+                          [&](ExternallyControlled& told) {
+                            took_vus = took_duration = true;
+                            told.vus = overrides.vus.value_or(told.vus);
+                            told.vus_most = std::max(told.vus_most, told.vus);
+                            if (overrides.duration) told.duration = overrides.duration;
+                          }},
+               workflow.executor);
+  }
+  const auto refuse = [&](bool given, bool taken, const std::string& flag, std::string need) {
+    if (!given || taken) return;
+    diagnostics.add({}, {.message = flag + " fits no workflow of this scenario", .expected = std::move(need)});
+  };
+  refuse(overrides.vus.has_value(), took_vus, "--vus", "a workflow with an http step");
+  refuse(overrides.duration.has_value(), took_duration, "--duration", "a workflow with an http step");
+  refuse(overrides.rate_per_s.has_value(), took_rate, "--rate", "a workflow with executor: constant-arrival-rate");
+}
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,45 @@
+// From the tree of a scenario file to the model. Reports everything that is wrong with the shape of the file; a
+// scenario is worth compiling only if nothing was reported.
+#pragma once
+
+#include "load/scenario/document.h"
+#include "load/scenario/model.h"
+#include "load/scenario/section.h"
+#include "load/scenario/sources.h"
+
+namespace bellwether::scenario {
+
+// The whole file. `default_name` is used when the file gives no name.
+Scenario parse_scenario(const Node& root, std::string default_name, Reading& reading);
+
+// Replaces what the command line says otherwise. Reports a setting that no workflow has.
+void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics);
+
+// The parts.
+// What stands in the workflows 'setup' and 'teardown' beside the others is not measured.
+Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading);
+// Of a workflow whose steps are known.
+void parse_executor(const Section& section, Workflow& workflow);
+Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
+// A duration, a range of durations, or a distribution.
+std::optional<Delay> parse_delay(const Node& node, const std::string& what, Reading& reading);
+Http parse_http(const Node& node, const std::string& where, Reading& reading);
+// The value of the key 'lua' or 'native' of `where`.
+Code parse_code(const Node& node, const std::string& where, Reading& reading);
+// The key 'tags' of a workflow or a step, and 'group' of a step: the tag of that name.
+std::vector<Pair> parse_tags(const Section& section, bool with_group);
+// The key 'auth' of a request, or of the defaults.
+std::optional<Auth> parse_auth(const Section& http);
+// The key 'timeout' of the whole file, or of a workflow.
+std::optional<Duration> parse_timeout(const Section& section);
+HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
+std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
+std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);
+std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading);
+std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading);
+std::vector<Feeder> parse_data(const Node& node, Reading& reading);
+std::vector<Metric> parse_metrics(const Node& node, Reading& reading);
+// The key 'metric' of a step: {orders: 1, total: "${order.json.$.total}"}.
+std::vector<Pair> parse_records(const Node& node, const std::string& what, Reading& reading);
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,226 @@
+// What a response must be (`check`) and what is kept of it (`extract`).
+#include <array>
+#include <cmath>
+
+#include "core/base/bytes.h"
+#include "load/scenario/parse.h"
+
+namespace bellwether::scenario {
+namespace {
+
+struct OperatorName {
+  std::string_view name;
+  Operator op;
+};
+constexpr std::array<OperatorName, 9> kOperators{{{"equals", Operator::kEquals},
+                                                  {"not", Operator::kNot},
+                                                  {"lt", Operator::kLess},
+                                                  {"lte", Operator::kLessEqual},
+                                                  {"gt", Operator::kGreater},
+                                                  {"gte", Operator::kGreaterEqual},
+                                                  {"contains", Operator::kContains},
+                                                  {"matches", Operator::kMatches},
+                                                  {"exists", Operator::kExists}}};
+
+const Map& operators_of(Subject subject) {
+  switch (subject) {
+    case Subject::kStatus: return maps::kStatusCheck;
+    case Subject::kSize: return maps::kSizeCheck;
+    case Subject::kBody: return maps::kBodyCheck;
+    case Subject::kDuration: return maps::kDurationCheck;
+    case Subject::kJson: return maps::kJsonCheck;
+    case Subject::kHeader: break;
+  }
+  return maps::kHeaderCheck;
+}
+
+Operator operator_of(std::string_view name) {
+  for (const OperatorName& entry : kOperators) {
+    if (entry.name == name) return entry.op;
+  }
+  return Operator::kEquals;
+}
+
+// A scalar as YAML means it: unquoted numbers, true, false and null are values, everything else is a text.
+Literal literal_of(const Node& node, std::string text) {
+  if (node.is_null()) return nullptr;
+  if (!node.is_quoted) {
+    if (text == "true") return true;
+    if (text == "false") return false;
+    if (const auto number = parse_double(text); number && std::isfinite(*number)) return *number;
+  }
+  return text;
+}
+
+std::optional<Literal> read_literal(const Node& node, Subject subject, const std::string& what, Reading& reading) {
+  switch (subject) {
+    case Subject::kStatus: {
+      const auto status = read_whole(node, what, {.low = 100, .high = 999}, reading);
+      return status ? std::optional<Literal>(static_cast<double>(*status)) : std::nullopt;
+    }
+    case Subject::kSize: {
+      const auto size = read_size(node, what, reading);
+      return size ? std::optional<Literal>(static_cast<double>(*size)) : std::nullopt;
+    }
+    case Subject::kDuration: {
+      const auto span = read_duration(node, what, reading);
+      return span ? std::optional<Literal>(span->millis_f()) : std::nullopt;
+    }
+    case Subject::kBody:
+    case Subject::kHeader: {
+      auto text = read_constant(node, what, reading);
+      return text ? std::optional<Literal>(std::move(text->text)) : std::nullopt;
+    }
+    case Subject::kJson: {
+      if (node.is_null()) return nullptr;
+      auto text = read_constant(node, what, reading);
+      return text ? std::optional<Literal>(literal_of(node, std::move(text->text))) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// One value, or a list of which one must hold.
+std::vector<Literal> read_literals(const Node& node, Subject subject, const std::string& what, Reading& reading) {
+  std::vector<Literal> out;
+  const auto read = [&](const Node& item) {
+    if (auto literal = read_literal(item, subject, what, reading)) out.push_back(std::move(*literal));
+  };
+  if (!node.is_list()) {
+    read(node);
+    return out;
+  }
+  if (node.items.empty()) report_wrong(node, what, "a value, or a list with at least one", reading);
+  for (const Node& item : node.items) read(item);
+  return out;
+}
+
+class ConditionReader {
+ public:
+  ConditionReader(Reading& reading, std::vector<Condition>& out) : reading_(reading), out_(out) {}
+
+  // `node` is a bare value, a list of values, or a map of operators, all of which must hold.
+  void read(const Node& node, Subject subject, const Text& argument, const std::string& what) {
+    Condition condition{.mark = node.place(), .subject = subject, .argument = argument};
+    if (!node.is_map()) {
+      if (subject == Subject::kDuration) {
+        report_wrong(node, what, "a comparison such as {lt: 200ms}", reading_);
+        return;
+      }
+      condition.any_of = read_literals(node, subject, what, reading_);
+      if (!condition.any_of.empty()) out_.push_back(std::move(condition));
+      return;
+    }
+    const Section section(node, what, reading_, operators_of(subject));
+    if (node.items.empty()) {
+      std::vector<std::string_view> names;
+      for (const Key& key : operators_of(subject).keys) names.push_back(key.name);
+      report_wrong(node, what, "at least one of " + join(names), reading_);
+    }
+    for (const Node& item : node.items) read_operator(item, section, condition);
+  }
+
+ private:
+  void read_operator(const Node& item, const Section& section, Condition condition) {
+    if (find_key(operators_of(condition.subject), item.key) == nullptr) return;  // reported by the section
+    condition.op = operator_of(item.key);
+    condition.mark = item.place();
+    if (condition.op == Operator::kExists) {
+      const auto wanted = read_bool(item, section.what(item), reading_);
+      condition.op = wanted.value_or(true) ? Operator::kExists : Operator::kAbsent;
+      out_.push_back(std::move(condition));
+      return;
+    }
+    std::vector<Literal> literals = read_literals(item, condition.subject, section.what(item), reading_);
+    if (condition.op != Operator::kNot) {
+      condition.any_of = std::move(literals);
+      if (!condition.any_of.empty()) out_.push_back(std::move(condition));
+      return;
+    }
+    for (Literal& literal : literals) {  // `not: [a, b]` is neither a nor b: one condition each
+      condition.any_of = {std::move(literal)};
+      out_.push_back(condition);
+    }
+  }
+
+  Reading& reading_;
+  std::vector<Condition>& out_;
+};
+
+}  // namespace
+
+std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading) {
+  std::vector<Condition> out;
+  const Section section(node, "'check' of " + step, reading, maps::kCheck);
+  if (!node.is_map()) return out;
+  ConditionReader reader(reading, out);
+  for (const Node& item : node.items) {
+    const Key* known = find_key(maps::kCheck, item.key);
+    if (known == nullptr) continue;
+    const auto subject = static_cast<Subject>(known - maps::kCheck.keys.data());
+    if (subject != Subject::kJson && subject != Subject::kHeader) {
+      reader.read(item, subject, {}, section.what(item));
+      continue;
+    }
+    if (!item.is_map()) {
+      report_wrong(item, section.what(item),
+                   subject == Subject::kJson ? "a map such as {$.token: {exists: true}}"
+                                             : "a map such as {Content-Type: text/html}",
+                   reading);
+      continue;
+    }
+    for (const Node& entry : item.items) {
+      reader.read(entry, subject, {entry.key, entry.key_mark}, in_quotes(entry.key) + " in " + section.what(item));
+    }
+  }
+  return out;
+}
+
+std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading) {
+  const Names sources_known = maps::kExtraction.exactly_one;  // in the order of ExtractSource
+  std::vector<Extraction> out;
+  const std::string where = "'extract' of " + step;
+  if (!node.is_map()) {
+    report_wrong(node, where, "a map such as {token: {json: $.token}}", reading);
+    return out;
+  }
+  for (const Node& item : node.items) {
+    const Section section(item, in_quotes(item.key) + " in " + where, reading, maps::kExtraction);
+    if (!item.is_map()) continue;
+    Extraction extraction;
+    extraction.name = {item.key, item.key_mark};
+    int sources = 0;
+    for (std::size_t i = 0; i < sources_known.size(); ++i) {
+      const Node* source = section.find(sources_known[i]);
+      if (source == nullptr) continue;
+      ++sources;
+      extraction.source = static_cast<ExtractSource>(i);
+      if (extraction.source == ExtractSource::kBody || extraction.source == ExtractSource::kStatus) {
+        const auto wanted = read_bool(*source, section.what(*source), reading);
+        if (wanted == false) report_wrong(*source, section.what(*source), "true", reading);
+      } else if (auto argument = read_text(*source, section.what(*source), reading)) {
+        extraction.argument = std::move(*argument);
+      }
+    }
+    if (sources > 1) {
+      reading.diagnostics.add(
+          item.place(), {.message = section.where() + " has more than one source", .expected = one_of(sources_known)});
+    } else if (sources == 0) {
+      section.report_missing(section.where() + " has no source", one_of(sources_known));
+    }
+    extraction.group = section.whole("group");
+    if (extraction.group && extraction.source != ExtractSource::kRegex) {
+      reading.diagnostics.add(section.find("group")->place(), {.message = "'group' is for 'regex' only"});
+    }
+    extraction.attribute = section.constant("attribute");
+    if (extraction.attribute && extraction.source != ExtractSource::kCss) {
+      reading.diagnostics.add(section.find("attribute")->place(),
+                              {.message = "'attribute' is for 'css' only", .hint = "in 'xpath' write //a/@href"});
+    }
+    if (auto fallback = section.constant("default")) extraction.fallback = std::move(fallback->text);
+    out.push_back(std::move(extraction));
+  }
+  return out;
+}
+
+}  // namespace bellwether::scenario

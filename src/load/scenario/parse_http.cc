@@ -1,0 +1,227 @@
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "load/scenario/names.h"
+#include "load/scenario/parse.h"
+
+namespace bellwether::scenario {
+namespace {
+
+constexpr std::array<std::string_view, 8> kMethods{"get", "post", "put", "patch", "delete", "head", "options", "trace"};
+HttpOptions parse_options(const Section& http) {
+  HttpOptions out;
+  out.timeout = http.duration("timeout");
+  out.connect_timeout = http.duration("connect_timeout");
+  out.tls_timeout = http.duration("tls_timeout");
+  out.first_byte_timeout = http.duration("first_byte_timeout");
+  out.redirects = http.whole("redirects");
+  out.compressed = http.boolean("compressed");
+  out.body_max = http.size("body_max");
+  out.proxy = http.constant("proxy");
+  if (const Node* tls = http.find("tls")) {
+    const Section section(*tls, "'tls' of " + http.where(), http.reading(), maps::kTls);
+    out.tls_verify = section.boolean("verify");
+    out.tls_ca = section.constant("ca");
+  }
+  return out;
+}
+
+std::vector<Pair> parse_headers(const Node& node, const std::string& what, Reading& reading) {
+  std::vector<Pair> headers = parse_pairs(node, what, reading);
+  for (const Pair& header : headers) {
+    if (is_http_token(header.name.text)) continue;
+    reading.diagnostics.add(header.name.mark,
+                            {.message = in_quotes(header.name.text) + " cannot be the name of a header",
+                             .expected = "letters, digits and any of !#$%&'*+-.^_`|~"});
+  }
+  return headers;
+}
+
+void read_retry_reasons(const Node& node, const std::string& what, Retry& retry, Reading& reading) {
+  retry.on_error = false;
+  for (const Text& reason : read_texts(node, what, reading)) {
+    const auto status = parse_u64(reason.text);
+    if (reason.text == "error") {
+      retry.on_error = true;
+    } else if (status && *status >= 100 && *status <= 999) {
+      retry.statuses.push_back(static_cast<uint16_t>(*status));
+    } else {
+      reading.diagnostics.add(reason.mark, {.message = "wrong value in " + what,
+                                            .found = in_quotes(reason.text),
+                                            .expected = "statuses, and 'error' for no response: [error, 502, 503]"});
+    }
+  }
+}
+
+// A number, or {times: 2, wait: 100ms, on: [error, 503]}.
+std::optional<Retry> parse_retries(const Section& http) {
+  const Node* node = http.find("retries");
+  if (node == nullptr) return std::nullopt;
+  Retry retry;
+  if (!node->is_map()) {
+    const auto times = http.whole("retries");
+    retry.times = times.value_or(0);
+    return retry;
+  }
+  const Section section(*node, "'retries' of " + http.where(), http.reading(), maps::kRetries);
+  if (section.find("times") == nullptr) {
+    section.report_missing("'times' is missing in " + section.where(), "how often, such as 2");
+  }
+  retry.times = section.whole("times").value_or(0);
+  retry.wait = section.duration("wait").value_or(Duration::zero());
+  if (const Node* on = section.find("on")) read_retry_reasons(*on, section.what(*on), retry, http.reading());
+  return retry;
+}
+
+std::string read_method(const Section& section) {
+  const auto method = section.constant("method");
+  if (!method) return {};
+  if (!is_http_token(method->text) || iequals(method->text, "connect")) {
+    section.reading().diagnostics.add(method->mark,
+                                      {.message = in_quotes(method->text) + " is no method that a request can have",
+                                       .expected = "letters and digits, and not CONNECT"});
+  }
+  return method->text;
+}
+
+// A method is a key that holds the URL (`get: /items`), or `method` beside `url`.
+void parse_method_and_url(const Section& section, Http& http) {
+  Reading& reading = section.reading();
+  std::vector<const Node*> given;
+  for (const std::string_view method : kMethods) {
+    if (const Node* node = section.find(method)) given.push_back(node);
+  }
+  if (const Node* node = section.find("method")) given.push_back(node);
+  const Node* url = section.find("url");
+  if (given.empty() || (given.front()->key == "method" && url == nullptr)) {
+    section.report_missing(section.where() + " does not say what to request",
+                           "a method with a URL such as 'get: /items', or 'method' and 'url'");
+    return;
+  }
+  const bool is_short = given.front()->key != "method";
+  const Node* second = given.size() > 1 ? given[1] : is_short ? url : nullptr;
+  if (second != nullptr) {
+    reading.diagnostics.add(second->place(),
+                            {.message = section.what(*second) + " contradicts " + in_quotes(given.front()->key),
+                             .hint = "a step makes one request: remove one of them"});
+    return;
+  }
+  http.method = is_short ? given.front()->key : read_method(section);
+  for (char& c : http.method) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  const Node& target = is_short ? *given.front() : *url;
+  if (auto text = read_text(target, section.what(target), reading)) http.url = std::move(*text);
+}
+
+// {file: PATH}, or {directory: PATH} and {glob: PATTERN}, which each request takes one of.
+Body parse_files(const Section& section) {
+  const bool is_template = section.boolean("template").value_or(false);
+  auto file = section.constant("file");
+  auto folder = section.constant("directory");
+  auto glob = section.constant("glob");
+  const Node* const pick = section.find("pick");
+  const auto picked = section.choice("pick");
+  const Names sources = maps::kFileBody.exactly_one;
+  const Node* last = nullptr;
+  int given = 0;
+  for (const std::string_view source : sources) {
+    const Node* const node = section.find(source);
+    if (node == nullptr) continue;
+    last = node;
+    ++given;
+  }
+  Reading& reading = section.reading();
+  if (given == 0) {
+    section.report_missing(section.where() + " names no file", "a text, {file: PATH}, {directory: PATH} or {glob: …}");
+    return {};
+  }
+  if (given > 1) {
+    reading.diagnostics.add(
+        last->place(), {.message = section.where() + " names files in more than one way", .expected = one_of(sources)});
+    return {};
+  }
+  if (file) {
+    if (pick != nullptr) {
+      reading.diagnostics.add(pick->place(), {.message = section.what(*pick) + " has no effect: it is one file",
+                                              .hint = "'pick' is for 'directory' and 'glob'"});
+    }
+    return FileBody{std::move(*file), is_template};
+  }
+  if (!folder && !glob) return {};
+  return FilesBody{.path = glob ? std::move(*glob) : std::move(*folder),
+                   .is_glob = glob.has_value(),
+                   .random = picked.value_or(0) == 1,
+                   .is_template = is_template};
+}
+
+Body parse_body(const Section& section) {
+  Reading& reading = section.reading();
+  const Node* json = section.find("json");
+  const Node* text = section.find("body");
+  const Node* form = section.find("form");
+  const int given = (json != nullptr) + (text != nullptr) + (form != nullptr);
+  if (given > 1) {
+    const Node* last = form != nullptr ? form : text;
+    reading.diagnostics.add(
+        last->place(), {.message = section.where() + " has more than one body", .expected = "one of json, body, form"});
+    return {};
+  }
+  if (json != nullptr) return JsonBody{*json};
+  if (form != nullptr) return FormBody{parse_pairs(*form, section.what(*form), reading)};
+  if (text == nullptr) return {};
+  if (!text->is_map()) {
+    auto written = read_text(*text, section.what(*text), reading);
+    return written ? Body(TextBody{std::move(*written)}) : Body();
+  }
+  return parse_files(Section(*text, "'body' of " + section.where(), reading, maps::kFileBody));
+}
+
+}  // namespace
+
+// A list as value gives the name several times.
+std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading) {
+  std::vector<Pair> out;
+  if (!node.is_map()) {
+    report_wrong(node, what, "a map of names and texts", reading);
+    return out;
+  }
+  for (const Node& item : node.items) {
+    const std::string name = in_quotes(item.key) + " in " + what;
+    for (Text& text : read_texts(item, name, reading)) out.push_back({{item.key, item.key_mark}, std::move(text)});
+  }
+  return out;
+}
+
+Http parse_http(const Node& node, const std::string& where, Reading& reading) {
+  Http http;
+  http.mark = node.place();
+  const Section section(node, where, reading, maps::kHttp);
+  if (!node.is_map()) return http;
+  parse_method_and_url(section, http);
+  if (const Node* query = section.find("query")) http.query = parse_pairs(*query, section.what(*query), reading);
+  if (const Node* headers = section.find("headers")) {
+    http.headers = parse_headers(*headers, section.what(*headers), reading);
+  }
+  http.body = parse_body(section);
+  http.options = parse_options(section);
+  http.auth = parse_auth(section);
+  http.retry = parse_retries(section);
+  return http;
+}
+
+HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
+  HttpDefaults out;
+  const Section section(node, "'http' of 'defaults'", reading, maps::kHttpDefaults);
+  if (!node.is_map()) return out;
+  out.base = section.constant("base");
+  if (const Node* headers = section.find("headers")) {
+    out.headers = parse_headers(*headers, section.what(*headers), reading);
+  }
+  out.options = parse_options(section);
+  out.auth = parse_auth(section);
+  out.retry = parse_retries(section);
+  return out;
+}
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,235 @@
+#include "load/scenario/section.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "core/base/units.h"
+
+namespace bellwether::scenario {
+void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading, std::string hint) {
+  reading.diagnostics.add(node.mark, {.message = "wrong value of " + what,
+                                      .found = describe(node),
+                                      .expected = std::move(expected),
+                                      .hint = std::move(hint)});
+}
+
+std::optional<Text> read_text(const Node& node, const std::string& what, Reading& reading) {
+  if (node.is_scalar()) return Text{node.text, node.mark};
+  report_wrong(node, what, "a text", reading);
+  return std::nullopt;
+}
+
+std::optional<Text> read_constant(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "a text", reading);
+    return std::nullopt;
+  }
+  if (node.text.find("${") == std::string::npos) return Text{node.text, node.mark};
+  Result<std::string> folded = reading.environment.fold(node.text);
+  if (folded) return Text{std::move(*folded), node.mark};
+  if (folded.error().code != Errc::kNotFound) {
+    reading.diagnostics.add(node.mark, {.message = folded.error().message + ", in " + what});
+    return std::nullopt;
+  }
+  const std::string& name = folded.error().message;
+  reading.diagnostics.add(node.mark, {.message = what + " mentions " + in_quotes(name) + ", which is no constant",
+                                      .expected = "a name from 'env' or --set",
+                                      .hint = did_you_mean(name, reading.environment.names())});
+  return std::nullopt;
+}
+
+std::string path_of(const Text& path, const Reading& reading) {
+  const bool as_it_is = path.text.starts_with('/') || path.mark.file >= reading.folders.size();
+  return as_it_is ? path.text : reading.folders[path.mark.file] + path.text;
+}
+
+std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading) {
+  const std::string expected = "a whole number from " + std::to_string(range.low) + " to " + std::to_string(range.high);
+  if (!node.is_scalar()) {
+    report_wrong(node, what, expected, reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const auto value = parse_u64(text->text);
+  if (value && *value >= range.low && *value <= range.high) return value;
+  report_wrong(node, what, expected, reading);
+  return std::nullopt;
+}
+
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m", reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const Result<Duration> value = parse_duration(text->text);
+  if (value && *value <= kLongestDuration) return *value;
+  report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m, at most 366d", reading,
+               value ? std::string() : value.error().message);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> read_size(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "a size such as 512, 64KiB or 10MB", reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const Result<uint64_t> value = parse_size(text->text);
+  if (value) return *value;
+  report_wrong(node, what, "a size such as 512, 64KiB or 10MB", reading);
+  return std::nullopt;
+}
+
+std::optional<bool> read_bool(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "true or false", reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  if (text->text == "true") return true;
+  if (text->text == "false") return false;
+  report_wrong(node, what, "true or false", reading);
+  return std::nullopt;
+}
+
+std::vector<Text> read_texts(const Node& node, const std::string& what, Reading& reading) {
+  std::vector<Text> out;
+  if (node.is_scalar()) return {{node.text, node.mark}};
+  if (!node.is_list()) {
+    report_wrong(node, what, "a text or a list of texts", reading);
+    return out;
+  }
+  for (const Node& item : node.items) {
+    if (auto text = read_text(item, what, reading)) out.push_back(std::move(*text));
+  }
+  return out;
+}
+
+std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Reading& reading) {
+  const std::string expected = one_of(choices);
+  if (!node.is_scalar()) {
+    report_wrong(node, what, expected, reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const auto found = std::find(choices.begin(), choices.end(), text->text);
+  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
+  report_wrong(node, what, expected, reading, did_you_mean(text->text, choices));
+  return std::nullopt;
+}
+
+Section::Section(const Node& node, std::string where, Reading& reading, const Map& map)
+    : node_(node), where_(std::move(where)), reading_(reading), map_(map) {
+  std::vector<std::string_view> listed;
+  for (const Key& key : map.keys) {
+    if (!key.unlisted) listed.push_back(key.name);
+  }
+  if (!node.is_map()) {
+    reading.diagnostics.add(node.place(), {.message = where_ + " must be a map",
+                                           .found = describe(node),
+                                           .expected = "a map with the keys " + join(listed)});
+    return;
+  }
+  for (const Node& item : node.items) {
+    if (find_key(map, item.key) != nullptr) continue;
+    if (std::find(map.later.begin(), map.later.end(), item.key) != map.later.end()) {
+      has_later_ = true;
+      reading.diagnostics.add(item.place(), {.message = what(item) + " is not available in this version yet"});
+      continue;
+    }
+    has_unknown_ = true;
+    if (reading.diagnostics.full()) return;
+    reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
+                                           .found = in_quotes(item.key),
+                                           .expected = one_of(listed),
+                                           .hint = did_you_mean(item.key, listed)});
+  }
+}
+
+const Key& Section::key_of(std::string_view name) const {
+  const Key* key = find_key(map_, name);
+  check(key != nullptr && key->name == name, "what is read is in the table of keys");
+  return *key;
+}
+
+const Value& Section::value_of(std::string_view name, Form form) const {
+  const Value* value = find_value(key_of(name), form);
+  check(value != nullptr, "what is read is what the table of keys says");
+  return *value;
+}
+
+void Section::report_missing(std::string message, std::string expected) const {
+  if (has_unknown_) return;
+  reading_.diagnostics.add(node_.place(), {.message = std::move(message), .expected = std::move(expected)});
+}
+
+const Node* Section::find(std::string_view key) const {
+  const std::string_view alias = key_of(key).alias;
+  const Node* found = nullptr;
+  if (!node_.is_map()) return found;
+  for (const Node& item : node_.items) {
+    if (item.key != key && (alias.empty() || item.key != alias)) continue;
+    if (found != nullptr && found->key != item.key) {
+      reading_.diagnostics.add(item.place(), {.message = what(item) + " means the same as " + in_quotes(found->key),
+                                              .hint = "remove one of them"});
+    }
+    if (found == nullptr) found = &item;
+  }
+  return found;
+}
+
+std::optional<uint64_t> Section::whole(std::string_view key) const {
+  return whole(key, value_of(key, Form::kWhole).range);
+}
+
+std::optional<uint64_t> Section::whole(std::string_view key, Range range) const {
+  const Range widest = value_of(key, Form::kWhole).range;
+  check(widest.low <= range.low && range.high <= widest.high, "the table of keys has the widest range");
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_whole(*value, what(*value), range, reading_);
+}
+
+std::optional<Duration> Section::duration(std::string_view key) const {
+  value_of(key, Form::kDuration);
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_duration(*value, what(*value), reading_);
+}
+
+std::optional<uint64_t> Section::size(std::string_view key) const {
+  value_of(key, Form::kSize);
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_size(*value, what(*value), reading_);
+}
+
+std::optional<bool> Section::boolean(std::string_view key) const {
+  value_of(key, Form::kBool);
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_bool(*value, what(*value), reading_);
+}
+
+std::optional<std::size_t> Section::choice(std::string_view key) const {
+  const Names choices = value_of(key, Form::kChoice).choices;
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_choice(*value, what(*value), choices, reading_);
+}
+
+std::optional<Text> Section::constant(std::string_view key) const {
+  value_of(key, Form::kText);
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_constant(*value, what(*value), reading_);
+}
+
+std::optional<Text> Section::text(std::string_view key) const {
+  value_of(key, Form::kText);
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_text(*value, what(*value), reading_);
+}
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,96 @@
+// Typed reading of one map of the scenario file: what a key holds, or a diagnostic that says what it should hold.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/scenario/document.h"
+#include "load/scenario/environment.h"
+#include "load/scenario/keys.h"
+
+namespace bellwether::scenario {
+
+// What every reader needs: where problems go, and the constants that a value may mention.
+struct Reading {
+  Diagnostics& diagnostics;
+  const Environment& environment;
+  // By number of the file (Mark::file): its folder, as a path from that of the scenario file, with a slash at its end.
+  // Empty for the scenario file itself, and for what is not listed.
+  std::vector<std::string> folders = {};
+};
+
+struct Text {
+  std::string text;
+  Mark mark;
+};
+
+// Longer ones are refused.
+constexpr Duration kLongestDuration = Duration::hours(24 * 366);
+// The path of a file that `path` names, relative to the folder of the scenario file: as written, from the folder of the
+// file in which it was written.
+std::string path_of(const Text& path, const Reading& reading);
+
+// The value readers report a problem and return nothing when the node does not hold what is asked for. `what` names
+// the value in messages: "'vus' in workflow 'browse'".
+std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading);
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading);
+std::optional<uint64_t> read_size(const Node& node, const std::string& what, Reading& reading);
+std::optional<bool> read_bool(const Node& node, const std::string& what, Reading& reading);
+// A text whose ${NAME} are replaced now; other templates are an error.
+std::optional<Text> read_constant(const Node& node, const std::string& what, Reading& reading);
+// A text as written, templates and all.
+std::optional<Text> read_text(const Node& node, const std::string& what, Reading& reading);
+// A text, or a list of texts.
+std::vector<Text> read_texts(const Node& node, const std::string& what, Reading& reading);
+// The index of the text among `choices`.
+std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Reading& reading);
+void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading,
+                  std::string hint = {});
+
+// REQUIRES of each key that the table of the map has it, by this name, and of the typed readers that it can hold that.
+class Section {
+ public:
+  // Reports unless `node` is a map without other keys than those of `map`, which must outlive this object. `where`
+  // names it in messages: "workflow 'browse'".
+  Section(const Node& node, std::string where, Reading& reading, const Map& map);
+
+  // The value of the key, by its name or by its alias.
+  const Node* find(std::string_view key) const;
+  // It has a key that is not available in this version, which was reported.
+  bool has_later() const { return has_later_; }
+
+  std::optional<uint64_t> whole(std::string_view key) const;
+  // Within a narrower range than that of the table.
+  std::optional<uint64_t> whole(std::string_view key, Range range) const;
+  std::optional<Duration> duration(std::string_view key) const;
+  std::optional<uint64_t> size(std::string_view key) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  // The index among the choices of the table.
+  std::optional<std::size_t> choice(std::string_view key) const;
+  std::optional<Text> constant(std::string_view key) const;
+  std::optional<Text> text(std::string_view key) const;
+
+  // Reports that a required key is missing, unless an unknown one was reported, which may well be it, misspelt.
+  void report_missing(std::string message, std::string expected) const;
+
+  std::string what(const Node& value) const { return in_quotes(value.key) + " in " + where_; }
+  const std::string& where() const { return where_; }
+  const Node& node() const { return node_; }
+  Reading& reading() const { return reading_; }
+
+ private:
+  const Key& key_of(std::string_view name) const;
+  const Value& value_of(std::string_view name, Form form) const;
+
+  const Node& node_;
+  std::string where_;
+  Reading& reading_;
+  const Map& map_;
+  bool has_unknown_ = false;
+  bool has_later_ = false;
+};
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,62 @@
+// Everything that a scenario is made from. The rooms that read scenarios never touch the world themselves: what
+// they need from it comes in here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/time.h"
+
+namespace bellwether::scenario {
+
+// The content of a file, read-only: `bytes` stay where they are for as long as anybody holds `owner`.
+struct FileView {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
+
+// The world outside, as far as a scenario may ask for it.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  // The environment variable of this name.
+  virtual std::optional<std::string> env(const std::string& name) const = 0;
+  // The content of a file. A relative path is relative to the folder of the scenario file. Errors: kNotFound, kIo,
+  // kRefused, and kTooLarge for a file of more than `bytes_max`.
+  virtual Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const = 0;
+  // The names of the files in a folder, without folders and what begins with a dot, in no order. Errors: kNotFound,
+  // kIo, kRefused, and kTooLarge for more than `most`.
+  virtual Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const;
+  // The content of a file that may be larger than memory. Errors as of read_file().
+  virtual Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const;
+};
+
+// A view of a text, which it keeps.
+FileView view_of(std::string text);
+
+// A path that is relative to the scenario's folder, seen from where the scenario file's own path is seen from.
+std::string beside(const std::string& scenario_file, const std::string& path);
+
+// What the command line says instead of the scenario. Applies to every workflow that has the setting.
+struct Overrides {
+  std::optional<uint32_t> vus;
+  std::optional<Duration> duration;
+  std::optional<double> rate_per_s;
+  std::optional<Duration> timeout;
+};
+
+struct Sources {
+  std::string file_name;  // as the user wrote it, for messages and the default of `name`
+  std::string text;       // of the scenario file
+  std::vector<std::pair<std::string, std::string>> sets;  // --set NAME=VALUE, win over everything else
+  const Outside* outside = nullptr;                       // not owned, must not be null
+  Overrides overrides;
+};
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,36 @@
+// The programs of a plan, by the language that they are written in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/signature/keys.h"
+#include "load/plan/plan.h"
+#include "load/script/lua/state.h"
+#include "load/vuser/program.h"
+
+namespace bellwether::script {
+
+// Compiled programs can do whatever this process can. The user's own are run on the user's machine; those that come
+// from elsewhere only when one of the trusted keys has signed them, for the interface of this product.
+enum class Compiled : uint8_t { kTrusted, kRun };
+
+// One for all load threads.
+class Loader final : public vuser::ProgramLoader {
+ public:
+  explicit Loader(Compiled compiled = Compiled::kTrusted, lua::Permissions may = {},
+                  std::vector<signature::PublicKey> trusted = {})
+      : compiled_(compiled), may_(may), trusted_(std::move(trusted)) {}
+  // Of a compiled program: errors as signature::admit() too.
+  Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program) const override;
+
+ private:
+  Compiled compiled_;
+  lua::Permissions may_;  // of scripts
+  std::vector<signature::PublicKey> trusted_;
+};
+
+}  // namespace bellwether::script

@@ -1,0 +1,139 @@
+// What the functions of the API share about one script on one load thread. Private to this room.
+//
+// Nothing with a destructor is alive where Lua's errors are raised: the work is done by functions that push a message
+// and say so, and those that Lua calls do nothing but raise it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/plan/plan.h"
+#include "load/script/lua/state.h"
+#include "load/vuser/program.h"
+
+namespace bellwether::script::lua {
+
+inline constexpr std::array<std::string_view, 7> kMethods{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"};
+
+// What scripts name by a text, found by where their state keeps that text: equal ones are in one place there, as long
+// as something holds them. REQUIRES that the state holds what is added. The first few only; what is not found may be
+// there all the same.
+template <class Value>
+class KnownTexts {
+ public:
+  const Value* find(const char* text) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (known_[i].text == text) return &known_[i].value;
+    }
+    return nullptr;
+  }
+  void add(const char* text, Value value) {
+    if (count_ < known_.size()) known_[count_++] = {text, value};
+  }
+
+ private:
+  struct Known {
+    const char* text = nullptr;
+    Value value{};
+  };
+  std::array<Known, 8> known_;
+  std::size_t count_ = 0;
+};
+
+// Names that a step declares: name → index, from 1.
+struct Names {
+  int table = 0;  // all of them, in the registry
+  KnownTexts<std::size_t> known;
+};
+
+// Its URLs: URL → vuser::PreparedRequest.
+struct Requests {
+  int table = 0;  // all of them, in the registry
+  KnownTexts<const vuser::PreparedRequest*> known;
+};
+
+// A function that steps call. The numbers are places in Lua's registry.
+struct Function {
+  const plan::CodeCall* call = nullptr;
+  int function = 0;
+  int name = 0;  // of the step, under which its result is found
+  Names checks;
+  Names sets;
+  Names metrics;
+  std::array<Requests, kMethods.size()> requests;  // of each method
+};
+
+// A coroutine, and the step that runs in it.
+struct Strand {
+  enum class Waiting : uint8_t { kNothing, kResponse, kTime };
+  lua_State* state = nullptr;
+  int place = 0;  // of the coroutine, in the registry
+  Function* function = nullptr;
+  vuser::Program::User* user = nullptr;
+  vuser::CodeRun* run = nullptr;
+  uint64_t response = 0;  // the number of the last response; 0: there is none to look at
+  Waiting waiting = Waiting::kNothing;
+};
+
+// What scripts hold of a response. The rest of it is with its strand as long as it is the last one.
+struct HeldResponse {
+  const Strand* strand;
+  uint64_t number;
+  double took_ms;
+  uint64_t bytes;
+  int status;
+  http1::ErrorKind error;
+};
+
+// What a response has.
+enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kJson, kHeader };
+
+class Host {
+ public:
+  static constexpr std::size_t kPathsMost = 10'000;
+
+  State state;
+  const plan::Program* script = nullptr;  // what it has of files
+  std::deque<Function> functions;
+  std::deque<Strand> strands;
+  std::vector<Strand*> free_strands;
+  Strand* running = nullptr;  // nullptr: what stands outside of functions
+  uint64_t responses = 0;     // so far
+  int response_kind = 0;      // the metatable of responses, in the registry
+  const void* response_kind_at = nullptr;
+  KnownTexts<Field> fields;  // all of them
+  int paths = 0;             // text → plan::JsonPath, in the registry
+  KnownTexts<const plan::JsonPath*> near_paths;
+  std::deque<plan::JsonPath> known_paths;
+  std::string scratch;  // for bodies that are put together
+
+  // The parsed path of the text at `index`; nullptr, and a message is pushed, when it is none.
+  const plan::JsonPath* path_at(lua_State* from, int index);
+};
+
+// Set the globals of the API. `host` must outlive the state.
+void push_calls(lua_State* state, Host& host);
+void push_requests(lua_State* state, Host& host);
+void push_require(lua_State* state, Host& host);
+void push_response_kind(lua_State* state, Host& host);
+// Pushes the response that the strand's run has now.
+void push_response(lua_State* state, Host& host, Strand& strand);
+
+// The strand that runs in `state`; nullptr, and a message is pushed, when `what` is called outside of a step.
+Strand* strand_of(lua_State* state, Host& host, const char* what);
+Host& host_of(lua_State* state);  // of a function of the API: its first upvalue
+void push_text(lua_State* state, std::string_view text);
+// Empty when it is none; a number becomes one. Good as long as the state holds it.
+std::string_view text_at(lua_State* state, int index);
+// Seconds, or a text such as "200ms". A message is pushed when it is neither.
+std::optional<Duration> duration_at(lua_State* state, int index, const char* what);
+// Raises the message on top as an error, with the place in the script before it. Where it is called, nothing with a
+// destructor may be alive.
+int raise(lua_State* state);
+
+}  // namespace bellwether::script::lua

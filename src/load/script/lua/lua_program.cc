@@ -1,0 +1,271 @@
+#include "load/script/lua/lua_program.h"
+
+#include <lua.hpp>
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+#include "load/script/lua/host.h"
+#include "load/script/lua/prelude.h"
+#include "load/script/lua/watch.h"
+
+namespace bellwether::script::lua {
+namespace {
+
+// Kilobytes. All states of a process share an address range of 2 GiB, and a state without memory cannot even say so.
+constexpr int kMemoryMost = 512 * 1024;
+
+// The globals are those of all users of the thread: what a step would leave there, others would find.
+constexpr const char* kLock = R"lua(
+setmetatable(_G, {__newindex = function(_, name)
+  error("a step cannot make the global '" .. tostring(name) .. "', which all users would share: write local " ..
+        tostring(name) .. ", or keep it in the user's table", 2)
+end, __metatable = false})
+)lua";
+
+struct LuaUser final : vuser::Program::User {
+  LuaUser(lua_State* state_, int table_, int results_) : state(state_), table(table_), results(results_) {}
+  ~LuaUser() override {
+    luaL_unref(state, LUA_REGISTRYINDEX, table);
+    luaL_unref(state, LUA_REGISTRYINDEX, results);
+  }
+  lua_State* state;
+  int table;              // the user's, in the registry
+  int results;            // what steps of this iteration left for others, by their names; there too
+  std::vector<int> left;  // the names of those that did, there too
+};
+
+class LuaProgram final : public vuser::Program {
+ public:
+  static Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program, Permissions may) {
+    BW_TRY(auto state, new_state(may));
+    std::unique_ptr<LuaProgram> made(new LuaProgram(std::move(state)));
+    lua_State* lua = made->host_.state.get();
+    made->script_ = program;
+    made->host_.script = &made->script_;
+    push_response_kind(lua, made->host_);
+    lua_newtable(lua);
+    made->host_.paths = luaL_ref(lua, LUA_REGISTRYINDEX);
+    push_calls(lua, made->host_);
+    Status done = push_declarations(lua);
+    if (done) done = load_text(lua, *program.text, program.name);
+    if (done) done = call(lua, 0);
+    if (done) done = load_text(lua, kLock, "lock");
+    if (done) done = call(lua, 0);
+    if (!done) return tl::unexpected(done.error());
+    return made;
+  }
+
+  Result<uint32_t> find(const plan::CodeCall& call) override {
+    lua_State* lua = host_.state.get();
+    BW_RETURN_IF_ERROR(push_function(lua, 1, call.function));
+    Function function;
+    function.call = &call;
+    function.function = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_newtable(lua);
+    for (std::size_t i = 0; i < call.checks.size(); ++i) number(call.checks[i], i);
+    function.checks.table = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_newtable(lua);
+    for (std::size_t i = 0; i < call.sets.size(); ++i) number(call.sets[i].name, i);
+    function.sets.table = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_newtable(lua);
+    for (std::size_t i = 0; i < call.metrics.size(); ++i) number(call.metrics[i].name, i);
+    function.metrics.table = luaL_ref(lua, LUA_REGISTRYINDEX);
+    for (Requests& requests : function.requests) {
+      lua_newtable(lua);
+      requests.table = luaL_ref(lua, LUA_REGISTRYINDEX);
+    }
+    host_.functions.push_back(function);
+    return static_cast<uint32_t>(host_.functions.size() - 1);
+  }
+
+  std::unique_ptr<User> new_user(uint32_t number) override {
+    lua_State* lua = host_.state.get();
+    lua_createtable(lua, 0, 4);
+    lua_pushnumber(lua, number);
+    lua_setfield(lua, -2, "id");
+    lua_newtable(lua);
+    lua_pushvalue(lua, -1);
+    lua_setfield(lua, -3, "results");
+    const int results = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return std::make_unique<LuaUser>(lua, luaL_ref(lua, LUA_REGISTRYINDEX), results);
+  }
+
+  void begin_iteration(User& user, uint64_t iteration) override {
+    auto& mine = static_cast<LuaUser&>(user);
+    lua_State* lua = host_.state.get();
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, mine.table);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, iteration_);
+    lua_pushnumber(lua, static_cast<double>(iteration));
+    lua_rawset(lua, -3);
+    if (!mine.left.empty()) forget_results(mine);
+    lua_pop(lua, 1);
+  }
+
+  void begin(uint32_t function, User& user, vuser::CodeRun& run) override {
+    if (lua_gc(host_.state.get(), LUA_GCCOUNT, 0) > kMemoryMost) {
+      return run.fail("the script holds more than " + std::to_string(kMemoryMost / 1024) + " MiB");
+    }
+    Strand& strand = take_strand();
+    strand.function = &host_.functions[function];
+    strand.run = &run;
+    strand.waiting = Strand::Waiting::kNothing;
+    strand.response = 0;
+    run.state = &strand;
+    auto& mine = static_cast<LuaUser&>(user);
+    lua_State* lua = strand.state;
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, strand.function->function);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, mine.table);
+    strand.user = &mine;
+    const int arguments = push_arguments(strand);
+    resume(strand, 1 + arguments);
+  }
+
+  void go_on(vuser::CodeRun& run) override {
+    auto& strand = *static_cast<Strand*>(run.state);
+    int answers = 0;
+    if (strand.waiting == Strand::Waiting::kResponse) {
+      push_response(strand.state, host_, strand);
+      answers = 1;
+    }
+    strand.waiting = Strand::Waiting::kNothing;
+    resume(strand, answers);
+  }
+
+  bool copies_responses() const override { return true; }
+
+  void abandon(vuser::CodeRun& run) override { drop(*static_cast<Strand*>(run.state)); }
+
+ private:
+  explicit LuaProgram(State state) {
+    host_.state = std::move(state);
+    iteration_ = hold("iteration");
+    results_ = hold("results");
+  }
+
+  // Of the table on top: name → index, from 1.
+  void number(const std::string& name, std::size_t index) {
+    lua_State* lua = host_.state.get();
+    lua_pushlstring(lua, name.data(), name.size());
+    lua_pushinteger(lua, static_cast<lua_Integer>(index + 1));
+    lua_rawset(lua, -3);
+  }
+
+  Strand& take_strand() {
+    if (host_.free_strands.empty()) {
+      Strand& made = host_.strands.emplace_back();
+      lua_State* lua = host_.state.get();
+      made.state = lua_newthread(lua);
+      made.place = luaL_ref(lua, LUA_REGISTRYINDEX);
+      return made;
+    }
+    Strand* strand = host_.free_strands.back();
+    host_.free_strands.pop_back();
+    return *strand;
+  }
+
+  // How many were pushed.
+  int push_arguments(Strand& strand) {
+    const auto& arguments = strand.function->call->arguments;
+    if (arguments.empty()) return 0;
+    lua_State* lua = strand.state;
+    lua_createtable(lua, 0, static_cast<int>(arguments.size()));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const std::string_view value = strand.run->argument(i);
+      lua_pushlstring(lua, value.data(), value.size());
+      lua_setfield(lua, -2, arguments[i].name.c_str());
+    }
+    return 1;
+  }
+
+  void resume(Strand& strand, int arguments) {
+    int how = 0;
+    host_.running = &strand;
+    {
+      const Slice slice(strand.state);
+      how = lua_resume(strand.state, arguments);
+    }
+    host_.running = nullptr;
+    if (how == LUA_YIELD) return;  // the run says what it wants
+    if (how == 0) {
+      keep_result(strand);
+      strand.run->end();
+      strand.response = 0;
+      host_.free_strands.push_back(&strand);
+      return;
+    }
+    std::size_t size = 0;
+    const char* text = lua_tolstring(strand.state, -1, &size);
+    strand.run->fail(text == nullptr ? "an error that is no text" : std::string(text, size));
+    drop(strand);
+  }
+
+  // What the step returned is found by those after it under its name.
+  void keep_result(Strand& strand) {
+    lua_State* lua = strand.state;
+    if (lua_gettop(lua) == 0) return;
+    if (!lua_isnil(lua, 1)) {
+      auto& user = static_cast<LuaUser&>(*strand.user);
+      int& name = strand.function->name;
+      if (name == 0) name = hold(strand.run->site().step().name);
+      lua_rawgeti(lua, LUA_REGISTRYINDEX, user.results);
+      lua_rawgeti(lua, LUA_REGISTRYINDEX, name);
+      lua_pushvalue(lua, 1);
+      lua_rawset(lua, -3);
+      user.left.push_back(name);
+    }
+    lua_settop(lua, 0);
+  }
+
+  // Of the user whose table is on top. A new table each time would be most of what Lua's collector has to do.
+  void forget_results(LuaUser& user) {
+    lua_State* lua = host_.state.get();
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, user.results);
+    for (const int name : user.left) {
+      lua_rawgeti(lua, LUA_REGISTRYINDEX, name);
+      lua_pushnil(lua);
+      lua_rawset(lua, -3);
+    }
+    user.left.clear();
+    lua_pushnil(lua);
+    if (lua_next(lua, -2) != 0) {  // the script itself has put something there
+      lua_pop(lua, 3);
+      lua_newtable(lua);
+      lua_pushvalue(lua, -1);
+      lua_rawseti(lua, LUA_REGISTRYINDEX, user.results);
+    }
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, results_);
+    lua_insert(lua, -2);
+    lua_rawset(lua, -3);
+  }
+
+  // Its place in the registry.
+  int hold(std::string_view text) {
+    lua_State* lua = host_.state.get();
+    lua_pushlstring(lua, text.data(), text.size());
+    return luaL_ref(lua, LUA_REGISTRYINDEX);
+  }
+
+  // The coroutine cannot be used again.
+  void drop(Strand& strand) {
+    lua_State* lua = host_.state.get();
+    luaL_unref(lua, LUA_REGISTRYINDEX, strand.place);
+    strand.response = 0;
+    strand.state = lua_newthread(lua);
+    strand.place = luaL_ref(lua, LUA_REGISTRYINDEX);
+    host_.free_strands.push_back(&strand);
+  }
+
+  plan::Program script_;
+  Host host_;
+  int iteration_ = 0;  // names of what users have, in the registry
+  int results_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program, Permissions may) {
+  return LuaProgram::load(program, may);
+}
+
+}  // namespace bellwether::script::lua

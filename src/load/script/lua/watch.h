@@ -1,0 +1,27 @@
+// Ends what runs in circles. Between two waits a script has its thread for itself, and with it the load of a whole
+// core; what takes more than kSliceMost of processor time there is stopped with an error.
+//
+// A timer of the thread's processor time looks a few times a second. The hot path only says where a slice begins and
+// ends.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/time.h"
+
+struct lua_State;
+
+namespace bellwether::script::lua {
+
+inline constexpr Duration kSliceMost = Duration::seconds(1);  // of processor time
+
+// A script runs from here to the end of the scope. Not nested.
+class Slice {
+ public:
+  explicit Slice(lua_State* state);
+  ~Slice();
+  Slice(const Slice&) = delete;
+  Slice& operator=(const Slice&) = delete;
+};
+
+}  // namespace bellwether::script::lua

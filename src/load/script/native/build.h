@@ -1,0 +1,28 @@
+// Compiles workflows with a compiler of this machine. What was compiled once from the same texts is kept in the user's
+// cache folder, and taken from there.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+
+namespace bellwether::script::native {
+
+// Whether a file of this name is the source of a workflow.
+bool is_source(std::string_view file_name);
+
+struct BuildOptions {
+  std::string file;
+  std::string compiler;  // a name in PATH or a path; empty: clang++-16, clang++ or g++, whichever is there
+  std::string cache;     // folder, made when it is not there
+  bool verbose = false;  // all that the compiler says, in place of the first errors
+};
+
+// The path of the artifact in the cache. Waits for the compiler. kNotFound without a file or a compiler, kInvalid with
+// what is wrong in the source, kIo.
+Result<std::string> build(const BuildOptions& options);
+
+// $XDG_CACHE_HOME/bellwether, or ~/.cache/bellwether. kNotFound when nobody says where that is.
+Result<std::string> cache_folder();
+
+}  // namespace bellwether::script::native

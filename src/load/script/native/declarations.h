@@ -1,0 +1,33 @@
+// What a compiled workflow tells of itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "load/script/native/library.h"
+
+namespace bellwether::script::native {
+
+struct Declared {
+  uint32_t kind = 0;  // BELLWETHER_SCENARIO, …
+  uint32_t line = 0;  // of the source; 0: unknown
+  std::string name, value;
+};
+
+// In the order in which they are told. kInvalid when the program cannot tell them, or tells more than a scenario may
+// be.
+Result<std::vector<Declared>> declarations_of(const Library& library, const std::string& name);
+
+// The names that a step declares, in its order.
+struct StepNames {
+  std::vector<std::string> checks, sets, arguments;
+};
+// `step`: "WORKFLOW.STEP".
+StepNames names_of(const std::vector<Declared>& declared, std::string_view step);
+// kNotFound, with the nearest name.
+Error no_such_step(const std::vector<Declared>& declared, std::string_view step, const std::string& name);
+
+}  // namespace bellwether::script::native

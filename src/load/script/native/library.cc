@@ -1,0 +1,72 @@
+#include "load/script/native/library.h"
+
+#include <cerrno>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace bellwether::script::native {
+namespace {
+
+constexpr const char* kTable = "bellwether_program_table";
+
+Status write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return fail_errno(errno, "no memory for a compiled program");
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+// What the linker says, without the path of a file that nobody knows.
+std::string linker_error(const std::string& path) {
+  const char* text = ::dlerror();
+  std::string_view message = text == nullptr ? "the linker gives no reason" : text;
+  if (message.starts_with(path + ": ")) message.remove_prefix(path.size() + 2);
+  return std::string(message);
+}
+
+}  // namespace
+
+bool is_artifact(std::string_view bytes) { return bytes.starts_with("\x7f\x45LF") || bytes.starts_with("!<arch>\n"); }
+
+Result<std::unique_ptr<Library>> Library::open(std::string_view bytes, const std::string& name) {
+  const int file = ::memfd_create("bellwether-program", MFD_CLOEXEC);
+  if (file < 0) return fail_errno(errno, "no memory for '" + name + "'");
+  std::unique_ptr<Library> library(new Library(file, "/proc/self/fd/" + std::to_string(file), nullptr));
+  BW_RETURN_IF_ERROR(write_all(file, bytes));
+  library->handle_ = ::dlopen(library->path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library->handle_ == nullptr) {
+    return fail(Errc::kInvalid,
+                "'" + name + "' is no compiled workflow that can run here: " + linker_error(library->path_));
+  }
+  const auto* program = static_cast<const bellwether_program*>(::dlsym(library->handle_, kTable));
+  if (program == nullptr) {
+    return fail(Errc::kInvalid,
+                "'" + name + "' exports no workflows: its source ends with BELLWETHER_WORKFLOWS(CLASS, …)");
+  }
+  if (program->version != BELLWETHER_ABI_VERSION || program->size < sizeof(bellwether_program)) {
+    return fail(Errc::kUnsupported, "'" + name + "' was built for version " + std::to_string(program->version) +
+                                        " of the interface, and this bellwether has version " +
+                                        std::to_string(BELLWETHER_ABI_VERSION) +
+                                        ": build it again with `bellwether build`");
+  }
+  library->program_ = program;
+  return library;
+}
+
+Library::~Library() {
+  if (handle_ != nullptr) {
+    ::dlclose(handle_);
+    // The linker knows libraries by their path. What could not be unloaded keeps its own, so that no other gets it.
+    if (void* stays = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD); stays != nullptr) {
+      ::dlclose(stays);
+      return;
+    }
+  }
+  ::close(file_);
+}
+
+}  // namespace bellwether::script::native

@@ -1,0 +1,38 @@
+// A compiled workflow in this process. Each load is a copy of its own, with its own statics: two load threads share
+// nothing of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bellwether/workflow_abi.h"
+#include "core/base/result.h"
+
+namespace bellwether::script::native {
+
+// Whether these are the bytes of a compiled program, good or not.
+bool is_artifact(std::string_view bytes);
+
+class Library {
+ public:
+  // What stands outside of functions in the program runs here, with all that this process may do: only for what the
+  // user of this machine wants to run. `name` for messages. kInvalid for what is no compiled workflow, kUnsupported for
+  // one of another version.
+  static Result<std::unique_ptr<Library>> open(std::string_view bytes, const std::string& name);
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const bellwether_program& program() const { return *program_; }
+
+ private:
+  Library(int file, std::string path, void* handle) : file_(file), path_(std::move(path)), handle_(handle) {}
+
+  int file_;  // in memory
+  std::string path_;
+  void* handle_;
+  const bellwether_program* program_ = nullptr;
+};
+
+}  // namespace bellwether::script::native

@@ -1,0 +1,375 @@
+// Arrival-rate executors: iterations start when they are due, whatever the target does. An arrival that finds no free
+// virtual user waits for one for at most max_wait (by default not at all) and is then dropped. A dropped arrival is
+// charged what it is known to have waited, until a user was free again, as a censored response time: a target that
+// stalls cannot hide behind the requests that were never sent.
+
+#include <algorithm>
+#include <optional>
+
+#include "load/vuser/engine.h"
+#include "load/vuser/engine_state.h"
+
+namespace bellwether::vuser {
+
+using runtime::task;
+
+namespace {
+
+constexpr Duration kLate = Duration::millis(10);
+
+}  // namespace
+
+task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor) {
+  if (!begins(run, plan::length_of(executor.stages))) co_return;
+  run.schedule.emplace(executor.stages, run.part, run.parts);
+  run.first = run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
+  run.wait_max = executor.users.wait_max;
+  const plan::Share most = plan::share_of(executor.users.most, run.part, run.parts);
+  const plan::Share first = plan::share_of(executor.users.preallocated, run.part, run.parts);
+  std::vector<task<void>> users;
+  const auto hire = [&] {
+    const uint32_t number = most.first + static_cast<uint32_t>(run.vus.size()) + 1;
+    run.vus.push_back(std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel));
+    run.free.push_back(run.vus.back().get());
+    users.push_back(arrival_vu(run, *run.vus.back()));
+  };
+  run.vus.reserve(most.count);
+  run.free.reserve(most.count);
+  while (run.vus.size() < first.count && run.vus.size() < most.count) hire();
+
+  run.arrivals = run.schedule->due_before(run.last() - run.start);
+  while (run.arrived < run.arrivals && !stopped_.cancelled()) {
+    if (paused_) {
+      co_await runtime_.sleep_until(run.last(), run.change.now());
+      pass_over(run);
+      continue;
+    }
+    const Instant due = run.start + run.schedule->due(run.arrived);
+    if (due > runtime_.now()) {
+      const bool time_came = co_await runtime_.sleep_until(due, run.change.now());
+      if (!time_came) continue;  // it is stopped, or somebody else's, or paused
+    }
+    ++run.arrived;
+    ++window_->workflows[run.index].scheduled;
+    if (run.free.empty() && run.vus.size() < most.count) hire();
+    if (run.free.empty() || run.waiting_from + 1 < run.arrived) {
+      drop_expired(run, false);  // it waits, behind those that wait already
+      continue;
+    }
+    run.waiting_from = run.counted_to = run.arrived;
+    Vu& vu = *run.free.back();
+    run.free.pop_back();
+    begin_arrival(run, vu, due);
+  }
+
+  run.arrivals = run.arrived;  // whatever is due later is nobody's, or somebody else's
+
+  for (const auto& vu : run.vus) {
+    vu->dismissed = true;
+    vu->called.set();
+  }
+  for (task<void>& user : users) co_await user;
+  drop_expired(run, true);
+}
+
+// What has come due while it was paused is nobody's, and what still waits from before that is dropped.
+void Engine::pass_over(WorkflowRun& run) {
+  drop_expired(run, true);
+  const uint64_t due = run.schedule->due_before(runtime_.now() - run.start);
+  run.arrived = run.waiting_from = run.counted_to = std::clamp(due, run.arrived, run.arrivals);
+}
+
+task<void> Engine::arrival_vu(WorkflowRun& run, Vu& vu) {
+  while (true) {
+    co_await vu.called.wait();
+    if (!vu.working) break;  // dismissed
+    if (!vu.dismissed) vu.called.reset();
+    const Flow flow = co_await run_iteration(run, vu, vu.due);
+    vu.working = false;
+    if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
+    next_arrival_or_rest(run, vu);
+  }
+  vu.session.close_idle();
+}
+
+void Engine::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
+  const Duration lag = runtime_.now() - due;
+  metrics::WorkflowWindow& counts = window_->workflows[run.index];
+  ++(lag > kLate ? counts.late : counts.on_time);
+  counts.start_lag.record(lag);
+  vu.due = due;
+  vu.working = true;
+  vu.called.set();
+}
+
+// A user has become free: settle the arrivals that waited, oldest first, and serve the first that still may be.
+void Engine::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
+  const Instant now = runtime_.now();
+  drop_expired(run, false);
+  while (run.waiting_from < run.counted_to) {  // dropped: charged now that it is known how long it would have waited
+    charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
+    ++run.waiting_from;
+  }
+  if (run.waiting_from < run.arrived && !stopped_.cancelled()) {
+    const Instant due = run.start + run.schedule->due(run.waiting_from);
+    run.counted_to = ++run.waiting_from;
+    begin_arrival(run, vu, due);
+    return;
+  }
+  run.free.push_back(&vu);
+}
+
+// Counts the waiting arrivals whose time is over (or all of them) as dropped. With `all`, charges them too.
+void Engine::drop_expired(WorkflowRun& run, bool all) {
+  if (!run.schedule) return;
+  const Instant now = runtime_.now();
+  if (run.counted_to < run.waiting_from) run.counted_to = run.waiting_from;
+  while (run.counted_to < run.arrived &&
+         (all || now - (run.start + run.schedule->due(run.counted_to)) >= run.wait_max)) {
+    ++window_->workflows[run.index].dropped;
+    ++run.counted_to;
+  }
+  if (!all) return;
+  while (run.waiting_from < run.counted_to) {
+    charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
+    ++run.waiting_from;
+  }
+}
+
+void Engine::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {
+  for (const uint16_t index : run.workflow.layers.front()) {
+    if (!run.steps[index].measured()) continue;
+    metrics::StepWindow& counts = window_->steps[run.steps[index].step().id];
+    counts.response.record(waited, times);
+    counts.censored += times;
+  }
+}
+
+// Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant,
+// follows a course, or a number of iterations is all that there is to do.
+
+namespace {
+
+// Starting tens of thousands takes a while; those already started must not wait for the rest.
+constexpr uint32_t kAtOnce = 64;
+
+// So many of what nobody came for are charged one by one, and of more each group of so many parts of the time: the
+// error of a wait stays below a thousandth of the longest.
+constexpr int64_t kMissedApart = 1'000;
+
+// nullptr: none. The plan outlives all that runs.
+template <class Executor>
+const plan::Delay* pacing_of(const Executor& executor) {
+  return executor.pacing ? &*executor.pacing : nullptr;
+}
+
+}  // namespace
+
+task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
+  if (!begins(run, executor.duration)) co_return;
+  co_await live_users(run, executor.vus, pacing_of(executor), {});
+}
+
+// What was not begun in time is dropped: nobody will do it. What a person stopped is not.
+task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
+  if (!begins(run, executor.max_duration)) co_return;
+  const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
+  // Of all together one number that they share; of each user its own, as even as may be where some are done already.
+  std::vector<uint64_t> left(executor.shared ? 1 : share.count);
+  const uint64_t all = share_.iterations.value_or(executor.planned(run.part, run.parts));
+  for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
+  co_await live_users(run, executor.vus, nullptr, left);
+  if (stopped_.cancelled()) co_return;
+  for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
+}
+
+// This part's of `vus` users, to their ends. `left`: of the iterations that each may begin, or all together; none: as
+// many as there is time for.
+task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
+  const plan::Share share = plan::share_of(vus, run.part, run.parts);
+  run.vus.reserve(share.count);
+  std::vector<task<void>> loops;
+  loops.reserve(share.count);
+  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
+    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
+    uint64_t* const own = left.empty() ? nullptr : &left[left.size() == 1 ? 0 : i];
+    loops.push_back(vu_loop(run, *run.vus.back(), pacing, own));
+    if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
+  }
+  for (task<void>& loop : loops) co_await loop;
+}
+
+// `left`: of the iterations that it may begin; nullptr: as many as there is time for.
+task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
+  std::optional<Instant> due;  // of the next iteration, where a pace says
+  while (!stopped_.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) && !vu.dismissed) {
+    if (!vu.wanted) {
+      due.reset();
+      vu.session.close_idle();
+      vu.called.reset();
+      ++run.resting;
+      co_await vu.called.wait();
+      --run.resting;
+      continue;
+    }
+    if (paused_) {
+      due.reset();
+      ++run.resting;
+      co_await runtime_.sleep_until(run.last(), run.change.now());
+      --run.resting;
+      continue;
+    }
+    if (left != nullptr) --*left;
+    const Instant began = runtime_.now();
+    vu.working = true;
+    task<Flow> iteration = run_iteration(run, vu, std::min(due.value_or(began), began));
+    const bool at_once = iteration.done();
+    const Flow flow = co_await iteration;
+    vu.working = false;
+    if (vu.leaving != nullptr) renew_leaving(run, vu);
+    if (flow == Flow::kEndVu) {
+      // What it alone would have done is not to be done: the scenario says so.
+      const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor);
+      if (counted != nullptr && !counted->shared) *left = 0;
+      due.reset();
+      break;
+    }
+    if (pacing != nullptr) due = next_by_pace(run, vu, *pacing, began);
+    if (run.cancel.cancelled()) break;
+    // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
+    if (at_once) co_await runtime_.yield();
+    if (due) {
+      ++run.pausing;
+      co_await runtime_.sleep_until(std::min(*due, run.end), &run.waiting);
+      --run.pausing;
+    }
+  }
+  // Nobody comes for it any more.
+  const Instant now = runtime_.now();
+  if (due && vu.wanted && *due < run.last() && *due <= now) charge_dropped(run, now - *due);
+  ++run.left;
+  vu.session.close_idle();
+}
+
+// When the next iteration is due, by the pace since the last one began. Where that one took longer than the pace,
+// others were due meanwhile, and there was no user for them: each is charged what it waited until now, as an arrival
+// that was dropped is, but the last of them, which begins now. What is sent does not depend on it.
+Instant Engine::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began) {
+  const auto draw = [&] { return std::max(plan::draw(pacing, runtime_.prng()), Duration::nanos(1)); };
+  const Instant now = runtime_.now();
+  Instant due = began + draw();
+  if (!vu.wanted || paused_) return due;
+  while (due <= now) {
+    const Duration pace = draw();
+    // Very many are charged in groups, each with the longest wait of its members.
+    const int64_t together = 1 + (now - due) / pace / kMissedApart;
+    const Instant next = due + pace * together;
+    if (next > now || next >= run.last()) break;
+    charge_dropped(run, now - due, static_cast<uint64_t>(together));
+    due = next;
+  }
+  return due;
+}
+
+// --- a number of users that follows a course -------------------------------------------------------------------------
+
+task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executor) {
+  plan::VuRamp ramp(executor.start_vus, executor.stages, run.part, run.parts);
+  if (!begins(run, ramp.length())) co_return;
+  run.vus.resize(ramp.most());
+  run.resting = ramp.most();
+  std::vector<task<void>> loops;
+  loops.reserve(ramp.most());
+  // In the place of another one it begins with those that are wanted by then.
+  std::vector<bool> wanted(ramp.most());
+  std::optional<plan::VuRamp::Turn> turn = ramp.next();
+  for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;
+  for (uint32_t i = 0; i < wanted.size() && !stopped_.cancelled(); ++i) {
+    if (wanted[i]) want(run, i, pacing_of(executor), loops);
+    if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
+  }
+  uint32_t turns = 0;
+  for (; turn && !stopped_.cancelled() && run.start + turn->at < run.last(); turn = ramp.next()) {
+    const bool time_came = co_await runtime_.sleep_until(run.start + turn->at, &run.waiting);
+    if (!time_came) break;
+    if (turn->wanted) {
+      want(run, turn->index, pacing_of(executor), loops);
+    } else {
+      turn_away(*run.vus[turn->index], executor.graceful_ramp_down);
+    }
+    if (++turns % kAtOnce == 0) co_await runtime_.yield();
+  }
+  co_await runtime_.sleep_until(run.last(), &run.waiting);
+  co_await dismiss(run, loops);
+}
+
+// --- a number of users that somebody says while it runs --------------------------------------------------------------
+
+task<void> Engine::externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor) {
+  if (!begins(run, plan::facts_of(executor).length)) co_return;
+  const uint32_t most = plan::dealt_to(executor.vus_most, run.part, run.parts);
+  run.vus.resize(most);
+  run.resting = most;
+  std::vector<task<void>> loops;
+  loops.reserve(most);
+  uint32_t level = 0;
+  for (uint32_t steps = 0; !stopped_.cancelled() && runtime_.now() < run.last();) {
+    const uint32_t wanted = plan::dealt_to(run.wanted, run.part, run.parts);
+    if (wanted == level) {
+      co_await runtime_.sleep_until(run.last(), run.change.now());
+      continue;
+    }
+    if (level < wanted) {
+      want(run, level++, pacing_of(executor), loops);
+    } else {
+      turn_away(*run.vus[--level], executor.graceful_ramp_down);
+    }
+    if (++steps % kAtOnce == 0) co_await runtime_.yield();
+  }
+  co_await dismiss(run, loops);
+}
+
+// --- users who come and go -------------------------------------------------------------------------------------------
+
+void Engine::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing,
+                  std::vector<runtime::task<void>>& loops) {
+  std::unique_ptr<Vu>& vu = run.vus[index];
+  if (vu != nullptr) {
+    vu->wanted = true;
+    vu->leaving->timer.disarm();
+    vu->called.set();
+    return;
+  }
+  --run.resting;
+  // User n belongs to part (n - 1) mod parts, so that every part follows the number of all of them.
+  const uint32_t number = plan::number_dealt(index, run.part, run.parts);
+  vu = std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel);
+  vu->leaving = std::make_unique<Leaving>(&run.cancel);
+  vu->cancel = &vu->leaving->cancel;
+  loops.push_back(vu_loop(run, *vu, pacing, nullptr));
+}
+
+// Nobody begins anything any more; returns when the last one has ended what it was in the middle of.
+task<void> Engine::dismiss(WorkflowRun& run, std::vector<task<void>>& loops) {
+  for (const auto& vu : run.vus) {
+    if (vu == nullptr) continue;
+    vu->dismissed = true;
+    vu->called.set();
+  }
+  for (task<void>& loop : loops) co_await loop;
+}
+
+void Engine::turn_away(Vu& vu, Duration grace) {
+  vu.wanted = false;
+  if (vu.working) runtime_.timers().arm(vu.leaving->timer, runtime_.now() + grace);
+}
+
+// It has ended its iteration, in time or not.
+void Engine::renew_leaving(WorkflowRun& run, Vu& vu) {
+  vu.leaving->timer.disarm();
+  if (!vu.leaving->cancel.cancelled() || run.cancel.cancelled()) return;
+  vu.leaving = std::make_unique<Leaving>(&run.cancel);
+  vu.cancel = &vu.leaving->cancel;
+}
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,117 @@
+// What an engine keeps of one workflow and of one virtual user. Private to the engine's sources.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/runtime/event.h"
+#include "load/plan/collection.h"
+#include "load/vuser/engine.h"
+#include "load/vuser/tokens.h"
+
+namespace bellwether::vuser {
+
+// Of a user whose turn may end before the workflow's does: the end of the iteration that it is in.
+struct Leaving {
+  explicit Leaving(runtime::Cancellation* workflow)
+      : cancel(workflow), timer([](void* self) { static_cast<Leaving*>(self)->cancel.cancel(); }, this) {}
+  runtime::Cancellation cancel;
+  runtime::Timer timer;  // of graceful_ramp_down
+};
+
+struct Engine::Vu {
+  Vu(uint32_t number_, uint16_t slots, runtime::Cancellation* cancel_)
+      : number(number_), cancel(cancel_), values(slots) {}
+  uint32_t number;                // from 1, unique in the workflow over all cores
+  runtime::Cancellation* cancel;  // ends its iteration: that of the workflow, or its own
+  uint64_t iteration = 0;         // from 0
+  http1::Session session;
+  Values values;
+  std::vector<runtime::task<Flow>> branches;         // of a layer with several steps
+  std::vector<bool> left_out;                        // steps of this iteration, and those that failed and say so
+  std::vector<std::unique_ptr<Program::User>> code;  // in each of the workflow's programs
+  // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
+  Instant due;
+  bool working = false;
+  bool dismissed = false;  // no more arrivals, or turns
+  runtime::Event called;   // there is an arrival to serve, it is wanted again, or it is dismissed
+  // ramping-vus: whether the course has reached it.
+  bool wanted = true;
+  std::unique_ptr<Leaving> leaving;
+};
+
+struct Engine::WorkflowRun {
+  WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed,
+              runtime::Cancellation* stopped, WindowSink& sink_)
+      : index(index_),
+        workflow(workflow_),
+        sink(sink_),
+        waiting(stopped),
+        change(&waiting),
+        handing_over(&WorkflowRun::taken_over, this),
+        cancel(killed),
+        overtime(&WorkflowRun::out_of_time, this),
+        timeout(&WorkflowRun::timed_out, this),
+        provided(workflow_.provides.size()),
+        lists(workflow_.provides.size()) {}
+  static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
+  // Nothing of it begins any more, and what runs is ended.
+  static void timed_out(void* self) {
+    auto* run = static_cast<WorkflowRun*>(self);
+    run->until = std::min(run->until, run->timeout.deadline());
+    run->arrivals = run->arrived;
+    run->waiting.cancel();
+    run->cancel.cancel();
+    run->sink.timed_out(static_cast<uint16_t>(run->index));
+  }
+  static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
+  // The last moment of what begins here.
+  Instant last() const { return until < end ? until : end; }
+
+  std::size_t index;
+  const plan::Workflow& workflow;
+  uint32_t part = 0;  // of the workflow, which has at most as many as it has users
+  uint32_t parts = 1;
+  WindowSink& sink;
+  Instant start;
+  Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
+  Instant end;
+  Instant until = Instant::never();  // from then on it is somebody else's
+  runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
+  Change change;                     // it is paused or resumed, or has another number of users
+  runtime::Timer handing_over;       // fires at `until`
+  std::vector<PreparedStep> steps;
+  std::vector<std::unique_ptr<CodeSite>> sites;  // by step; nullptr: no program does its work
+  std::vector<Program*> programs;
+  bool may_leave_out = false;    // a step says on_error: skip
+  runtime::Cancellation cancel;  // ends every iteration of this workflow; outlives its users
+  std::vector<std::unique_ptr<Vu>> vus;
+  int64_t active = 0;                                   // virtual users inside an iteration
+  uint64_t begun = 0;                                   // iterations
+  uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
+  uint64_t left = 0;                                    // and those that begin nothing any more
+  int64_t active_most = 0;                              // the most of them at once in this window
+  int64_t resting = 0;                                  // users that are not wanted now, or never were; or are paused
+  uint32_t wanted = 0;                                  // users, of all parts: where somebody says so
+  runtime::Timer overtime;                              // fires when graceful_stop is over
+  runtime::Timer timeout;                               // of the workflow
+  std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
+  std::vector<plan::Collection> lists;                  // the same of those that are lists
+  std::string providing;                                // the value in the making
+  uint64_t rows_taken = 0;                              // of each feed
+
+  // Arrival-rate executors.
+  std::optional<plan::ArrivalSchedule> schedule;
+  Duration wait_max;
+  std::vector<Vu*> free;      // the one used last serves next: its connection is warm
+  uint64_t first = 0;         // of this engine
+  uint64_t arrivals = 0;      // of this engine: all before this one, and none from it on
+  uint64_t arrived = 0;       // arrivals that are due so far
+  uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
+  uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already
+};
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,383 @@
+// One step of one iteration: put the request together, exchange, look at the response, count.
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/http1/error_kind.h"
+#include "load/vuser/engine.h"
+#include "load/vuser/engine_state.h"
+
+namespace bellwether::vuser {
+
+using http1::ErrorKind;
+using metrics::Phase;
+using runtime::task;
+
+namespace {
+
+// Borrows a text from the thread's free ones for as long as a request needs its bytes.
+class TextLease {
+ public:
+  TextLease(std::vector<std::unique_ptr<RequestText>>& pool) : pool_(pool) {}
+  TextLease(const TextLease&) = delete;
+  TextLease& operator=(const TextLease&) = delete;
+  ~TextLease() {
+    if (text_ != nullptr) pool_.push_back(std::move(text_));
+  }
+  RequestText& get() {
+    if (text_ == nullptr) {
+      if (pool_.empty()) {
+        text_ = std::make_unique<RequestText>();
+      } else {
+        text_ = std::move(pool_.back());
+        pool_.pop_back();
+      }
+    }
+    return *text_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<RequestText>>& pool_;
+  std::unique_ptr<RequestText> text_;
+};
+
+// How long it took is known only to be at least the time waited.
+bool is_censored(ErrorKind error) {
+  return error == ErrorKind::kTimeout || error == ErrorKind::kFirstByteTimeout || error == ErrorKind::kInterrupted;
+}
+
+}  // namespace
+
+// No coroutine itself: most steps are a call without a pause, and pay for one of these less.
+task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  return step.step().think ? run_work_and_think(run, vu, step, due) : run_work(run, vu, step, due);
+}
+
+task<Engine::Flow> Engine::run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  if (step.is_call()) return run_call(run, vu, step, due);
+  if (std::holds_alternative<plan::CodeCall>(step.step().work)) return run_code(run, vu, step, due);
+  return run_action(run, vu, step);
+}
+
+task<Engine::Flow> Engine::run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  const Flow flow = co_await run_work(run, vu, step, due);
+  if (flow == Flow::kGoOn && !vu.cancel->cancelled()) {
+    // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
+    Instant until = runtime_.now() + plan::draw(*step.step().think, runtime_.prng());
+    if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
+    runtime::Cancellation over(&stopped_);
+    const runtime::CancelCallback on_cancel(
+        vu.cancel, [](void* self) { static_cast<runtime::Cancellation*>(self)->cancel(); }, &over);
+    co_await runtime_.sleep_until(until, &over);
+  }
+  co_return flow;
+}
+
+// `sent`: how often it was sent before.
+task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+  TextLease text(texts_);
+  http1::Response response;
+  http1::Request built;
+  const http1::Request* request = &step.constant_request();
+  if (!step.constant()) {
+    request = &built;
+    bool ready = has_token(step.call());
+    if (!ready) ready = co_await next_token(vu, step.call());
+    if (!ready) {
+      response.error = ErrorKind::kToken;
+      request = nullptr;
+    } else if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
+      response.error = ErrorKind::kTemplate;
+      request = nullptr;
+    }
+  }
+  if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
+  if (response.error == ErrorKind::kProxy) note_proxy(step, response);
+  const Outcome outcome = record(step, response, due, vu);
+  const plan::Retry& retry = step.call().retry;
+  if (sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed)) {
+    response = {};  // its buffer is of no use any more, and the next one needs one
+    const Flow flow = co_await send_again(run, vu, step, due, sent);
+    co_return flow;
+  }
+  if (response.error == ErrorKind::kNone) record_metrics(step, vu);
+  co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
+}
+
+// The one that it has is over: the next one is waited for, as long as the request may take.
+task<bool> Engine::next_token(const Vu& vu, const plan::HttpCall& call) {
+  const Instant deadline = runtime_.now() + call.timeout;
+  const bool valid = co_await tokens_.wait(*call.token, deadline, vu.cancel);
+  co_return valid;
+}
+
+void Engine::note_proxy(const PreparedStep& step, const http1::Response& response) {
+  note(plan_.steps[step.step().id].name,
+       response.proxy_status == 0
+           ? std::string("the proxy opened no tunnel, and gave no answer")
+           : "the proxy opened no tunnel, and answered with status " + std::to_string(response.proxy_status));
+}
+
+task<Engine::Flow> Engine::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+  const Duration wait = step.call().retry.wait;
+  bool time_came = !vu.cancel->cancelled() && !stopped_.cancelled();
+  if (time_came && wait > Duration::zero()) time_came = co_await runtime_.sleep(wait, vu.cancel);
+  if (!time_came) co_return after_failure(run, vu, step);
+  const Flow flow = co_await run_call(run, vu, step, due, static_cast<uint16_t>(sent + 1));
+  co_return flow;
+}
+
+bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
+  // What could not be put together or was broken off by us would be so again.
+  if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kToken ||
+      response.error == ErrorKind::kInterrupted) {
+    return false;
+  }
+  if (response.error != ErrorKind::kNone) return retry.on_error;
+  if (retry.on_any_status && failed) return true;
+  return std::find(retry.statuses.begin(), retry.statuses.end(), response.status) != retry.statuses.end();
+}
+
+task<Engine::Flow> Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
+  std::string text;
+  for (const auto& assignment : std::get<plan::SetAction>(step.step().work).assignments) {
+    text.clear();
+    if (!render(assignment.value, context_for(vu, mentions_time(assignment.value)), text)) {
+      co_return after_failure(run, vu, step);
+    }
+    vu.values.set(assignment.slot, text);
+  }
+  record_metrics(step, vu);
+  co_return Flow::kGoOn;
+}
+
+void Engine::record_those(const PreparedStep& step, const Vu& vu) {
+  const std::vector<plan::Recording>& records = step.step().records;
+  const bool with_time =
+      std::any_of(records.begin(), records.end(), [](const plan::Recording& one) { return mentions_time(one.value); });
+  recorder_.record(records, context_for(vu, with_time));
+}
+
+// What an iteration lacks of it, another one provided, or nobody.
+void Engine::provide(WorkflowRun& run, const Vu& vu) {
+  std::string& text = run.providing;
+  for (std::size_t i = 0; i < run.workflow.provides.size(); ++i) {
+    const bool collect_all = run.workflow.provides[i].collect_all;
+    if (collect_all && !run.lists[i].takes(vu.number)) continue;
+    if (run.provided[i] && run.provided[i]->vu < vu.number) continue;
+    const plan::Template& value = run.workflow.provides[i].value;
+    text.clear();
+    if (!render(value, context_for(vu, mentions_time(value)), text)) continue;
+    if (collect_all) {
+      run.lists[i].add(vu.number, runtime_.now() - run.start, text);
+      continue;
+    }
+    auto& kept = run.provided[i];
+    if (!kept) kept.emplace().provide = static_cast<uint16_t>(i);
+    kept->vu = vu.number;
+    kept->at = runtime_.now() - run.start;
+    kept->too_large = text.size() > plan::kMostContextText;
+    if (kept->too_large) text.clear();
+    kept->text.swap(text);
+  }
+}
+
+// Whether something that it comes after failed and says so; then what comes after it is left out, too.
+bool Engine::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
+  for (const uint16_t before : run.workflow.steps[index].after) {
+    if (vu.left_out[before]) return vu.left_out[index] = true;
+  }
+  return false;
+}
+
+Engine::Flow Engine::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step) {
+  switch (step.step().on_error) {
+    case plan::OnError::kContinue: return Flow::kGoOn;
+    case plan::OnError::kEndIteration: return Flow::kEndIteration;
+    case plan::OnError::kEndVu: return Flow::kEndVu;
+    case plan::OnError::kSkip:
+      vu.left_out[static_cast<std::size_t>(&step - run.steps.data())] = true;
+      return Flow::kGoOn;
+    case plan::OnError::kAbort: sink_.abort_run(plan_.steps[step.step().id].name); return Flow::kEndVu;
+  }
+  return Flow::kGoOn;
+}
+
+// Counts one exchange, if it is measured, and takes from its response what later steps need.
+Engine::Outcome Engine::record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu) {
+  const bool answered = response.error == ErrorKind::kNone;
+  const Duration service = response.done - response.sent;
+  if (step.measured()) count(window_->steps[step.step().id], response, service, due);
+  const Evaluator::Verdict verdict =
+      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, window_->checks);
+  const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
+  const bool failed = !answered || (response.status >= 400 && !status_fits);
+  if (failed && step.measured()) ++window_->steps[step.step().id].failed;
+  return {failed, !failed && verdict.all};
+}
+
+inline void Engine::count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due) {
+  ++counts.count;
+  counts.bytes_sent += response.bytes_sent;
+  counts.bytes_received += response.bytes_received;
+  if (response.connections != 0) {
+    if (response.dns > Duration::zero()) counts.phases[static_cast<int>(Phase::kDns)].record(response.dns);
+    counts.phases[static_cast<int>(Phase::kConnect)].record(response.connect);
+    if (response.tls > Duration::zero()) counts.phases[static_cast<int>(Phase::kTls)].record(response.tls);
+  }
+  if (response.error == ErrorKind::kNone) {
+    counts.service.record(service);
+    counts.response.record(response.done - due);
+    counts.phases[static_cast<int>(Phase::kSend)].record(response.sending);
+    counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
+    counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
+    counts.status.add(static_cast<uint16_t>(response.status), 1);
+    return;
+  }
+  ++counts.errors[static_cast<std::size_t>(response.error)];
+  if (!is_censored(response.error)) return;
+  counts.response.record(runtime_.now() - due);
+  ++counts.censored;
+}
+
+RenderContext Engine::context_for(const Vu& vu, bool with_time) {
+  return {vu.values,       vu.number,       vu.iteration, with_time ? runtime_.wall_now() : WallTime{},
+          runtime_.prng(), tokens_.values()};
+}
+
+// Steps whose work a program does: it says what it wants, and gets it.
+
+namespace {
+
+// Of what programs say of themselves, so that none can flood those who listen; each once.
+constexpr std::size_t kNotesMost = 20;
+
+// From here on the memory of a response counts for more than copying it away and back.
+constexpr Duration kLongSleep = Duration::millis(10);
+
+// Borrows a run from the thread's free ones.
+class RunLease {
+ public:
+  explicit RunLease(std::vector<std::unique_ptr<CodeRun>>& pool) : pool_(pool) {
+    if (pool_.empty()) {
+      run_ = std::make_unique<CodeRun>();
+    } else {
+      run_ = std::move(pool_.back());
+      pool_.pop_back();
+    }
+  }
+  RunLease(const RunLease&) = delete;
+  RunLease& operator=(const RunLease&) = delete;
+  ~RunLease() {
+    run_->let_go();
+    pool_.push_back(std::move(run_));
+  }
+  CodeRun& operator*() { return *run_; }
+
+ private:
+  std::vector<std::unique_ptr<CodeRun>>& pool_;
+  std::unique_ptr<CodeRun> run_;
+};
+
+}  // namespace
+
+Result<std::size_t> Engine::program_at(uint16_t index) {
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    if (programs_[i].index == index) return i;
+  }
+  check(loader_ != nullptr, "who has a plan with programs has a loader for them");
+  BW_TRY(auto program, loader_->load(plan_.programs[index]));
+  programs_.push_back({index, std::move(program)});
+  return programs_.size() - 1;
+}
+
+// The step's own part, if a program does its work.
+Status Engine::prepare_code(WorkflowRun& run, const plan::Step& step) {
+  const auto* call = std::get_if<plan::CodeCall>(&step.work);
+  run.sites.push_back(nullptr);
+  if (call == nullptr) return {};
+  BW_TRY(const auto program, program_at(call->program));
+  Program& runs_it = *programs_[program].program;
+  auto site = std::make_unique<CodeSite>(step, code_thread_, runs_it);
+  BW_TRY(site->function, runs_it.find(*call));
+  run.sites.back() = std::move(site);
+  if (std::find(run.programs.begin(), run.programs.end(), &runs_it) == run.programs.end()) {
+    run.programs.push_back(&runs_it);
+  }
+  return {};
+}
+
+void Engine::begin_code_iteration(WorkflowRun& run, Vu& vu) {
+  for (std::size_t i = 0; i < run.programs.size(); ++i) {
+    if (vu.code.size() == i) vu.code.push_back(run.programs[i]->new_user(vu.number));
+    run.programs[i]->begin_iteration(*vu.code[i], vu.iteration);
+  }
+}
+
+task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  const auto index = static_cast<std::size_t>(&step - run.steps.data());
+  CodeSite& site = *run.sites[index];
+  Program& program = site.program();
+  RunLease lease(runs_of_code_);
+  CodeRun& code = *lease;
+  code.reset(site, vu.values, vu.number, vu.iteration);
+  http1::Response none;
+  const plan::HttpCall& base = site.call().base;
+  bool ready = has_token(base);
+  if (!ready) ready = co_await next_token(vu, base);
+  if (!ready || !code.render_arguments()) {
+    none.error = ready ? ErrorKind::kTemplate : ErrorKind::kToken;
+    if (site.call().sends) record(step, none, due, vu);
+    co_return after_failure(run, vu, step);
+  }
+  const auto user = std::find(run.programs.begin(), run.programs.end(), &program) - run.programs.begin();
+  bool counts = false;  // there is a response to be measured
+  Instant asked = due;
+  program.begin(site.function, *vu.code[static_cast<std::size_t>(user)], code);
+  while (code.want() == CodeRun::Want::kExchange || code.want() == CodeRun::Want::kSleep) {
+    if (code.want() == CodeRun::Want::kSleep) {
+      const bool stows = code.span() >= kLongSleep && program.copies_responses();
+      if (stows) code.stow();
+      co_await runtime_.sleep(code.span(), vu.cancel);
+      if (stows) code.unstow();
+    } else {
+      if (code.counted()) {
+        if (code.has_response()) asked = runtime_.now();
+        counts = true;
+      }
+      http1::Response& response = code.begin_exchange();
+      co_await client_.exchange(vu.session, code.request(), response, vu.cancel);
+    }
+    if (vu.cancel->cancelled()) {
+      program.abandon(code);
+      break;
+    }
+    program.go_on(code);
+  }
+  for (const std::string& text : code.said()) note(plan_.steps[step.step().id].name, text);
+  code.said().clear();
+  bool good = code.checks_hold();
+  if (code.want() == CodeRun::Want::kFailure) {
+    note(plan_.steps[step.step().id].name, code.why());
+    none.error = ErrorKind::kScript;
+    if (site.call().sends) record(step, none, due, vu);
+    good = false;
+  } else {
+    bool answered = true;
+    if (site.call().sends && counts) {
+      const Outcome outcome = record(step, code.measured(), asked, vu);
+      good &= outcome.good;
+      answered = code.measured().error == ErrorKind::kNone;
+    }
+    if (answered && !vu.cancel->cancelled()) record_metrics(step, vu);
+  }
+  co_return good ? Flow::kGoOn : after_failure(run, vu, step);
+}
+
+void Engine::note(std::string_view who, std::string_view text) {
+  if (notes_.size() > kNotesMost || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
+  notes_.emplace_back(text);
+  sink_.note(who, notes_.size() > kNotesMost ? "more is not told" : text);
+}
+
+}  // namespace bellwether::vuser

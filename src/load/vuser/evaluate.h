@@ -1,0 +1,71 @@
+// Looks at a response: do its checks hold, and which values does it give to later steps.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/http1/client.h"
+#include "core/http1/cookies.h"
+#include "load/metrics/window.h"
+#include "load/plan/plan.h"
+#include "load/vuser/json_reader.h"
+#include "load/vuser/markup_reader.h"
+#include "load/vuser/values.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace bellwether::vuser {
+
+// What reads bodies: of one load thread.
+struct BodyReaders {
+  JsonReader json;
+  MarkupReader markup;
+};
+
+// What one load thread prepares once for the checks and extractions of one step.
+class Evaluator {
+ public:
+  // Both must outlive it.
+  Evaluator(const plan::Step& step, BodyReaders& readers);
+  ~Evaluator();
+  Evaluator(Evaluator&&) noexcept;
+
+  // Whether the body must be kept for it.
+  bool wants_body() const { return wants_body_; }
+  // Whether the user says which statuses are right, so that a status of 400 or more is not a failure by itself.
+  bool checks_status() const { return checks_status_; }
+
+  struct Verdict {
+    bool all = true;     // every check holds
+    bool status = true;  // every check of the status holds
+  };
+  // Counts each check as passed or failed, and sets the values. A check of a request that got no response fails.
+  // `took`: service time of the exchange. `cookies`: those of the user, with what the response set.
+  Verdict evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies, Values& values,
+                   std::vector<metrics::CheckCount>& counts);
+
+ private:
+  bool holds(const plan::Check& check, std::size_t index, const http1::Response& response, Duration took);
+  bool json_holds(const plan::Check& check, std::size_t index);
+  void extract(const plan::Extract& extract, std::size_t index, const http1::Response& response,
+               const http1::CookieJar& cookies, Values& values);
+  bool open_json(const http1::Response& response);
+  bool open_markup(const http1::Response& response);
+
+  const plan::Step* step_;
+  JsonReader* json_;
+  MarkupReader* markup_;
+  bool wants_body_ = false;
+  bool checks_status_ = false;
+  enum class Read : uint8_t { kNotYet, kGood, kBad };
+  Read json_state_ = Read::kNotYet;
+  Read markup_state_ = Read::kNotYet;
+  std::vector<std::vector<std::unique_ptr<re2::RE2>>> check_patterns_;  // of kMatches, for each check and literal
+  std::vector<std::unique_ptr<re2::RE2>> extract_patterns_;             // of kRegex
+  std::vector<std::unique_ptr<MarkupReader::Expression>> expressions_;  // of kXpath, for each extract
+};
+
+}  // namespace bellwether::vuser

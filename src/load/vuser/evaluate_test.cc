@@ -1,0 +1,170 @@
+#include "load/vuser/evaluate.h"
+
+#include <gtest/gtest.h>
+
+namespace bellwether::vuser {
+namespace {
+
+using plan::Check;
+using plan::Comparison;
+
+// A response as the client leaves it, from its parts.
+class Evaluating : public testing::Test {
+ protected:
+  http1::Response response(int status, std::string body, std::string fields = "") {
+    head_ = "HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+            fields + "\r\n";
+    body_ = std::move(body);
+    const std::size_t size = body_.size();
+    body_.resize(size + JsonReader::kPadding);
+    http1::Response made;
+    made.buffer = pool_.take();
+    std::size_t scan = 0, consumed = 0;
+    const char* reason = "";
+    EXPECT_EQ(http1::parse_response_head(head_, false, scan, made.buffer->head, consumed, reason), http1::Parse::kDone);
+    made.status = status;
+    made.body = {body_.data(), size};
+    return made;
+  }
+  Check check(Check::Subject subject, Comparison comparison, std::vector<plan::Literal> any_of = {}) {
+    Check made;
+    made.subject = subject;
+    made.comparison = comparison;
+    made.any_of = std::move(any_of);
+    made.id = static_cast<plan::CheckId>(step_.checks.size());
+    return made;
+  }
+  Evaluator::Verdict evaluate(const http1::Response& given, Duration took = Duration::millis(5)) {
+    counts_.assign(step_.checks.size(), {});
+    Evaluator evaluator(step_, readers_);
+    return evaluator.evaluate(given, took, cookies_, values_, counts_);
+  }
+  bool holds(const Check& one, const http1::Response& given) {
+    step_.checks = {one};
+    step_.checks[0].id = 0;
+    return evaluate(given).all;
+  }
+  plan::JsonPath key(const char* name) {
+    plan::JsonPath made;
+    made.steps.push_back({name, 0, false});
+    return made;
+  }
+
+  plan::Step step_;
+  BodyReaders readers_;
+  http1::CookieJar cookies_;
+  Values values_{4};
+  std::vector<metrics::CheckCount> counts_;
+  http1::BufferPool pool_;
+  std::string head_, body_;
+};
+
+TEST_F(Evaluating, a_status_may_be_one_of_several) {
+  const Check either = check(Check::Subject::kStatus, Comparison::kEqual, {200.0, 304.0});
+  EXPECT_TRUE(holds(either, response(304, "")));
+  EXPECT_FALSE(holds(either, response(404, "")));
+  EXPECT_FALSE(evaluate(response(404, "")).status);
+}
+
+TEST_F(Evaluating, not_equal_means_equal_to_none) {
+  const Check neither = check(Check::Subject::kStatus, Comparison::kNotEqual, {500.0, 503.0});
+  EXPECT_TRUE(holds(neither, response(200, "")));
+  EXPECT_FALSE(holds(neither, response(503, "")));
+}
+
+TEST_F(Evaluating, bodies_are_compared_searched_and_matched) {
+  EXPECT_TRUE(holds(check(Check::Subject::kBody, Comparison::kContains, {std::string("ell")}), response(200, "hello")));
+  EXPECT_FALSE(
+      holds(check(Check::Subject::kBody, Comparison::kContains, {std::string("elf")}), response(200, "hello")));
+  EXPECT_TRUE(
+      holds(check(Check::Subject::kBody, Comparison::kMatches, {std::string("^h.*o$")}), response(200, "hello")));
+  EXPECT_FALSE(holds(check(Check::Subject::kBody, Comparison::kMatches, {std::string("^x")}), response(200, "hello")));
+  EXPECT_TRUE(holds(check(Check::Subject::kBodySize, Comparison::kLess, {6.0}), response(200, "hello")));
+  EXPECT_FALSE(holds(check(Check::Subject::kBodySize, Comparison::kLess, {5.0}), response(200, "hello")));
+}
+
+TEST_F(Evaluating, json_values_compare_by_their_type) {
+  const auto json = [&](Comparison comparison, std::vector<plan::Literal> any_of, const char* name = "v") {
+    Check made = check(Check::Subject::kJson, comparison, std::move(any_of));
+    made.path = key(name);
+    return made;
+  };
+  EXPECT_TRUE(holds(json(Comparison::kEqual, {5.0}), response(200, R"({"v": 5})")));
+  EXPECT_TRUE(holds(json(Comparison::kGreater, {4.5}), response(200, R"({"v": 5})")));
+  EXPECT_FALSE(holds(json(Comparison::kGreater, {5.0}), response(200, R"({"v": 5})")));
+  EXPECT_TRUE(holds(json(Comparison::kEqual, {std::string("a")}), response(200, R"({"v": "a"})")));
+  EXPECT_TRUE(holds(json(Comparison::kEqual, {true}), response(200, R"({"v": true})")));
+  EXPECT_FALSE(holds(json(Comparison::kEqual, {true}), response(200, R"({"v": "true"})")) &&
+               holds(json(Comparison::kEqual, {false}), response(200, R"({"v": true})")));
+  EXPECT_TRUE(holds(json(Comparison::kEqual, {nullptr}), response(200, R"({"v": null})")));
+  EXPECT_TRUE(holds(json(Comparison::kExists, {}), response(200, R"({"v": null})")));
+  EXPECT_TRUE(holds(json(Comparison::kAbsent, {}), response(200, R"({"w": 1})")));
+  EXPECT_FALSE(holds(json(Comparison::kExists, {}), response(200, "no json")));
+  EXPECT_FALSE(holds(json(Comparison::kNotEqual, {5.0}), response(200, R"({"w": 1})")))
+      << "what is not there compares to nothing";
+}
+
+TEST_F(Evaluating, headers_are_looked_up_whatever_their_case) {
+  Check there = check(Check::Subject::kHeader, Comparison::kEqual, {std::string("yes")});
+  there.header = "x-flag";
+  EXPECT_TRUE(holds(there, response(200, "", "X-Flag: yes\r\n")));
+  EXPECT_FALSE(holds(there, response(200, "", "X-Flag: no\r\n")));
+  EXPECT_FALSE(holds(there, response(200, "")));
+  there.comparison = Comparison::kAbsent;
+  EXPECT_TRUE(holds(there, response(200, "")));
+}
+
+TEST_F(Evaluating, durations_compare_in_milliseconds) {
+  const Check fast = check(Check::Subject::kDuration, Comparison::kLess, {10.0});
+  step_.checks = {fast};
+  EXPECT_TRUE(evaluate(response(200, ""), Duration::millis(9)).all);
+  EXPECT_FALSE(evaluate(response(200, ""), Duration::millis(10)).all);
+}
+
+TEST_F(Evaluating, without_a_response_every_check_fails_and_nothing_is_extracted) {
+  step_.checks = {check(Check::Subject::kStatus, Comparison::kNotEqual, {500.0})};
+  plan::Extract whole;
+  whole.source = plan::Extract::Source::kBody;
+  step_.extracts = {whole};
+  http1::Response failed;
+  failed.error = http1::ErrorKind::kReset;
+  EXPECT_FALSE(evaluate(failed).all);
+  EXPECT_EQ(counts_[0].fails, 1u);
+  EXPECT_EQ(counts_[0].passes, 0u);
+  EXPECT_FALSE(values_.has(0));
+}
+
+TEST_F(Evaluating, values_are_extracted_from_every_part) {
+  plan::Extract json, regex, header, status;
+  json.path = key("token");
+  regex.source = plan::Extract::Source::kRegex;
+  regex.pattern = "to(k.)n";
+  regex.group = 1;
+  regex.slot = 1;
+  header.source = plan::Extract::Source::kHeader;
+  header.header = "ETag";
+  header.slot = 2;
+  status.source = plan::Extract::Source::kStatus;
+  status.slot = 3;
+  step_.extracts = {json, regex, header, status};
+  evaluate(response(201, R"({"token": "t1"})", "etag: \"e\"\r\n"));
+  EXPECT_EQ(values_.get(0), "t1");
+  EXPECT_EQ(values_.get(1), "ke");
+  EXPECT_EQ(values_.get(2), "\"e\"");
+  EXPECT_EQ(values_.get(3), "201");
+}
+
+TEST_F(Evaluating, a_value_that_is_not_there_is_forgotten_or_replaced_by_its_default) {
+  plan::Extract json;
+  json.path = key("token");
+  step_.extracts = {json};
+  values_.set(0, "old");
+  evaluate(response(200, R"({"other": 1})"));
+  EXPECT_FALSE(values_.has(0)) << "a value of an earlier response must not leak into this one";
+  step_.extracts[0].fallback = "none";
+  evaluate(response(200, R"({"other": 1})"));
+  EXPECT_EQ(values_.get(0), "none");
+}
+
+}  // namespace
+}  // namespace bellwether::vuser

@@ -1,0 +1,107 @@
+#include "load/vuser/markup_reader.h"
+
+#include <climits>
+#include <libxml/HTMLparser.h>
+#include <libxml/parser.h>
+#include <libxml/xpath.h>
+#include <libxml/xpathInternals.h>
+
+#include "core/base/bytes.h"
+
+namespace bellwether::vuser {
+namespace {
+
+// What one evaluation may do at most, in libxml2's own units; a document of a megabyte needs some hundred thousand.
+constexpr unsigned long kMostWork = 50'000'000;
+
+void ignore(void*, xmlErrorPtr) {}
+
+// Of the scheme that libxml2 hands out strings in.
+struct OwnText {
+  explicit OwnText(xmlChar* text) : text_(text) {}
+  OwnText(const OwnText&) = delete;
+  OwnText& operator=(const OwnText&) = delete;
+  ~OwnText() { xmlFree(text_); }
+  bool assign_to(std::string& out) const {
+    if (text_ == nullptr) return false;
+    out.assign(reinterpret_cast<const char*>(text_));
+    return true;
+  }
+
+ private:
+  xmlChar* text_;
+};
+
+}  // namespace
+
+struct MarkupReader::Expression::Parts {
+  explicit Parts(const std::string& text) : compiled(xmlXPathCompile(reinterpret_cast<const xmlChar*>(text.c_str()))) {}
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  ~Parts() { xmlXPathFreeCompExpr(compiled); }
+  xmlXPathCompExprPtr compiled;
+};
+
+MarkupReader::Expression::Expression(const std::string& text) : parts_(std::make_unique<Parts>(text)) {}
+MarkupReader::Expression::~Expression() = default;
+
+struct MarkupReader::Document {
+  explicit Document(xmlDocPtr doc_) : doc(doc_), context(xmlXPathNewContext(doc_)) {
+    if (context == nullptr) return;
+    context->opLimit = kMostWork;
+    context->error = &ignore;
+  }
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+  ~Document() {
+    xmlXPathFreeContext(context);
+    xmlFreeDoc(doc);
+  }
+  xmlDocPtr doc;
+  xmlXPathContextPtr context;
+};
+
+MarkupReader::MarkupReader() = default;
+MarkupReader::~MarkupReader() = default;
+
+bool MarkupReader::open(std::string_view body, bool is_xml) {
+  document_.reset();
+  if (body.empty() || body.size() > INT_MAX) return false;
+  const int size = static_cast<int>(body.size());
+  constexpr int kXml =
+      XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NOCDATA | XML_PARSE_COMPACT;
+  constexpr int kHtml =
+      HTML_PARSE_RECOVER | HTML_PARSE_NONET | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_COMPACT;
+  // What is not said otherwise is UTF-8, as nearly all is.
+  xmlDocPtr doc = is_xml ? xmlReadMemory(body.data(), size, "", nullptr, kXml)
+                         : htmlReadMemory(body.data(), size, "", "UTF-8", kHtml);
+  if (doc == nullptr) return false;
+  document_ = std::make_unique<Document>(doc);
+  return document_->context != nullptr;
+}
+
+bool MarkupReader::find_text(const Expression& expression, std::string& out) {
+  if (document_ == nullptr || document_->context == nullptr || expression.parts_->compiled == nullptr) return false;
+  document_->context->opCount = 0;
+  document_->context->node = xmlDocGetRootElement(document_->doc);
+  const std::unique_ptr<xmlXPathObject, void (*)(xmlXPathObject*)> found(
+      xmlXPathCompiledEval(expression.parts_->compiled, document_->context),
+      [](xmlXPathObject* one) { xmlXPathFreeObject(one); });
+  if (found == nullptr) return false;
+  if (found->type != XPATH_NODESET) return OwnText(xmlXPathCastToString(found.get())).assign_to(out);
+  if (found->nodesetval == nullptr || found->nodesetval->nodeNr == 0) return false;
+  xmlXPathNodeSetSort(found->nodesetval);
+  return OwnText(xmlNodeGetContent(found->nodesetval->nodeTab[0])).assign_to(out);
+}
+
+void MarkupReader::close() { document_.reset(); }
+
+bool looks_like_xml(std::string_view content_type, std::string_view body) {
+  const std::string_view type = trim(content_type.substr(0, content_type.find(';')));
+  if (iequals(type, "text/html") || iequals(type, "application/xhtml+xml")) return false;
+  if (type.size() > 4 && iequals(type.substr(type.size() - 4), "/xml")) return true;
+  if (type.size() > 4 && iequals(type.substr(type.size() - 4), "+xml")) return true;
+  return trim(body.substr(0, 100)).starts_with("<?xml");
+}
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,96 @@
+#include "load/vuser/markup_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "load/plan/css.h"
+
+namespace bellwether::vuser {
+namespace {
+
+constexpr std::string_view kPage = R"(<!doctype html>
+<html><head><title>Shop &amp; more</title><meta name=csrf content="t&quot;1"></head>
+<body><ul id=items class="big list">
+<li class="item first"><a href="/1">Eins</a>
+<li class="item"><a href="/2?x=1&y=2">Zwei <b>fett</b></a>
+<li class=item data-x="it's">Drei äöü
+</ul><form><input type=hidden name=csrf value="abc"></form></body>)";
+
+class Markup : public testing::Test {
+ protected:
+  std::string find(const std::string& xpath, std::string_view body = kPage, bool is_xml = false) {
+    if (!reader_.open(body, is_xml)) return "(not read)";
+    const MarkupReader::Expression expression(xpath);
+    std::string out;
+    return reader_.find_text(expression, out) ? out : "(nothing)";
+  }
+  std::string select(std::string_view css, std::string_view attribute = {}) {
+    return find(*plan::css_to_xpath(css, attribute));
+  }
+  MarkupReader reader_;
+};
+
+TEST_F(Markup, html_as_it_is_written) {
+  EXPECT_EQ(find("//title"), "Shop & more");
+  EXPECT_EQ(find("//meta[@name='csrf']/@content"), "t\"1");
+  EXPECT_EQ(find("//a/@href"), "/1") << "the first of several";
+  EXPECT_EQ(find("count(//li)"), "3");
+  EXPECT_EQ(find("//li[3]/text()"), "Drei äöü\n");
+  EXPECT_EQ(find("//nothing"), "(nothing)");
+  EXPECT_EQ(find("boolean(//ul)"), "true");
+}
+
+TEST_F(Markup, selectors) {
+  EXPECT_EQ(select("input[name=csrf]", "value"), "abc");
+  EXPECT_EQ(select("#items > .item + li a", "href"), "/2?x=1&y=2");
+  EXPECT_EQ(select("li:nth-child(2) a"), "Zwei fett");
+  EXPECT_EQ(select("li:last-child", "data-x"), "it's");
+  EXPECT_EQ(select("li:not(.first) b"), "fett");
+  EXPECT_EQ(select("a[href$='y=2'] b"), "fett");
+  EXPECT_EQ(select("ul.list.big li.first"), "Eins\n");
+  EXPECT_EQ(select("ul.lis"), "(nothing)") << "a class is a whole word";
+}
+
+TEST_F(Markup, xml_reads_nothing_from_outside) {
+  EXPECT_EQ(find("/a/b[2]", "<?xml version='1.0'?><a><b>1</b><b><![CDATA[<2>]]></b></a>", true), "<2>");
+  EXPECT_EQ(find("//b", "<a><b>no end", true), "(not read)");
+  const std::string outside =
+      "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/hostname\"><!ENTITY y \"inside\">]><a>[&x;]</a>";
+  EXPECT_EQ(find("string(/a)", outside, true), "[]");
+}
+
+TEST_F(Markup, entities_that_grow_without_bound_are_refused) {
+  std::string bomb = "<!DOCTYPE a [<!ENTITY e0 \"0123456789\">";
+  for (int i = 1; i < 12; ++i) {
+    bomb += "<!ENTITY e" + std::to_string(i) + " \"";
+    for (int k = 0; k < 10; ++k) bomb += "&e" + std::to_string(i - 1) + ";";
+    bomb += "\">";
+  }
+  bomb += "]><a>&e11;</a>";
+  const std::string seen = find("string(/a)", bomb, true);
+  EXPECT_LT(seen.size(), 20'000'000u);
+}
+
+TEST_F(Markup, an_expression_that_takes_too_long_gives_nothing) {
+  std::string body = "<r>";
+  for (int i = 0; i < 3000; ++i) body += "<a/>";
+  body += "</r>";
+  EXPECT_EQ(find("count(//a[count(//a[count(//a) > 0]) > 0])", body, true), "(nothing)");
+}
+
+TEST_F(Markup, what_is_no_document_is_none) {
+  EXPECT_EQ(find("//a", ""), "(not read)");
+  EXPECT_EQ(find("//a", "{\"a\": 1}", true), "(not read)");
+  EXPECT_EQ(find("//a", "plain text"), "(nothing)");
+  EXPECT_EQ(find("//a", std::string_view("\0\xff<a\0", 5)), "(nothing)");
+}
+
+TEST(LooksLikeXml, by_the_type_or_the_beginning) {
+  EXPECT_TRUE(looks_like_xml("application/rss+xml; charset=utf-8", ""));
+  EXPECT_TRUE(looks_like_xml("text/xml", ""));
+  EXPECT_TRUE(looks_like_xml("", "  <?xml version='1.0'?>"));
+  EXPECT_FALSE(looks_like_xml("text/html", "<?xml version='1.0'?><html/>"));
+  EXPECT_FALSE(looks_like_xml("", "<html>"));
+}
+
+}  // namespace
+}  // namespace bellwether::vuser

@@ -1,0 +1,160 @@
+#include "load/vuser/program.h"
+
+#include "core/base/check.h"
+
+namespace bellwether::vuser {
+namespace {
+
+// Whether what its requests begin with is the same in all iterations.
+bool is_constant(const plan::HttpCall& call) {
+  if (!call.url.constant() || call.token) return false;
+  for (const plan::Header& header : call.headers) {
+    if (!header.value.constant()) return false;
+  }
+  return !call.digest || (call.digest->user.constant() && call.digest->password.constant());
+}
+
+}  // namespace
+
+CodeSite::CodeSite(const plan::Step& step, CodeThread& thread, Program& program)
+    : step_(&step),
+      call_(&std::get<plan::CodeCall>(step.work)),
+      thread_(&thread),
+      program_(&program),
+      maker_(call_->base),
+      constant_(is_constant(call_->base)) {}
+
+const PreparedRequest* CodeSite::prepare(std::string_view method, std::string_view url) {
+  return prepare({.method = method, .url = url, .headers = {}, .body = {}});
+}
+
+const PreparedRequest* CodeSite::prepare(const RequestChange& change) {
+  if (!constant_ || prepared_.size() == kPreparedMost) return nullptr;
+  PreparedRequest& made = prepared_.emplace_back();
+  const Values none(0);
+  Prng unused(0);
+  const RenderContext context{none, 1, 0, {}, unused};
+  if (!maker_.make(change, context, thread_->origins, made.text, made.request)) {
+    prepared_.pop_back();
+    return nullptr;
+  }
+  made.request.want_body = true;
+  return &made;
+}
+
+void CodeRun::reset(CodeSite& site, Values& values, uint32_t vu, uint64_t iteration) {
+  site_ = &site;
+  values_ = &values;
+  vu_ = vu;
+  iteration_ = iteration;
+  let_go();
+  exchanges_ = 0;
+  want_ = Want::kEnd;
+  counted_ = true;
+  checks_hold_ = true;
+  state = nullptr;
+}
+
+bool CodeRun::render_arguments() {
+  const auto& arguments = site_->call().arguments;
+  if (arguments_.size() < arguments.size()) arguments_.resize(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    arguments_[i].clear();
+    if (!render(arguments[i].value, context(mentions_time(arguments[i].value)), arguments_[i])) return false;
+  }
+  return true;
+}
+
+RenderContext CodeRun::context(bool with_time) {
+  runtime::Runtime& runtime = site_->thread().runtime;
+  return {
+      *values_, vu_, iteration_, with_time ? runtime.wall_now() : WallTime{}, runtime.prng(), site_->thread().tokens};
+}
+
+void CodeRun::send(const PreparedRequest& request, bool counted) {
+  request_ = request.request;
+  counted_ = counted;
+  want_ = Want::kExchange;
+}
+
+Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeout, bool counted) {
+  if (!site_->maker().make(change, context(site_->maker().mentions_time()), site_->thread().origins, text_, request_)) {
+    const std::string shown = text_.url.empty() ? std::string(change.url) : text_.url;
+    return bellwether::fail(Errc::kInvalid,
+                            "the request to '" + shown + "' cannot be sent: its URL or a header is wrong");
+  }
+  request_.want_body = true;
+  if (timeout) {
+    limits_ = site_->maker().limits();
+    limits_.timeout = *timeout;
+    request_.limits = &limits_;
+  }
+  counted_ = counted;
+  want_ = Want::kExchange;
+  return {};
+}
+
+void CodeRun::sleep(Duration span) {
+  span_ = span;
+  want_ = Want::kSleep;
+}
+
+void CodeRun::fail(std::string why) {
+  why_ = std::move(why);
+  want_ = Want::kFailure;
+}
+
+void CodeRun::say(std::string text) {
+  constexpr std::size_t kSaidMost = 100;  // between two waits
+  if (said_.size() < kSaidMost) said_.push_back(std::move(text));
+}
+
+void CodeRun::check(std::size_t index, bool holds) {
+  const auto& checks = site_->step().checks;
+  const std::size_t declared = checks.size() - site_->call().checks.size();
+  metrics::CheckCount& count = site_->thread().window->checks[checks.at(declared + index).id];
+  ++(holds ? count.passes : count.fails);
+  checks_hold_ &= holds;
+}
+
+void CodeRun::set(std::size_t index, std::string_view text) { values_->set(site_->call().sets.at(index).slot, text); }
+
+void CodeRun::measure(std::size_t index, double value) {
+  site_->thread().recorder.record(site_->call().metrics.at(index).series, value);
+}
+
+http1::Response& CodeRun::begin_exchange() {
+  http1::Response& into = counted_ ? measured_ : unmeasured_;
+  into = {};
+  last_ = &into;
+  ++exchanges_;
+  return into;
+}
+
+void CodeRun::stow() {
+  stowed_measured_.take(measured_);
+  stowed_unmeasured_.take(unmeasured_);
+}
+
+void CodeRun::unstow() {
+  stowed_measured_.restore(measured_);
+  stowed_unmeasured_.restore(unmeasured_);
+}
+
+void CodeRun::let_go() {
+  measured_ = {};
+  unmeasured_ = {};
+}
+
+JsonReader::Value CodeRun::json(const plan::JsonPath& path) {
+  JsonReader& reader = site_->thread().readers.json;
+  if (last_->status == 0 || !reader.open(last_->body)) return {};
+  return reader.find(path);
+}
+
+bool CodeRun::json_text(const plan::JsonPath& path, std::string& out) {
+  JsonReader& reader = site_->thread().readers.json;
+  return last_->status != 0 && reader.open(last_->body) && reader.find_text(path, out);
+}
+
+}  // namespace bellwether::vuser

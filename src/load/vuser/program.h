@@ -1,0 +1,200 @@
+// Steps whose work a program does, a script or a compiled one: the seam between the engine, which sends, measures and
+// counts, and what runs programs. One load thread each; nothing here is shared between threads.
+//
+// A function of a program runs until it wants something of the world, says what, and is gone on with when it has it: a
+// coroutine, whatever language it is written in.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/http1/client.h"
+#include "core/http1/client_stowed.h"
+#include "core/runtime/runtime.h"
+#include "load/metrics/window.h"
+#include "load/plan/plan.h"
+#include "load/vuser/evaluate.h"
+#include "load/vuser/metric_recorder.h"
+#include "load/vuser/request_maker.h"
+#include "load/vuser/values.h"
+
+namespace bellwether::vuser {
+
+class CodeRun;
+
+// A program on one load thread.
+class Program {
+ public:
+  // What it keeps of one virtual user.
+  class User {
+   public:
+    virtual ~User() = default;
+  };
+
+  virtual ~Program() = default;
+  // The number by which begin() knows a function. kNotFound, with the nearest name. `call` outlives the program.
+  virtual Result<uint32_t> find(const plan::CodeCall& call) = 0;
+  virtual std::unique_ptr<User> new_user(uint32_t number) = 0;
+  // What the steps of the last iteration left for each other is forgotten.
+  virtual void begin_iteration(User& user, uint64_t iteration) = 0;
+
+  // Both return when the function wants something, has ended, or failed: `run` says which.
+  virtual void begin(uint32_t function, User& user, CodeRun& run) = 0;
+  virtual void go_on(CodeRun& run) = 0;
+  // Nothing will come of what it waits for; it ends here.
+  virtual void abandon(CodeRun& run) = 0;
+  // Whether it copies what it wants of a response, and so holds no views of one while it waits.
+  virtual bool copies_responses() const = 0;
+};
+
+// Makes programs of what a plan holds.
+class ProgramLoader {
+ public:
+  virtual ~ProgramLoader() = default;
+  // Called by each load thread that needs it. kInvalid with what is wrong with its text.
+  virtual Result<std::unique_ptr<Program>> load(const plan::Program& program) const = 0;
+};
+
+// A request that is the same each time it is sent.
+struct PreparedRequest {
+  RequestText text;
+  http1::Request request;
+};
+
+// What one load thread offers to all code that runs on it. All must outlive the code.
+struct CodeThread {
+  runtime::Runtime& runtime;
+  http1::OriginTable& origins;
+  BodyReaders& readers;
+  metrics::Window*& window;
+  MetricRecorder& recorder;
+  std::span<const std::string> tokens;  // see RenderContext
+};
+
+// One step whose work a program does, on one load thread.
+class CodeSite {
+ public:
+  static constexpr std::size_t kPreparedMost = 10'000;
+
+  // All must outlive it.
+  CodeSite(const plan::Step& step, CodeThread& thread, Program& program);
+
+  const plan::Step& step() const { return *step_; }
+  const plan::CodeCall& call() const { return *call_; }
+  Program& program() const { return *program_; }
+  const RequestMaker& maker() const { return maker_; }
+  CodeThread& thread() const { return *thread_; }
+  uint32_t function = 0;  // of the program
+
+  // A request, prepared once. nullptr: what it begins with differs from one iteration to the next, it cannot be sent,
+  // or there are kPreparedMost of them already. Good as long as this is.
+  const PreparedRequest* prepare(const RequestChange& change);
+  const PreparedRequest* prepare(std::string_view method, std::string_view url);
+
+ private:
+  const plan::Step* step_;
+  const plan::CodeCall* call_;
+  CodeThread* thread_;
+  Program* program_;
+  RequestMaker maker_;
+  bool constant_;
+  std::deque<PreparedRequest> prepared_;
+};
+
+// One run of the function of one step. Pooled by the engine: its texts keep their memory.
+class CodeRun {
+ public:
+  enum class Want : uint8_t { kEnd, kFailure, kExchange, kSleep };
+
+  // --- what a program may ask --------------------------------------------------------------------------------------
+
+  CodeSite& site() const { return *site_; }
+  uint32_t vu() const { return vu_; }                // from 1, unique in the workflow
+  uint64_t iteration() const { return iteration_; }  // from 0
+  // In the order of CodeCall::arguments.
+  std::string_view argument(std::size_t index) const { return arguments_[index]; }
+  // The last one. Its body and head are good until the next exchange.
+  const http1::Response& response() const { return *last_; }
+  bool has_response() const { return exchanges_ > 0; }
+  // Counts the exchanges, so that a program knows whether what it holds is still the last response.
+  uint32_t exchanges() const { return exchanges_; }
+  // A value of the last response's body. `text`: as it stands, without quotes. Nothing there: monostate.
+  JsonReader::Value json(const plan::JsonPath& path);
+  bool json_text(const plan::JsonPath& path, std::string& out);
+  Prng& prng() const { return site_->thread().runtime.prng(); }
+
+  // --- what a program may say --------------------------------------------------------------------------------------
+
+  // What it wants now; to be said last before begin() or go_on() return. `counted`: the response may be the measured
+  // one.
+  void send(const PreparedRequest& request, bool counted);
+  // Error: kInvalid, what cannot be sent.
+  Status send(const RequestChange& change, std::optional<Duration> timeout, bool counted);
+  void sleep(Duration span);
+  void end() { want_ = Want::kEnd; }
+  void fail(std::string why);
+
+  // REQUIRES an index of CodeCall::checks, and of CodeCall::sets.
+  void check(std::size_t index, bool holds);
+  void set(std::size_t index, std::string_view text);
+  // A value of a metric. REQUIRES an index of CodeCall::metrics.
+  void measure(std::size_t index, double value);
+  // Tells those who watch the run.
+  void say(std::string text);
+
+  void* state = nullptr;  // the program's own
+
+  // --- for the engine ----------------------------------------------------------------------------------------------
+
+  void reset(CodeSite& site, Values& values, uint32_t vu, uint64_t iteration);
+  // False when a value that an argument mentions is missing.
+  bool render_arguments();
+  Want want() const { return want_; }
+  const http1::Request& request() const { return request_; }
+  Duration span() const { return span_; }
+  bool counted() const { return counted_; }
+  bool checks_hold() const { return checks_hold_; }
+  const std::string& why() const { return why_; }
+  std::vector<std::string>& said() { return said_; }
+  // Makes room for the next response, which goes into the result. The measured one stays while others come.
+  http1::Response& begin_exchange();
+  const http1::Response& measured() const { return measured_; }
+  // Before and after a long wait, of a program that copies responses: they take no buffers meanwhile.
+  void stow();
+  void unstow();
+  void let_go();
+
+ private:
+  RenderContext context(bool with_time);
+
+  CodeSite* site_ = nullptr;
+  Values* values_ = nullptr;
+  uint32_t vu_ = 1;
+  uint64_t iteration_ = 0;
+  std::vector<std::string> arguments_;
+  http1::Response measured_;    // the last that may be
+  http1::Response unmeasured_;  // the last that is not to be
+  const http1::Response* last_ = &measured_;
+  http1::StowedResponse stowed_measured_;
+  http1::StowedResponse stowed_unmeasured_;
+  uint32_t exchanges_ = 0;
+  Want want_ = Want::kEnd;
+  http1::Request request_;
+  RequestText text_;
+  http1::CallLimits limits_;  // of a request with its own timeout
+  Duration span_;
+  bool counted_ = true;
+  bool checks_hold_ = true;
+  std::string why_;
+  std::vector<std::string> said_;
+};
+
+}  // namespace bellwether::vuser

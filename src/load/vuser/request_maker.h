@@ -1,0 +1,81 @@
+// Requests of one call, in the bytes that go over the wire.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/result.h"
+#include "core/http1/client.h"
+#include "load/plan/plan.h"
+#include "load/vuser/render.h"
+
+namespace bellwether::vuser {
+
+// Room for the bytes of one request that is put together for each iteration; pooled by the load thread.
+struct RequestText {
+  std::string url;
+  std::string body;
+  std::string bytes;  // head, empty line, body
+  std::string credentials;
+  std::string password;
+  http1::DigestUser digest;  // views of the two above
+};
+
+// What one request has in place of what its call says.
+struct RequestChange {
+  std::string_view method;
+  std::string_view url;  // absolute, or what comes behind the URL of the call; percent-encoded
+  std::span<const std::pair<std::string_view, std::string_view>> headers;  // win over those of the call
+  std::optional<std::string_view> body;
+};
+
+class RequestMaker {
+ public:
+  // `call` must outlive it.
+  explicit RequestMaker(const plan::HttpCall& call);
+
+  const plan::HttpCall& call() const { return *call_; }
+  const http1::TlsSettings& tls() const { return tls_settings_; }
+  bool mentions_time() const { return mentions_time_; }
+  const http1::CallLimits& limits() const { return *limits_; }
+  // nullptr: requests go there straight.
+  const http1::Proxy* proxy_to(bool tls, std::string_view host) const {
+    return proxies_ == nullptr ? nullptr : proxies_->find(tls, host);
+  }
+  // Which part of how many it makes requests for: of files that are sent one after the other it takes every `parts`th.
+  void deal(uint32_t part, uint32_t parts) {
+    next_file_ = part;
+    file_step_ = parts;
+  }
+
+  // Puts the request together in `text`, which the result refers to; `want_body` is left to the caller. False when a
+  // value is missing, or the URL or a field cannot be sent.
+  bool make(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
+  // The same with some of it replaced.
+  bool make(const RequestChange& change, const RenderContext& context, http1::OriginTable& origins, RequestText& text,
+            http1::Request& out) const;
+
+ private:
+  bool render_url(const RequestChange* change, const RenderContext& context, std::string& out) const;
+  bool put_fields(const RequestChange* change, const RenderContext& context, RequestText& text) const;
+  bool put_credentials(const RenderContext& context, RequestText& text, http1::Request& out) const;
+  bool make(const RequestChange* change, const RenderContext& context, http1::OriginTable& origins, RequestText& text,
+            http1::Request& out) const;
+
+  const plan::Template* next_body(const RenderContext& context) const;
+
+  const plan::HttpCall* call_;
+  mutable uint64_t next_file_ = 0;
+  uint64_t file_step_ = 1;
+  std::unique_ptr<const http1::Proxies> proxies_;  // null: none
+  std::unique_ptr<http1::CallLimits> limits_;
+  http1::TlsSettings tls_settings_;
+  std::unique_ptr<http1::HeadMemory> heads_;
+  bool mentions_time_;  // some of it is the wall clock
+};
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,92 @@
+// The access tokens of one load thread (RFC 6749, section 4.4): asked for before any load is made, and again before
+// they run out. What is asked for them is no part of the load, and is counted nowhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/http1/client.h"
+#include "core/runtime/cancellation.h"
+#include "core/runtime/runtime.h"
+#include "load/plan/plan.h"
+#include "load/vuser/request_maker.h"
+
+namespace bellwether::vuser {
+
+// What may change at any moment, for those who wait for that among other things. Who waits sleeps with now(), which is
+// cancelled with the next change, and is for that one wait only.
+class Change {
+ public:
+  explicit Change(runtime::Cancellation* parent)
+      : parent_(parent), now_(std::make_unique<runtime::Cancellation>(parent)) {}
+  runtime::Cancellation* now() const { return now_.get(); }
+  void tell() {
+    const auto before = std::exchange(now_, std::make_unique<runtime::Cancellation>(parent_));
+    before->cancel();
+  }
+
+ private:
+  runtime::Cancellation* parent_;  // the end of all waiting
+  std::unique_ptr<runtime::Cancellation> now_;
+};
+
+// What a server of tokens said.
+struct TokenAnswer {
+  std::string token;
+  std::optional<Duration> good_for;  // nothing: it does not say, and is believed
+};
+// Of the JSON in its body (sections 5.1 and 5.2). kRefused: an error, in its words; kProtocol: it makes no sense.
+Result<TokenAnswer> read_token(int status, std::string_view body);
+
+class Tokens {
+ public:
+  // Hears why a token could not be renewed.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void not_renewed(const std::string& why) = 0;
+  };
+
+  // All must outlive it.
+  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Listener& listener);
+  ~Tokens();
+
+  // From now on this one is wanted: an index into Plan::tokens.
+  void want(uint16_t token);
+  // Asks for all that are wanted. An error says which was not given, and why: what failed by chance was tried again a
+  // few times, for kAskMost together.
+  runtime::task<Status> obtain();
+  static constexpr Duration kAskMost = Duration::seconds(10);
+  // Keeps them valid until `cancel`.
+  runtime::task<void> renew(runtime::Cancellation* cancel);
+
+  // By index; an empty one was never given. They stay where they are.
+  std::span<const std::string> values() const { return values_; }
+  bool is_valid(uint16_t token) const;
+  // Until the attempt to renew it that is on its way, or the next one, has ended. False: it is not valid then, or
+  // neither had ended by `deadline`.
+  runtime::task<bool> wait(uint16_t token, Instant deadline, runtime::Cancellation* cancel);
+
+ private:
+  struct One;
+  runtime::task<Status> ask(One& one, Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<Status> ask_patiently(One& one);
+  runtime::task<void> renew_one(One& one, runtime::Cancellation* cancel);
+
+  runtime::Runtime& runtime_;
+  const plan::Plan& plan_;
+  http1::Client& client_;
+  Listener& listener_;
+  std::vector<std::string> values_;
+  std::vector<std::unique_ptr<One>> all_;  // by index; null: not wanted
+};
+
+}  // namespace bellwether::vuser

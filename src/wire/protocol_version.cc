@@ -1,7 +1,0 @@
-#include "wire/version.h"
-
-namespace bellwether::wire {
-
-constinit const ProtocolVersion kVersion = {1, 2};
-
-}  // namespace bellwether::wire
