@@ -1,5 +1,5 @@
 // Bytes as questions about copies: those who keep copies take whatever decodes without harm. That it survives being
-// encoded again, as answers and records do: src/jobs/roles/messages_fuzz.cc.
+// encoded again, as answers and records do: src/sim/datacenter/messages_fuzz.cc.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

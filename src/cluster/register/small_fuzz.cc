@@ -1,5 +1,5 @@
 // Bytes as words about small values, and as the record of one: those who keep registers and own them take whatever
-// decodes without harm. That it survives being encoded again: src/jobs/roles/messages_fuzz.cc.
+// decodes without harm. That it survives being encoded again: src/sim/datacenter/messages_fuzz.cc.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -279,7 +279,7 @@ void Job::begin_group(Instant now, JobEffects& out) {
     sheet_.workflows[w].begun = true;
     sheet_.workflows[w].base_second = base;
     become(w, WorkflowState::kRunning, {}, out);
-    note_missing_values(now, w);
+    for (auto& [kind, text] : plan::remarks_on_values(context_, spec_, w)) add_event(now, kind, text);
   }
   for (ShareSheet& share : sheet_.shares) {
     if (share.state == ShareState::kReady && sheet_.workflows[share.workflow].begun) begin_share(now, share, out);
@@ -322,19 +322,23 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   }
 }
 
+plan::Standing Job::standing(uint16_t workflow) const {
+  const WorkflowState state = sheet_.workflows[workflow].state;
+  if (!is_final(state)) return plan::Standing::kOpen;
+  return state == WorkflowState::kCompleted ? plan::Standing::kCompleted : plan::Standing::kEnded;
+}
+
 void Job::skip_dependents(JobEffects& out) {
   bool again = true;
   while (again) {
     again = false;
     for (uint16_t w = 0; w < spec_.size(); ++w) {
-      if (sheet_.workflows[w].state != WorkflowState::kPending || spec_[w].is_teardown) continue;
-      for (const uint16_t need : spec_[w].depends) {
-        const WorkflowState state = sheet_.workflows[need].state;
-        if (!is_final(state) || state == WorkflowState::kCompleted) continue;
-        become(w, WorkflowState::kSkipped, "'" + spec_[need].name + "' is " + std::string(to_string(state)), out);
-        again = true;
-        break;
-      }
+      if (sheet_.workflows[w].state != WorkflowState::kPending) continue;
+      const auto need = plan::waits_in_vain_for(spec_[w], [this](uint16_t one) { return standing(one); });
+      if (!need) continue;
+      const std::string_view state = to_string(sheet_.workflows[*need].state);
+      become(w, WorkflowState::kSkipped, "'" + spec_[*need].name + "' is " + std::string(state), out);
+      again = true;
     }
   }
 }

@@ -33,7 +33,6 @@
 #include "core/base/prng.h"
 #include "core/base/result.h"
 #include "core/resilience/extension.h"
-#include "jobs/dispatch/job_context.h"
 #include "jobs/dispatch/job_sheet.h"
 #include "jobs/dispatch/job_spec.h"
 
@@ -144,7 +143,7 @@ class Job {
   // come from.
   void adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out);
   // Before adopt(): the values between workflows, as a quorum has them.
-  void restore(JobContext context);
+  void restore(plan::Values context);
   std::vector<std::string> workers_to_ask() const { return {asking_.begin(), asking_.end()}; }
 
   // What the register's quorum has accepted.
@@ -189,7 +188,7 @@ class Job {
   const JobSheet& sheet() const { return sheet_; }
   const JobSpec& spec() const { return spec_; }
   const JobRules& rules() const { return rules_; }
-  const JobContext& context() const { return context_; }
+  const plan::Values& context() const { return context_; }
   // Its last sheet is durable.
   bool over() const { return over_; }
   // It waits for cores: no group of it is being handed out.
@@ -260,8 +259,7 @@ class Job {
   bool is_awaited(uint16_t workflow) const;
   bool pass_border(Instant now, JobEffects& out);
   Instant end_of_last() const;
-  std::vector<plan::Given> given_to(uint16_t workflow) const;
-  void note_missing_values(Instant now, uint16_t workflow);
+  plan::Standing standing(uint16_t workflow) const;
 
   // --- job_shares.cc: what becomes of shares
   void lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out);
@@ -369,7 +367,7 @@ class Job {
   std::map<ShareId, Instant> share_since_;  // in its present state, here
   std::map<ShareId, uint64_t> applied_;
   std::map<ShareId, plan::Iterated> iterated_;  // by what the account has
-  JobContext context_;
+  plan::Values context_;
   uint64_t context_kept_ = 0;            // version that a quorum has
   std::optional<Instant> border_since_;  // when the layer ended after which nothing could begin yet
   std::map<ShareId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time

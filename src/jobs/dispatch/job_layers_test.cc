@@ -42,35 +42,6 @@ std::vector<std::string> given_to_browse(const JobWorld& world) {
   return out;
 }
 
-TEST(JobContext, keeps_the_lowest_user_s_later_value_in_whatever_order_they_come) {
-  const plan::Provided early{0, 1, Duration::seconds(1), "early"};
-  const plan::Provided late{0, 1, Duration::seconds(2), "late"};
-  const plan::Provided other{0, 2, Duration::seconds(3), "of another user"};
-  JobContext one;
-  EXPECT_TRUE(one.merge(3, ShareId(1), other));
-  EXPECT_TRUE(one.merge(3, ShareId(2), early));
-  EXPECT_TRUE(one.merge(3, ShareId(3), late));
-  EXPECT_FALSE(one.merge(3, ShareId(2), early));
-  EXPECT_EQ(one.version, 3u);
-  JobContext same;
-  EXPECT_TRUE(same.merge(3, ShareId(3), late));
-  EXPECT_FALSE(same.merge(3, ShareId(2), early));
-  EXPECT_FALSE(same.merge(3, ShareId(1), other));
-  EXPECT_EQ(one.values, same.values);
-  EXPECT_EQ(*one.find(3, 0), "late");
-  EXPECT_EQ(one.find(3, 1), nullptr);
-  EXPECT_EQ(one.find(2, 0), nullptr);
-}
-
-TEST(JobContext, of_one_user_and_moment_the_later_share_wins) {
-  const plan::Provided a{0, 1, Duration::seconds(1), "a"};
-  const plan::Provided b{0, 1, Duration::seconds(1), "b"};
-  JobContext one;
-  one.merge(0, ShareId(2), b);
-  EXPECT_FALSE(one.merge(0, ShareId(1), a));
-  EXPECT_EQ(*one.find(0, 0), "b");
-}
-
 TEST_F(LayersOfTwo, values_are_given_to_whoever_uses_them) {
   expect_end(world, Duration::minutes(1));
   const auto given = given_to_browse(world);
@@ -182,18 +153,6 @@ std::vector<std::vector<std::string>> lists_given(const JobWorld& world) {
 bool told_of(const JobWorld& world, std::string_view kind) {
   const auto& events = world.sheet().events;
   return std::any_of(events.begin(), events.end(), [kind](const JobEvent& one) { return one.kind == kind; });
-}
-
-TEST(JobContext, a_list_has_one_value_of_each_user_whoever_told_it) {
-  JobContext one;
-  EXPECT_TRUE(one.merge(3, ShareId(1), {0, 2, Duration::seconds(1), "two", false, true}));
-  EXPECT_TRUE(one.merge(3, ShareId(2), {0, 1, Duration::seconds(1), "one", false, true}));
-  EXPECT_FALSE(one.merge(3, ShareId(2), {0, 1, Duration::seconds(1), "one", false, true}));
-  EXPECT_TRUE(one.merge(3, ShareId(4), {0, 2, Duration::seconds(1), "two, by a later share", false, true}));
-  EXPECT_EQ(one.version, 3u);
-  ASSERT_TRUE(one.given(3, 0, 7));
-  EXPECT_EQ(*one.given(3, 0, 7), (plan::Given{7, "", {"one", "two, by a later share"}}));
-  EXPECT_FALSE(one.given(3, 1, 0));
 }
 
 TEST_F(LayersOfLists, a_list_has_the_values_of_all_shares) {

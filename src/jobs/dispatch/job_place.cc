@@ -73,11 +73,9 @@ std::vector<uint16_t> Job::ready_workflows() const {
   std::vector<uint16_t> ready;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!waits(w)) continue;
-    const std::vector<uint16_t>& needs = spec_[w].depends;
-    const bool tidies_up = spec_[w].is_teardown;
-    const bool met = std::all_of(needs.begin(), needs.end(), [this, tidies_up](uint16_t need) {
-      const WorkflowState state = sheet_.workflows[need].state;
-      return tidies_up ? is_final(state) && !has_live(need) : state == WorkflowState::kCompleted;
+    // A teardown waits until nothing runs any more of what it follows.
+    const bool met = plan::may_begin(spec_[w], [&](uint16_t need) {
+      return spec_[w].is_teardown && has_live(need) ? plan::Standing::kOpen : standing(need);
     });
     if (met) ready.push_back(w);
   }
@@ -288,7 +286,7 @@ void Job::take_group_back(Instant now, const std::string& why, bool counts, JobE
 // The border between two layers: what workflows left for others is made safe before anybody begins with it, and nobody
 // waits for that for ever.
 
-void Job::restore(JobContext context) {
+void Job::restore(plan::Values context) {
   context_ = std::move(context);
   context_kept_ = context_.version;
 }
@@ -337,11 +335,10 @@ void Job::hear_values(Instant now, const ShareSheet& share, const std::vector<pl
     const bool is_list = std::find(spec.lists.begin(), spec.lists.end(), one.provide) != spec.lists.end();
     if (one.provide >= spec.provides.size() || one.listed != is_list) continue;  // its worker makes that up
     if (one.listed || !one.too_large) {
-      changed |= context_.merge(share.workflow, share.id, one);
+      changed |= context_.merge(share.workflow, share.id.value(), one);
     } else if (!share.end) {
-      add_event(now, "value_too_large",
-                "'" + spec.provides[one.provide] + "' of workflow '" + spec.name +
-                    "' is too long for other workflows, and is left out");
+      const plan::Remark remark = plan::remark_on_too_large(spec, one.provide);
+      add_event(now, remark.kind, remark.text);
     }
   }
   if (changed) out.push_back(job_effect::KeepContext{context_.version});
@@ -395,30 +392,6 @@ Instant Job::end_of_last() const {
     if (share.end && share.streams) last = std::max(last, clock_of(share.workflow) + share.end->ran);
   }
   return last;
-}
-
-std::vector<plan::Given> Job::given_to(uint16_t workflow) const {
-  std::vector<plan::Given> given;
-  const auto& uses = spec_[workflow].uses;
-  for (std::size_t u = 0; u < uses.size(); ++u) {
-    auto one = context_.given(uses[u].from, uses[u].provide, static_cast<uint16_t>(u));
-    if (one) given.push_back(std::move(*one));
-  }
-  return given;
-}
-
-void Job::note_missing_values(Instant now, uint16_t workflow) {
-  for (const WorkflowSpec::Use& use : spec_[workflow].uses) {
-    const plan::Collection* list = context_.find_list(use.from, use.provide);
-    if (list != nullptr && list->cut()) {
-      add_event(now, "list_cut", plan::cut_text(use.name, spec_[use.from].name, *list));
-    }
-    const bool has_any = list != nullptr ? !list->items().empty() : context_.find(use.from, use.provide) != nullptr;
-    if (!use.required || has_any) continue;
-    add_event(
-        now, "value_missing",
-        "workflow '" + spec_[use.from].name + "' provided no '" + use.name + "' for '" + spec_[workflow].name + "'");
-  }
 }
 
 }  // namespace bellwether::dispatch

@@ -99,7 +99,7 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
   order.kill_grace = rules_.kill_grace;
   order.isolation_limit = rules_.isolation_limit;
   order.context_version = sheet_.context_version;
-  order.given = given_to(share->workflow);
+  order.given = context_.given_to(spec);
   if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
   order.on_overtime = spec.on_overtime;
   if (spec.counted) order.iterations = share->iterations;

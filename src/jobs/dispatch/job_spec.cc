@@ -9,20 +9,13 @@ JobSpec spec_of(const plan::Plan& plan) {
   for (std::size_t i = 0; i < plan.workflows.size(); ++i) {
     const plan::Workflow& workflow = plan.workflows[i];
     WorkflowSpec& one = spec.emplace_back();
-    one.name = workflow.name;
+    static_cast<plan::Links&>(one) = plan::links_of(workflow);
     one.is_test = plan::is_test(plan, static_cast<uint16_t>(i));
     one.priority = workflow.priority;
-    one.depends = workflow.depends;
-    for (const plan::Use& use : workflow.uses) one.uses.push_back({use.from, use.provide, use.name, !use.fallback});
-    for (const plan::Provide& provide : workflow.provides) {
-      if (provide.collect_all) one.lists.push_back(static_cast<uint16_t>(one.provides.size()));
-      one.provides.push_back(provide.name);
-    }
     one.length = workflow.start_time;
     one.graceful_stop = workflow.graceful_stop;
     one.on_overtime = workflow.on_overtime;
     one.timeout = workflow.timeout;
-    one.is_teardown = workflow.is_teardown;
     const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
     one.vus = facts.vus_most;
     one.length = std::holds_alternative<plan::Once>(workflow.executor) ? Duration() : one.length + facts.length;

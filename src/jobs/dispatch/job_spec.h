@@ -11,25 +11,15 @@
 #include "core/resilience/extension.h"
 #include "load/plan/plan.h"
 #include "load/plan/provision.h"
+#include "load/plan/sequence.h"
 
 namespace bellwether::dispatch {
 
-struct WorkflowSpec {
-  std::string name;
+struct WorkflowSpec : plan::Links {
   plan::Priority priority = plan::Priority::kAuto;
   bool is_test = true;
-  uint32_t vus = 1;               // the most at once
-  std::vector<uint16_t> depends;  // workflows that must have completed before it begins
-  struct Use {
-    uint16_t from = 0;     // workflow
-    uint16_t provide = 0;  // of its values
-    std::string name;
-    bool required = true;  // there is nothing to stand for it
-  };
-  std::vector<Use> uses;              // in the order of the plan
-  std::vector<std::string> provides;  // names of the values that it leaves for others
-  std::vector<uint16_t> lists;        // which of them are lists of all users' values
-  Duration length;                    // of its clock, to its planned end; zero: it runs once, for as long as that takes
+  uint32_t vus = 1;  // the most at once
+  Duration length;   // of its clock, to its planned end; zero: it runs once, for as long as that takes
   Duration graceful_stop;
   // It does a number of iterations: what others go on with when a worker is lost is what is left of them.
   std::optional<plan::Iterations> counted;
@@ -39,7 +29,6 @@ struct WorkflowSpec {
   bool rebalance = false;  // its parts spread onto workers that come while it runs
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   std::optional<Duration> timeout;  // of its clock, from its begin: then its workers end it at once
-  bool is_teardown = false;         // it follows also what failed, and what was stopped
 };
 using JobSpec = std::vector<WorkflowSpec>;
 

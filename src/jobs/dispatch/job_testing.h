@@ -401,8 +401,8 @@ class JobWorld {
   std::unique_ptr<Job> job_;
   std::map<std::string, Worker> workers_;
   std::vector<JobSheet> writing_;
-  std::optional<JobContext> writing_context_;
-  JobContext durable_context_;
+  std::optional<plan::Values> writing_context_;
+  plan::Values durable_context_;
   std::map<ShareId, ShareOrder> orders_;
   JobSheet durable_;
   std::set<ShareId> to_take_over_;

@@ -168,7 +168,7 @@ class Steward final : private jobs::JobHandle::Listener {
   runtime::task<Status> write_record(const dispatch::JobSheet& sheet, Instant deadline);
   static runtime::task<void> conclude(Steward* self);
   static runtime::task<void> keep_context(Steward* self);
-  runtime::task<Result<dispatch::JobContext>> read_context(Instant deadline);
+  runtime::task<Result<plan::Values>> read_context(Instant deadline);
   static runtime::task<void> let_go(Steward* self);
   Instant now() { return parts_.runtime.read_clock(); }
   void say(const std::string& event, const std::string& text, bool warning = false);

@@ -334,14 +334,14 @@ task<void> Steward::keep_context(Steward* self) {
   self->keeping_context_ = false;
 }
 
-task<Result<dispatch::JobContext>> Steward::read_context(Instant deadline) {
+task<Result<plan::Values>> Steward::read_context(Instant deadline) {
   const auto& all = plan_->workflows;
   if (std::all_of(all.begin(), all.end(), [](const plan::Workflow& one) { return one.provides.empty(); })) {
-    co_return dispatch::JobContext{};
+    co_return plan::Values{};
   }
   BW_CO_TRY(auto copy,
             co_await parts_.copies.get({id_, kContextCopy}, handle_->fence(), deadline, scope_.cancellation()));
-  if (!copy) co_return dispatch::JobContext{};
+  if (!copy) co_return plan::Values{};
   co_return dispatch::decode_context(copy->bytes);
 }
 

@@ -35,6 +35,7 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
     if (planned.apart) stage.grants = std::move(planned.grants);
   }
   for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    links_.push_back(plan::links_of(plan.workflows[w]));
     const auto* told = std::get_if<plan::ExternallyControlled>(&plan.workflows[w].executor);
     if (told != nullptr) wanted_[static_cast<uint16_t>(w)] = told->vus;
   }
@@ -129,17 +130,18 @@ runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellatio
   if (self->stage_ != nullptr) self->stage_->group->kill();
 }
 
-// What depends on a workflow that did not complete, unless it tidies up.
+plan::Standing LocalRun::standing(uint16_t workflow) const {
+  const Ran& ran = workflows_[workflow];
+  if (ran.timed_out || !ran.skipped_because.empty()) return plan::Standing::kEnded;
+  return ran.began ? plan::Standing::kCompleted : plan::Standing::kOpen;
+}
+
 bool LocalRun::is_skipped(uint16_t workflow) {
-  if (plan_.workflows[workflow].is_teardown) return false;
-  for (const uint16_t need : plan_.workflows[workflow].depends) {
-    const Ran& before = workflows_[need];
-    if (!before.timed_out && before.skipped_because.empty()) continue;
-    workflows_[workflow].skipped_because =
-        "'" + plan_.workflows[need].name + "' is " + (before.timed_out ? "timed_out" : "skipped");
-    return true;
-  }
-  return false;
+  const auto need = plan::waits_in_vain_for(links_[workflow], [this](uint16_t one) { return standing(one); });
+  if (!need) return false;
+  workflows_[workflow].skipped_because =
+      "'" + links_[*need].name + "' is " + (workflows_[*need].timed_out ? "timed_out" : "skipped");
+  return true;
 }
 
 Status LocalRun::leave_out_skipped(Stage& stage) {
@@ -154,48 +156,23 @@ Status LocalRun::give_values(Stage& stage) {
   if (!uses_values(stage)) return {};
   plan::Plan plan = plan_;
   for (const uint16_t w : stage.workflows) {
-    std::vector<plan::Given> given;
-    const std::vector<plan::Use>& wanted = plan_.workflows[w].uses;
-    for (std::size_t u = 0; u < wanted.size(); ++u) {
-      if (auto value = given_for(w, static_cast<uint16_t>(u))) given.push_back(std::move(*value));
-    }
-    plan = plan::with_given(std::move(plan), w, given);
+    for (auto& [kind, text] : plan::remarks_on_values(values_, links_, w)) note(std::move(kind), std::move(text));
+    plan = plan::with_given(std::move(plan), w, values_.given_to(links_[w]));
   }
   stage.plan = std::make_unique<plan::Plan>(std::move(plan));
   stage.group = group_for(stage, *stage.plan);
   return stage.group->prepare();
 }
 
-// Says so when there is none, or not all of it.
-std::optional<plan::Given> LocalRun::given_for(uint16_t workflow, uint16_t use) {
-  const plan::Use& wanted = plan_.workflows[workflow].uses[use];
-  const std::string& maker = plan_.workflows[wanted.from].name;
-  const std::pair<uint16_t, uint16_t> key{wanted.from, wanted.provide};
-  std::optional<plan::Given> given;
-  if (const auto value = context_.find(key); value != context_.end()) given.emplace(plan::Given{use, value->second});
-  if (const auto list = lists_.find(key); list != lists_.end()) {
-    given = list->second.given(use);
-    if (list->second.cut()) note("list_cut", plan::cut_text(wanted.name, maker, list->second));
-  }
-  if (!given && !wanted.fallback) {
-    note("value_missing",
-         "workflow '" + maker + "' provided no '" + wanted.name + "' for '" + plan_.workflows[workflow].name + "'");
-  }
-  return given;
-}
-
 void LocalRun::end_stage(const Stage& stage) {
   for (const uint16_t w : stage.workflows) {
     workflows_[w].elapsed = elapsed_ - *workflows_[w].began;
-    for (plan::Provided& one : stage.group->provided(w)) {
-      const std::string& name = plan_.workflows[w].provides[one.provide].name;
-      if (one.listed) {
-        lists_[{w, one.provide}].add(one);
-      } else if (one.too_large) {
-        note("value_too_large", "'" + name + "' of workflow '" + plan_.workflows[w].name + "' is longer than " +
-                                    std::to_string(plan::kMostContextText >> 10) + " KiB, and is left out");
+    for (const plan::Provided& one : stage.group->provided(w)) {
+      if (one.listed || !one.too_large) {
+        values_.merge(w, 0, one);
       } else {
-        context_[{w, one.provide}] = std::move(one.text);
+        auto [kind, text] = plan::remark_on_too_large(links_[w], one.provide);
+        note(std::move(kind), std::move(text));
       }
     }
   }

@@ -18,8 +18,8 @@
 #include "load/local/load_group.h"
 #include "load/local/self_watch.h"
 #include "load/metrics/window.h"
-#include "load/plan/collection.h"
 #include "load/plan/plan.h"
+#include "load/plan/sequence.h"
 #include "load/plan/stages.h"
 #include "load/report/run_report.h"
 #include "load/script/loader.h"
@@ -107,10 +107,10 @@ class LocalRun final : public LoadGroup::Listener {
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
   bool uses_values(const Stage& stage) const;
   bool runs_all_the_same(const Stage& stage) const;
+  plan::Standing standing(uint16_t workflow) const;
   bool is_skipped(uint16_t workflow);
   Status leave_out_skipped(Stage& stage);
   Status give_values(Stage& stage);
-  std::optional<plan::Given> given_for(uint16_t workflow, uint16_t use);
   void end_stage(const Stage& stage);
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
@@ -130,8 +130,8 @@ class LocalRun final : public LoadGroup::Listener {
   std::vector<Stage> stages_;
   const Stage* stage_ = nullptr;  // that runs, or ran last
   std::vector<Ran> workflows_;
-  std::map<std::pair<uint16_t, uint16_t>, std::string> context_;  // by workflow and index of its provides
-  std::map<std::pair<uint16_t, uint16_t>, plan::Collection> lists_;
+  std::vector<plan::Links> links_;
+  plan::Values values_;
   std::vector<report::Event> events_;
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
   std::string why_;

@@ -12,7 +12,7 @@ namespace {
 // A context with each value of a list by itself.
 struct KeptContext {
   uint64_t version = 0;
-  std::vector<JobContext::Value> values;
+  std::vector<plan::Values::Value> values;
 };
 constexpr std::size_t kMostKept = kMostWorkflows * plan::kMostProvided + plan::kMostLists * (plan::kMostListValues + 1);
 
@@ -22,9 +22,9 @@ constexpr std::size_t kMostKept = kMostWorkflows * plan::kMostProvided + plan::k
 namespace bellwether::message {
 
 template <>
-constexpr auto kDescription<dispatch::JobContext::Value> = describe<dispatch::JobContext::Value>(
-    "a value of a workflow", field<&dispatch::JobContext::Value::workflow>(1, dispatch::rule::kWorkflow),
-    field<&dispatch::JobContext::Value::share>(2), field<&dispatch::JobContext::Value::value>(3));
+constexpr auto kDescription<plan::Values::Value> = describe<plan::Values::Value>(
+    "a value of a workflow", field<&plan::Values::Value::workflow>(1, dispatch::rule::kWorkflow),
+    field<&plan::Values::Value::by>(2), field<&plan::Values::Value::value>(3));
 
 template <>
 constexpr auto kDescription<dispatch::KeptContext> =
@@ -36,22 +36,22 @@ constexpr auto kDescription<dispatch::KeptContext> =
 
 namespace bellwether::dispatch {
 
-std::string encode_context(const JobContext& context) {
+std::string encode_context(const plan::Values& context) {
   KeptContext to{context.version, context.values};
   for (const auto& [key, list] : context.lists) {
     for (const plan::Provided& one : list.provided(key.second)) {
       const auto item = list.items().find(one.vu);
-      to.values.push_back({key.first, ShareId(item == list.items().end() ? 0 : item->second.by), one});
+      to.values.push_back({key.first, item == list.items().end() ? 0 : item->second.by, one});
     }
   }
   return message::encode(to);
 }
 
-Result<JobContext> decode_context(std::string_view bytes) {
+Result<plan::Values> decode_context(std::string_view bytes) {
   BW_TRY(auto from, message::decode<KeptContext>(bytes));
-  JobContext to;
+  plan::Values to;
   std::set<std::tuple<uint16_t, uint16_t, uint32_t>> seen;  // of a list, its users
-  for (JobContext::Value& one : from.values) {
+  for (plan::Values::Value& one : from.values) {
     const plan::Provided& value = one.value;
     if (!seen.insert({one.workflow, value.provide, value.listed ? value.vu : 0}).second) {
       return fail(Errc::kInvalid, "a record of values between workflows is refused: it has a value twice");
@@ -60,7 +60,7 @@ Result<JobContext> decode_context(std::string_view bytes) {
       to.values.push_back(std::move(one));
       continue;
     }
-    to.merge(one.workflow, one.share, value);
+    to.merge(one.workflow, one.by, value);
     if (to.lists.size() > plan::kMostLists) return fail(Errc::kInvalid, "too many lists between workflows");
   }
   to.version = from.version;

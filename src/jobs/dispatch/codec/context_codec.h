@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "jobs/dispatch/job_context.h"
+#include "load/plan/sequence.h"
 
 namespace bellwether::dispatch {
 
-std::string encode_context(const JobContext& context);
+std::string encode_context(const plan::Values& context);
 // kInvalid says what is wrong with it.
-Result<JobContext> decode_context(std::string_view bytes);
+Result<plan::Values> decode_context(std::string_view bytes);
 
 }  // namespace bellwether::dispatch

@@ -7,13 +7,13 @@ namespace {
 
 using testing::HasSubstr;
 
-JobContext sample() {
-  JobContext context;
-  context.merge(0, ShareId(3), {0, 7, Duration::seconds(2), std::string("to\0ken", 6)});
-  context.merge(2, ShareId(1), {1, 1, Duration::zero(), ""});
-  context.merge(1, ShareId(4), {0, 9, Duration::seconds(3), "of user 9", false, true});
-  context.merge(1, ShareId(5), {0, 2, Duration::seconds(3), "", false, true});
-  context.merge(1, ShareId(5), {0, 12, {}, "", true, true});
+plan::Values sample() {
+  plan::Values context;
+  context.merge(0, 3, {0, 7, Duration::seconds(2), std::string("to\0ken", 6)});
+  context.merge(2, 1, {1, 1, Duration::zero(), ""});
+  context.merge(1, 4, {0, 9, Duration::seconds(3), "of user 9", false, true});
+  context.merge(1, 5, {0, 2, Duration::seconds(3), "", false, true});
+  context.merge(1, 5, {0, 12, {}, "", true, true});
   return context;
 }
 
@@ -21,12 +21,12 @@ TEST(ContextCodec, brings_back_what_it_was_given) {
   const auto back = decode_context(encode_context(sample()));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, sample());
-  EXPECT_EQ(*decode_context(encode_context({})), JobContext{});
+  EXPECT_EQ(*decode_context(encode_context({})), plan::Values{});
 }
 
 TEST(ContextCodec, refuses_what_cannot_be) {
   const auto says = [](auto spoil) {
-    JobContext context = sample();
+    plan::Values context = sample();
     spoil(context);
     const auto back = decode_context(encode_context(context));
     return back ? std::string() : back.error().message;
@@ -38,13 +38,13 @@ TEST(ContextCodec, refuses_what_cannot_be) {
   EXPECT_THAT(says([](auto& c) { c.values[0].value.text.assign((64 << 10) + 1, 'x'); }), HasSubstr("65537 bytes"));
   EXPECT_THAT(says([](auto& c) { c.values.push_back(c.values[0]); }), HasSubstr("a value twice"));
   EXPECT_THAT(says([](auto& c) {
-                c.values.push_back({1, ShareId(4), {0, 9, {}, "", false, true}});
+                c.values.push_back({1, 4, {0, 9, {}, "", false, true}});
               }),
               HasSubstr("a value twice"))
       << "a user twice in a list";
   EXPECT_THAT(says([](auto& c) {
                 for (uint16_t list = 1; list <= plan::kMostLists; ++list) {
-                  c.values.push_back({1, ShareId(4), {list, 9, {}, "", false, true}});
+                  c.values.push_back({1, 4, {list, 9, {}, "", false, true}});
                 }
               }),
               HasSubstr("too many lists"));

@@ -1,0 +1,74 @@
+#include "load/plan/sequence.h"
+
+namespace bellwether::plan {
+namespace {
+
+auto place(std::vector<Values::Value>& values, uint16_t workflow, uint16_t provide) {
+  return std::find_if(values.begin(), values.end(), [&](const Values::Value& one) {
+    return one.workflow == workflow && one.value.provide == provide;
+  });
+}
+
+}  // namespace
+
+Links links_of(const Workflow& workflow) {
+  Links links;
+  links.name = workflow.name;
+  links.depends = workflow.depends;
+  links.is_teardown = workflow.is_teardown;
+  for (const Use& use : workflow.uses) links.uses.push_back({use.from, use.provide, use.name, !use.fallback});
+  for (const Provide& provide : workflow.provides) {
+    if (provide.collect_all) links.lists.push_back(static_cast<uint16_t>(links.provides.size()));
+    links.provides.push_back(provide.name);
+  }
+  return links;
+}
+
+bool Values::merge(uint16_t workflow, uint32_t by, const Provided& value) {
+  if (value.listed) {
+    const bool changed = lists[{workflow, value.provide}].add(value, by);
+    if (changed) ++version;
+    return changed;
+  }
+  const auto known = place(values, workflow, value.provide);
+  if (known == values.end()) {
+    values.push_back({workflow, by, value});
+  } else if (wins(value, known->value) || (!wins(known->value, value) && by > known->by)) {
+    known->by = by;
+    known->value = value;
+  } else {
+    return false;
+  }
+  ++version;
+  return true;
+}
+
+const std::string* Values::find(uint16_t workflow, uint16_t provide) const {
+  const auto known = place(const_cast<Values*>(this)->values, workflow, provide);
+  return known == values.end() ? nullptr : &known->value.text;
+}
+
+const Collection* Values::find_list(uint16_t workflow, uint16_t provide) const {
+  const auto known = lists.find({workflow, provide});
+  return known == lists.end() ? nullptr : &known->second;
+}
+
+std::vector<Given> Values::given_to(const Links& links) const {
+  std::vector<Given> given;
+  for (uint16_t use = 0; use < links.uses.size(); ++use) {
+    const auto& [from, provide, name, required] = links.uses[use];
+    if (const Collection* const list = find_list(from, provide)) {
+      if (auto one = list->given(use)) given.push_back(std::move(*one));
+    } else if (const std::string* const text = find(from, provide)) {
+      given.push_back({use, *text});
+    }
+  }
+  return given;
+}
+
+Remark remark_on_too_large(const Links& links, uint16_t provide) {
+  return {"value_too_large", "'" + links.provides[provide] + "' of workflow '" + links.name + "' is longer than " +
+                                 std::to_string(kMostContextText >> 10) + " KiB, and is left out"};
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,105 @@
+// The sequence of workflows: which may begin, which are left out, and what one leaves for another. A run on one machine
+// and the owner of a job both follow it. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "load/plan/collection.h"
+#include "load/plan/context.h"
+#include "load/plan/plan.h"
+
+namespace bellwether::plan {
+
+// What a workflow waits for, and what it gives and takes.
+struct Links {
+  std::string name;
+  std::vector<uint16_t> depends;  // workflows that must have completed before it begins
+  struct Use {
+    uint16_t from = 0;     // workflow
+    uint16_t provide = 0;  // of its values
+    std::string name;
+    bool required = true;  // there is nothing to stand for it
+  };
+  std::vector<Use> uses;              // in the order of the plan
+  std::vector<std::string> provides;  // names of the values that it leaves for others
+  std::vector<uint16_t> lists;        // which of them are lists of all users' values
+  bool is_teardown = false;           // it follows also what failed, and what was stopped
+};
+Links links_of(const Workflow& workflow);
+
+// How a workflow stands for those that wait for it. kEnded: in any other way than by completing.
+enum class Standing : uint8_t { kOpen, kCompleted, kEnded };
+
+// Whether all that it waits for is there. A teardown follows whatever has ended. `standing`: of a workflow.
+template <class StandingOf>
+bool may_begin(const Links& links, StandingOf standing) {
+  return std::all_of(links.depends.begin(), links.depends.end(), [&](uint16_t need) {
+    return standing(need) == Standing::kCompleted || (links.is_teardown && standing(need) == Standing::kEnded);
+  });
+}
+
+// The first that it waits for in vain, for which it is left out. Never of a teardown.
+template <class StandingOf>
+std::optional<uint16_t> waits_in_vain_for(const Links& links, StandingOf standing) {
+  if (links.is_teardown) return std::nullopt;
+  const auto in_vain = [&](uint16_t need) { return standing(need) == Standing::kEnded; };
+  const auto found = std::find_if(links.depends.begin(), links.depends.end(), in_vain);
+  return found == links.depends.end() ? std::nullopt : std::optional(*found);
+}
+
+// Something that people are to be told: a stable word for its kind, and a text.
+struct Remark {
+  std::string kind;
+  std::string text;
+  bool operator==(const Remark&) const = default;
+};
+
+// What the workflows of a run have left for those that come after them, merged in any order, with the same result.
+struct Values {
+  struct Value {
+    uint16_t workflow = 0;  // that made it
+    uint32_t by = 0;        // who told it: of one user and moment, the higher one's stays
+    Provided value;
+    bool operator==(const Value&) const = default;
+  };
+  uint64_t version = 0;                                       // grows with each change
+  std::vector<Value> values;                                  // one of each workflow and provide but lists
+  std::map<std::pair<uint16_t, uint16_t>, Collection> lists;  // by workflow and provide
+
+  // wins() says which of two values stays; of two of one virtual user and moment that of the higher `by` does. In a
+  // list that is so for each user. True: it has changed.
+  bool merge(uint16_t workflow, uint32_t by, const Provided& value);
+  // Null: there is none.
+  const std::string* find(uint16_t workflow, uint16_t provide) const;
+  const Collection* find_list(uint16_t workflow, uint16_t provide) const;
+  // What a workflow takes, as far as it is there.
+  std::vector<Given> given_to(const Links& links) const;
+  bool operator==(const Values&) const = default;
+};
+
+// What is to be told when workflow `w` begins: lists that were cut, and values that it lacks. `all`: a list of Links.
+template <class All>
+std::vector<Remark> remarks_on_values(const Values& values, const All& all, uint16_t w) {
+  std::vector<Remark> out;
+  for (const Links::Use& use : all[w].uses) {
+    const std::string& maker = all[use.from].name;
+    const Collection* const list = values.find_list(use.from, use.provide);
+    if (list != nullptr && list->cut()) out.push_back({"list_cut", cut_text(use.name, maker, *list)});
+    const bool there = list != nullptr ? !list->items().empty() : values.find(use.from, use.provide) != nullptr;
+    if (use.required && !there) {
+      out.push_back(
+          {"value_missing", "workflow '" + maker + "' provided no '" + use.name + "' for '" + all[w].name + "'"});
+    }
+  }
+  return out;
+}
+// Of a value that `links` was to provide.
+Remark remark_on_too_large(const Links& links, uint16_t provide);
+
+}  // namespace bellwether::plan
