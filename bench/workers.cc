@@ -113,6 +113,7 @@ class MadeUpShare final : public node::ShareProcess {
   }
   void stop(bool) override { end(node::ShareEnd::How::kStopped); }
   // Nobody comes or goes here.
+  void scale(uint32_t) override {}
   void hand_over(Duration) override { end(node::ShareEnd::How::kCompleted); }
   void save() override {}
   void kill() override { end(node::ShareEnd::How::kKilled); }

@@ -80,8 +80,9 @@ class Sight final : public node::NodeRole {
  private:
   static task<void> answer(Sight* self, Inquest* inquest) {
     const copies::CopyKey key{inquest->job, node::kAccountCopy};
-    const auto copy = co_await self->roles_.manager->copies().get(
-        key, {}, self->tools_->runtime.read_clock() + kInquestMost, self->scope_.cancellation());
+    const auto copy =
+        co_await node::ManagerRole::stores_of(self->roles_.manager)
+            ->copies->get(key, {}, self->tools_->runtime.read_clock() + kInquestMost, self->scope_.cancellation());
     inquest->answered = true;
     if (!copy) {
       inquest->trouble = copy.error().message;
