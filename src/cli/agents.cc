@@ -1,31 +1,34 @@
 // bellwether agents: the agents of a fleet, and who leads it.
 
+#include "cli/agents.h"
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
+#include <grp.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/agents_parts.h"
-#include "cli/commands.h"
-#include "cli/durations.h"
-#include "cli/seen_lease.h"
-#include "cli/table.h"
+#include "cli/lease.h"
 #include "cli/verb.h"
+#include "cli/view.h"
+#include "core/base/check.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
-#include "core/runtime/epoll_runtime.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/profile.h"
+#include "lead/lease_words.h"
 
 namespace bellwether::cli {
 namespace {
 
 using lead::Agent;
 using lead::AgentRegistry;
+using lead::between;
+using lead::left_of;
 using lead::RegistryFile;
-using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
 
@@ -41,10 +44,6 @@ struct AgentsOptions {
   bool clean = false;
   bool json = false;
 };
-
-std::string json_text(const json& document) {
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
 
 std::string age_text(Duration age) {
   return age < Duration::zero() ? "in the future" : format_duration(Duration::millis(age.ms()));
@@ -66,147 +65,119 @@ std::vector<std::string> who_is_next(const AgentRegistry& registry, const electi
   return next;
 }
 
-std::string names_or_nobody(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out.empty() ? "nobody" : out;
-}
-
-void print_leader(const election::Observation& seen, const std::vector<std::string>& next, WallTime now) {
+// Who leads, for people in two columns.
+Fields fields_of(const election::Observation& seen, const std::vector<std::string>& next, WallTime now) {
   const election::LeaseRecord& lease = seen.record;
   const Duration left = left_of(seen, now);
-  Table table({"LEADER", lease.held() ? lease.holder : "nobody"});
-  table.add({"epoch", std::to_string(lease.epoch.value())});
+  Fields out{{"LEADER", "leader", lease.held() ? Value(lease.holder) : Value(), lease.held() ? lease.holder : "nobody"},
+             {"epoch", "epoch", lease.epoch.value()}};
   if (lease.held()) {
-    table.add({"since", format_wall(lease.acquired_at) + " (" + age_text(between(lease.acquired_at, now)) + ")"});
-    table.add({"valid for", left > Duration::zero() ? std::to_string(left.ms()) + " ms more, unless renewed"
-                                                    : "over since " + format_duration(-left)});
+    const std::string since = format_wall(lease.acquired_at);
+    out.emplace_back("since", "since", since, since + " (" + age_text(between(lease.acquired_at, now)) + ")");
+    out.emplace_back("valid for", "valid_for_ms", left.ms(),
+                     left > Duration::zero() ? std::to_string(left.ms()) + " ms more, unless renewed"
+                                             : "over since " + format_duration(-left));
   }
-  table.add({"next", names_or_nobody(next)});
-  table.add({"last change", lease.cause.empty() ? "-" : lease.cause});
-  if (!seen.evidence.empty()) table.add({"evidence", seen.evidence});
-  std::printf("%s\n", table.text().c_str());
-}
-
-json leader_json(const election::Observation& seen, const std::vector<std::string>& next, WallTime now) {
-  const election::LeaseRecord& lease = seen.record;
-  json out{{"leader", lease.held() ? json(lease.holder) : json(nullptr)},
-           {"epoch", lease.epoch.value()},
-           {"next", next},
-           {"last_change", lease.cause}};
-  if (lease.held()) {
-    out["since"] = format_wall(lease.acquired_at);
-    out["valid_for_ms"] = left_of(seen, now).ms();
-  }
+  out.emplace_back("next", "next", next, joined(next, "nobody"));
+  out.emplace_back("last change", "last_change", lease.cause, lease.cause.empty() ? "-" : lease.cause);
+  out.push_back(shown("evidence", seen.evidence));
   return out;
 }
 
-json agent_json(const Agent& agent, const lead::AgentAges& ages, WallTime now) {
-  return {{"id", agent.id},
-          {"role", agent.role},
-          {"status", to_string(status_of(agent, now, ages))},
-          {"host", agent.host},
-          {"pid", agent.pid},
-          {"registered_at", format_wall(agent.registered_at)},
-          {"last_heartbeat", format_wall(agent.last_heartbeat)},
-          {"age_ms", between(agent.last_heartbeat, now).ms()},
-          {"clock_ahead", is_from_future(agent, now)}};
+Fields fields_of(const Agent& agent, const lead::AgentAges& ages, bool leads, WallTime now) {
+  const Duration age = between(agent.last_heartbeat, now);
+  return {{"AGENT", "id", agent.id, agent.id + (leads ? " *" : "")},
+          {"ROLE", "role", agent.role},
+          {"STATUS", "status", to_string(status_of(agent, now, ages))},
+          {"HEARTBEAT", "age_ms", age.ms(), age_text(age)},
+          {"HOST", "host", agent.host},
+          {"PID", "pid", agent.pid},
+          told("registered_at", format_wall(agent.registered_at)),
+          told("last_heartbeat", format_wall(agent.last_heartbeat)),
+          told("clock_ahead", is_from_future(agent, now))};
 }
 
-task<int> list_agents(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
-  const auto agents = co_await registry.read();
-  if (!agents) co_return refuse("agents", agents.error().message, kExitNo);
+task<Result<int>> list_agents(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
+  BW_CO_TRY(const auto agents, co_await registry.read());
   std::optional<election::Observation> lease;
   if (!options.places.via.empty()) {
-    auto seen = co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5));
-    if (!seen) co_return refuse("agents", seen.error().message, kExitNo);
-    lease = std::move(*seen);
+    BW_CO_TRY(auto seen, co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5)));
+    lease = std::move(seen);
   }
   const WallTime now = runtime.wall_now();
-  const auto next = lease ? who_is_next(*agents, lease->record, now, registry.ages()) : std::vector<std::string>();
+  const auto next = lease ? who_is_next(agents, lease->record, now, registry.ages()) : std::vector<std::string>();
+  const Fields leader = lease ? fields_of(*lease, next, now) : Fields();
+  const Rows view(agents.agents(), [&](const Agent& one) {
+    return fields_of(one, registry.ages(), lease && lease->record.holder == one.id, now);
+  });
   if (options.json) {
-    json out{{"format", "bellwether.agents-list/1"}, {"agents", json::array()}, {"lease", nullptr}};
-    if (lease) out["lease"] = leader_json(*lease, next, now);
-    for (const Agent& agent : agents->agents()) out["agents"].push_back(agent_json(agent, registry.ages(), now));
-    std::fputs(json_text(out).c_str(), stdout);
-    co_return kExitOk;
+    print_json({told("format", "bellwether.agents-list/1"), told("agents", view.list()),
+                told("lease", lease ? object_of(leader) : Value())});
+  } else {
+    print((lease ? lines_of(leader, 13) + "\n" : "") + view.table());
   }
-  if (lease) print_leader(*lease, next, now);
-  Table table({"AGENT", "ROLE", "STATUS", "HEARTBEAT", "HOST", "PID"});
-  for (const Agent& agent : agents->agents()) {
-    const bool leads = lease && lease->record.holder == agent.id;
-    table.add({agent.id + (leads ? " *" : ""), agent.role,
-               std::string(to_string(status_of(agent, now, registry.ages()))),
-               age_text(between(agent.last_heartbeat, now)), agent.host, std::to_string(agent.pid)});
-  }
-  std::fputs(table.text().c_str(), stdout);
   co_return kExitOk;
 }
 
 // The leader's cleanup, and the tasks of those that it found silent given to others.
-task<int> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
+task<Result<int>> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
   if (!options.places.via.empty()) {
-    const auto seen = co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5));
-    if (!seen) co_return refuse("agents", seen.error().message, kExitNo);
-    if (seen->record.holder != options.id) {
+    BW_CO_TRY(const auto seen,
+              co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5)));
+    if (seen.record.holder != options.id) {
       co_return refuse("agents", "'" + options.id + "' does not lead: only the leader cleans up", kExitNo);
     }
   }
-  const auto done = co_await registry.clean(options.id);
-  if (!done) co_return refuse("agents", done.error().message, kExitNo);
+  BW_CO_TRY(const auto done, co_await registry.clean(options.id));
   std::size_t handed_back = 0;
   if (!options.places.queue.empty() && options.epoch > 0) {
-    const auto left = co_await registry.read();
-    if (!left) co_return refuse("agents", left.error().message, kExitNo);
+    BW_CO_TRY(const auto left, co_await registry.read());
     std::vector<std::string> living{options.id};
-    for (const Agent& agent : left->agents()) {
+    for (const Agent& agent : left.agents()) {
       if (agent.status == lead::AgentStatus::kActive) living.push_back(agent.id);
     }
     lead::QueueFile queue(runtime, options.places.queue);
-    const auto back = co_await queue.hand_back(living, election::Epoch(options.epoch));
-    if (!back) co_return refuse("agents", back.error().message, kExitNo);
-    handed_back = *back;
+    BW_CO_TRY(const auto back, co_await queue.hand_back(living, election::Epoch(options.epoch)));
+    handed_back = back;
   }
   if (options.json) {
-    const json out{{"stale", done->stale}, {"reaped", done->reaped}, {"handed_back", handed_back}};
-    std::fputs(json_text(out).c_str(), stdout);
-  } else if (done->changed() || handed_back > 0) {
-    std::printf("stale: %s; forgotten: %s; %s handed back\n", names_or_nobody(done->stale).c_str(),
-                names_or_nobody(done->reaped).c_str(), format_count(handed_back, "task").c_str());
+    print_json({told("stale", done.stale), told("reaped", done.reaped), told("handed_back", handed_back)});
+  } else if (done.changed() || handed_back > 0) {
+    std::printf("stale: %s; forgotten: %s; %s handed back\n", joined(done.stale, "nobody").c_str(),
+                joined(done.reaped, "nobody").c_str(), format_count(handed_back, "task").c_str());
   }
   co_return kExitOk;
 }
 
-task<int> heartbeat(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
-  const Status done = co_await registry.heartbeat(options.id);
-  if (!done) co_return refuse("agents", done.error().message, kExitNo);
+task<Result<int>> heartbeat(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
+  BW_CO_RETURN_IF_ERROR(co_await registry.heartbeat(options.id));
   if (!options.clean) co_return kExitOk;
-  const int code = co_await clean_up(runtime, registry, options);
-  co_return code;
+  auto cleaned = co_await clean_up(runtime, registry, options);
+  co_return cleaned;
 }
 
 task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& options, lead::AgentAges ages) {
   RegistryFile registry(runtime, options.places.registry, ages);
-  int code = kExitOk;
+  Result<int> done = kExitOk;
   if (act == "list") {
-    code = co_await list_agents(runtime, registry, options);
+    done = co_await list_agents(runtime, registry, options);
   } else if (act == "heartbeat") {
-    code = co_await heartbeat(runtime, registry, options);
+    done = co_await heartbeat(runtime, registry, options);
   } else {
-    Status done;
+    Status changed;
     if (act == "register") {
-      done = co_await registry.add(options.id, options.role, runtime.self().host, options.pid);
+      changed = co_await registry.add(options.id, options.role, runtime.self().host, options.pid);
     } else {
-      done = co_await registry.remove(options.id);
+      changed = co_await registry.remove(options.id);
     }
-    if (!done)
-      code = refuse("agents", done.error().message, done.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
+    if (!changed) done = tl::unexpected(changed.error());
   }
+  const bool of_command_line = !done && act.ends_with("register") && done.error().code == Errc::kInvalid;
+  const int code = answer("agents", done, of_command_line ? kExitUsage : kExitNo);
   if (registry.quarantined()) {
-    std::fprintf(stderr,
-                 "bellwether agents: warning: '%s' was torn or foreign and is set aside beside it, as "
-                 ".quarantine-TIME; agents register again\n",
-                 options.places.registry.c_str());
+    refuse("agents",
+           "warning: '" + options.places.registry +
+               "' was torn or foreign and is set aside beside it, as .quarantine-TIME; agents register again");
   }
   co_return code;
 }
@@ -214,8 +185,8 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& o
 int run_agents(const std::string& act, AgentsOptions& options) {
   options.places.complete();
   if (options.places.registry.empty()) return refuse("agents", "where is the fleet? Give --dir DIR or --registry PATH");
-  const auto profile = lead::find_profile(options.profile);
-  if (!profile) return refuse("agents", "there is no profile '" + options.profile + "'");
+  const auto profile = profile_named(options.profile);
+  if (!profile) return refuse("agents", profile.error().message);
   const lead::AgentAges ages{.stale_after = options.stale_after.value_or(profile->stale_after),
                              .dead_after = options.dead_after.value_or(profile->dead_after)};
   if (ages.stale_after <= Duration::zero() || ages.dead_after <= ages.stale_after) {
@@ -224,16 +195,15 @@ int run_agents(const std::string& act, AgentsOptions& options) {
   }
   if (options.pid == 0) options.pid = ::getppid();
   act_as_owner_of(options.places.registry);
-  auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse("agents", runtime.error().message, kExitNo);
-  return (*runtime)->run(run_act(**runtime, act, options, ages));
+  return in_runtime(
+      "agents", [&](auto& runtime) { return runtime.run(run_act(runtime, act, options, ages)); }, kExitNo);
 }
 
 CLI::App* add_act(CLI::App* agents, const char* act, const char* help, const std::shared_ptr<AgentsOptions>& options,
                   int& exit_code) {
   CLI::App* command = new_verb(*agents, act, help);
   add_fleet_folder(command, options->places);
-  command->add_option("--registry", options->places.registry, "... or the registry of agents alone")->type_name("PATH");
+  add_text(command, "--registry", options->places.registry, "PATH", "... or the registry of agents alone");
   command->add_option("--profile", options->profile, "production, high-availability or lenient: sets the ages");
   add_duration(command, "--stale-after", options->stale_after, "An agent silent for so long is stale");
   add_duration(command, "--dead-after", options->dead_after, "... dead, and forgotten by the leader's next cleanup");
@@ -242,8 +212,7 @@ CLI::App* add_act(CLI::App* agents, const char* act, const char* help, const std
 }
 
 void add_lease(CLI::App* command, AgentsOptions& options) {
-  CLI::Option* via =
-      command->add_option("--via", options.places.via, "Where the leader's lease is kept")->type_name("URL");
+  CLI::Option* via = add_text(command, "--via", options.places.via, "URL", "Where the leader's lease is kept");
   CLI::Option* key = command->add_option("-k,--key", options.places.key, "The key of the lease");
   via->needs(key);
   key->needs(via);
@@ -252,12 +221,45 @@ void add_lease(CLI::App* command, AgentsOptions& options) {
 
 }  // namespace
 
+Result<lead::AgentProfile> profile_named(const std::string& name) {
+  if (const auto profile = lead::find_profile(name)) return *profile;
+  return fail(Errc::kInvalid,
+              "there is no profile '" + name + "'; there are production, high-availability and lenient");
+}
+
+void FleetPlaces::complete() {
+  if (folder.empty()) return;
+  if (registry.empty()) registry = folder + "/agents.json";
+  if (queue.empty()) queue = folder + "/tasks.json";
+  if (via.empty()) via = "file:" + folder + "/orchestrator-state.json";
+  if (key.empty()) key = "default";
+}
+
+Status FleetPlaces::make_folder() const {
+  std::error_code wrong;
+  if (!folder.empty()) std::filesystem::create_directories(folder, wrong);
+  return wrong ? fail(Errc::kInvalid, "--dir '" + folder + "': " + wrong.message()) : Status();
+}
+
+void act_as_owner_of(const std::string& path) {
+  struct stat file {};
+  if (::geteuid() != 0 || ::stat(path.c_str(), &file) != 0 || file.st_uid == 0) return;
+  const bool dropped = ::setgroups(0, nullptr) == 0 && ::setegid(file.st_gid) == 0 && ::seteuid(file.st_uid) == 0;
+  check(dropped, "root may act as anybody");
+}
+
+void add_fleet_folder(CLI::App* command, FleetPlaces& places) {
+  add_text(command, "-d,--dir", places.folder, "DIR",
+           "The fleet's folder, on a disk that all agents see: agents.json, tasks.json and the lease "
+           "orchestrator-state.json");
+}
+
 void add_agents(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentsOptions>();
   CLI::App* agents = new_verb(app, "agents", "The agents of a fleet, and who leads it");
   agents->require_subcommand(1);
-  add_agents_lead(agents, exit_code);
-  add_agents_tasks(agents, exit_code);
+  add_agents_lead(*agents, exit_code);
+  add_agents_tasks(*agents, exit_code);
   add_lease(add_act(agents, "list", "Who there is, who leads, who is next", options, exit_code), *options);
   CLI::App* joins = add_act(agents, "register", "Adds an agent, or renews what is known of it", options, exit_code);
   joins->add_option("--id", options->id, "The agent's name, unique in the fleet")->required();
@@ -267,8 +269,7 @@ void add_agents(CLI::App& app, int& exit_code) {
   beats->add_option("--id", options->id, "The agent's name")->required();
   CLI::Option* clean = beats->add_flag("--clean", options->clean, "It leads: mark the silent, forget the dead");
   CLI::Option* epoch = beats->add_option("--epoch", options->epoch, "The leader's epoch")->needs(clean);
-  beats->add_option("--queue", options->places.queue, "Hand the tasks of the silent back in this file")
-      ->type_name("PATH")
+  add_text(beats, "--queue", options->places.queue, "PATH", "Hand the tasks of the silent back in this file")
       ->needs(epoch);
   add_lease(beats, *options);
   CLI::App* leaves = add_act(agents, "deregister", "Takes an agent out", options, exit_code);

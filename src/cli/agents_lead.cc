@@ -3,15 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fcntl.h>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <unistd.h>
 
-#include "cli/agents_parts.h"
-#include "cli/commands.h"
-#include "cli/durations.h"
-#include "cli/lease_bounds.h"
+#include "cli/agents.h"
 #include "cli/verb.h"
 #include "core/base/units.h"
 #include "lead/agents/fleet_leader.h"
@@ -30,8 +26,7 @@ struct FleetArguments {
   std::optional<Duration> dead_after;
   bool adaptive = false;
   LeaseBounds bounds;
-  bool quiet = false;
-  int verbose = 0;
+  Telling telling;
 };
 
 Duration in_proportion(Duration of_profile, Duration ttl, const lead::AgentProfile& profile) {
@@ -42,18 +37,14 @@ Duration in_proportion(Duration of_profile, Duration ttl, const lead::AgentProfi
 // The times of a profile; with another lease all of them in the same proportion to it.
 Status set_fleet_times(FleetArguments& given) {
   lead::FleetOptions& options = given.options;
-  const auto profile = lead::find_profile(given.profile);
-  if (!profile) {
-    return fail(Errc::kInvalid,
-                "there is no profile '" + given.profile + "'; there are production, high-availability and lenient");
-  }
-  const Duration ttl = given.ttl.value_or(profile->lease);
+  BW_TRY(const lead::AgentProfile profile, profile_named(given.profile));
+  const Duration ttl = given.ttl.value_or(profile.lease);
   options.timing = election::LeaseTiming::of(ttl);
-  options.timing.renew_every = given.heartbeat.value_or(in_proportion(profile->heartbeat, ttl, *profile));
+  options.timing.renew_every = given.heartbeat.value_or(in_proportion(profile.heartbeat, ttl, profile));
   BW_RETURN_IF_ERROR(options.timing.validate());
   options.heartbeat = options.timing.renew_every;
-  options.ages.stale_after = given.stale_after.value_or(in_proportion(profile->stale_after, ttl, *profile));
-  options.ages.dead_after = given.dead_after.value_or(in_proportion(profile->dead_after, ttl, *profile));
+  options.ages.stale_after = given.stale_after.value_or(in_proportion(profile.stale_after, ttl, profile));
+  options.ages.dead_after = given.dead_after.value_or(in_proportion(profile.dead_after, ttl, profile));
   if (options.ages.stale_after <= options.heartbeat || options.ages.dead_after <= options.ages.stale_after) {
     return fail(Errc::kInvalid, "--dead-after " + format_duration(options.ages.dead_after) +
                                     " must be longer than --stale-after " + format_duration(options.ages.stale_after) +
@@ -71,7 +62,7 @@ Status set_adaptive(FleetArguments& given) {
   return {};
 }
 
-int run_fleet_lead(FleetArguments& given) {
+Result<int> run_fleet_lead(FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   given.places.complete();
   for (const auto& [what, value] : {std::pair{"--registry", &given.places.registry},
@@ -79,46 +70,39 @@ int run_fleet_lead(FleetArguments& given) {
                                     {"--via", &given.places.via},
                                     {"--key", &given.places.key}}) {
     if (value->empty())
-      return refuse("agents lead", std::string("where is the fleet? Give --dir DIR, or else ") + what + " too");
+      return fail(Errc::kInvalid, std::string("where is the fleet? Give --dir DIR, or else ") + what + " too");
   }
   options.registry = given.places.registry;
   options.queue = given.places.queue;
   options.via = given.places.via;
   options.key = given.places.key;
-  if (const Status good = set_fleet_times(given); !good) return refuse("agents lead", good.error().message);
-  if (const Status good = set_adaptive(given); !good) return refuse("agents lead", good.error().message);
+  BW_RETURN_IF_ERROR(set_fleet_times(given));
+  BW_RETURN_IF_ERROR(set_adaptive(given));
   if (options.poll <= Duration::zero() || options.retry_after < Duration::zero() ||
       options.health_every <= Duration::zero()) {
-    return refuse("agents lead", "--poll and --health-every must be longer than 0, and --retry-after not shorter");
+    return fail(Errc::kInvalid, "--poll and --health-every must be longer than 0, and --retry-after not shorter");
   }
   if (options.command.empty()) {
     return refuse("agents lead",
                   "what shall run for each task? Give it behind '--':  bellwether agents lead --dir DIR -- COMMAND "
                   "ARGUMENTS");
   }
-  options.verbosity = given.quiet ? 0 : 1 + given.verbose;
-  if (!given.places.folder.empty()) {
-    std::error_code wrong;
-    std::filesystem::create_directories(given.places.folder, wrong);
-    if (wrong) return refuse("agents lead", "--dir '" + given.places.folder + "': " + wrong.message());
-  }
+  options.verbosity = given.telling.verbosity();
+  BW_RETURN_IF_ERROR(given.places.make_folder());
   // A task gets its payload from its environment; what is typed into this terminal is not meant for it.
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse("agents lead", runtime.error().message);
-  return run_fleet_leader(**runtime, options);
+  return in_runtime("agents lead", [&](auto& runtime) { return run_fleet_leader(runtime, options); });
 }
 
 void add_fleet_options(CLI::App* command, FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   add_fleet_folder(command, given.places);
-  command->add_option("--registry", given.places.registry, "... or the registry of agents alone")->type_name("PATH");
-  command->add_option("--queue", given.places.queue, "... the queue of tasks")->type_name("PATH");
-  command->add_option("--via", given.places.via, "... and where the lease is kept, as for `lead`")->type_name("URL");
+  add_text(command, "--registry", given.places.registry, "PATH", "... or the registry of agents alone");
+  add_text(command, "--queue", given.places.queue, "PATH", "... the queue of tasks");
+  add_text(command, "--via", given.places.via, "URL", "... and where the lease is kept, as for `lead`");
   command->add_option("-k,--key", given.places.key, "The key of the lease (default default)");
-  command->add_option("--id,--agent", options.id, "This agent's name, unique in the fleet (default HOST:PID)")
-      ->type_name("NAME");
+  add_text(command, "--id,--agent", options.id, "NAME", "This agent's name, unique in the fleet (default HOST:PID)");
   options.role = "orchestrator";
   command->add_option("--role", options.role, "Its role in the registry (default orchestrator)");
   command->add_option("--region", options.region, "Its region: a successor in the leader's region goes first");
@@ -155,26 +139,18 @@ void add_work_options(CLI::App* command, FleetArguments& given) {
   add_duration(command, "--grace", options.grace, "From SIGTERM to SIGKILL when work is stopped in good order (10s)");
   command->add_flag("--until-done", options.until_done,
                     "End when no task is left to do: with 0, or 1 when some failed");
-  command
-      ->add_option("--health-cmd", options.health_command,
-                   "Shell command that fails when this agent's work is not sound: then it gives the leadership up")
-      ->type_name("TEXT");
+  add_text(command, "--health-cmd", options.health_command, "TEXT",
+           "Shell command that fails when this agent's work is not sound: then it gives the leadership up");
   add_duration(command, "--health-every", options.health_every, "... run so often (default 5s)");
-  command->add_option("--audit", options.audit_file, "Append every transition to this file, as JSON")
-      ->type_name("FILE");
-  command->add_option("--metrics", options.metrics_at, "Serve /metrics, /healthz, /leader and /follower here")
-      ->type_name("HOST:PORT");
-  command->add_flag("--json", options.json, "Messages as JSON, one object a line");
-  command->add_flag("-q,--quiet", given.quiet, "Say nothing but errors");
-  command->add_flag("-v,--verbose", given.verbose, "Tell every decision and its evidence");
+  add_telling(command, given.telling, options.audit_file, &options.metrics_at, options.json);
   command->add_option("COMMAND", options.command, "Behind '--': what runs for each task");
 }
 
 }  // namespace
 
-void add_agents_lead(CLI::App* agents, int& exit_code) {
+void add_agents_lead(CLI::App& agents, int& exit_code) {
   auto given = std::make_shared<FleetArguments>();
-  CLI::App* command = new_verb(*agents, "lead", "Leads the fleet and works its queue off, or follows who does");
+  CLI::App* command = new_verb(agents, "lead", "Leads the fleet and works its queue off, or follows who does");
   add_fleet_options(command, *given);
   add_time_options(command, *given);
   add_work_options(command, *given);
@@ -193,7 +169,7 @@ void add_agents_lead(CLI::App* agents, int& exit_code) {
       "  is left to do but tasks have failed (--until-done); 104 wrong command line, or a store or file that cannot "
       "be\n"
       "  used; 126 the command cannot be executed, 127 there is no such command.");
-  command->callback([given, &exit_code] { exit_code = run_fleet_lead(*given); });
+  command->callback([given, &exit_code] { exit_code = answer("agents lead", run_fleet_lead(*given)); });
 }
 
 }  // namespace bellwether::cli

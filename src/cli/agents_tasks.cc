@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <memory>
@@ -11,13 +10,11 @@
 #include <optional>
 #include <unistd.h>
 
-#include "cli/agents_parts.h"
-#include "cli/commands.h"
-#include "cli/table.h"
+#include "cli/agents.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
-#include "core/runtime/epoll_runtime.h"
 #include "lead/agents/fleet_files.h"
 
 namespace bellwether::cli {
@@ -43,16 +40,24 @@ struct TasksOptions {
   bool json = false;
 };
 
-void print_json(const json& document) {
-  std::printf("%s\n", document.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+int not_done(const std::string& text, int code = kExitNo) { return refuse("agents tasks", text, code); }
+// What is wrong with what was asked for is wrong with the command line.
+int not_done(const Error& error) {
+  return not_done(error.message, error.code == Errc::kInvalid ? kExitUsage : kExitNo);
 }
 
 // --- list ------------------------------------------------------------------------------------------------------------
 
-json task_json(const QueuedTask& task) {
-  return {{"number", task.number}, {"name", task.name},           {"state", to_string(task.state)},
-          {"agent", task.agent},   {"epoch", task.epoch.value()}, {"attempt", task.attempt},
-          {"tries", task.tries},   {"outcome", task.outcome},     {"payload", task.payload}};
+Fields task_fields(const QueuedTask& task) {
+  return {{"TASK", "number", task.number},
+          {"NAME", "name", task.name},
+          {"STATE", "state", to_string(task.state)},
+          {"ATTEMPT", "attempt", task.attempt},
+          told("tries", task.tries),
+          {"EPOCH", "epoch", task.epoch.value()},
+          {"AGENT", "agent", task.agent, task.agent.empty() ? "-" : task.agent},
+          {"OUTCOME", "outcome", task.outcome},
+          told("payload", task.payload)};
 }
 
 std::vector<QueuedTask> chosen(const TaskQueue& queue, const TasksOptions& options) {
@@ -68,20 +73,15 @@ std::vector<QueuedTask> chosen(const TaskQueue& queue, const TasksOptions& optio
 
 task<int> list(QueueFile& queue_file, const TasksOptions& options) {
   const auto queue = co_await queue_file.read();
-  if (!queue) co_return refuse("agents tasks", queue.error().message, kExitNo);
+  if (!queue) co_return not_done(queue.error().message);
   const std::vector<QueuedTask> tasks = chosen(*queue, options);
+  const Rows view(tasks, &task_fields);
   const uint64_t settled = queue->next() - 1 - queue->tasks().size();
   if (options.json) {
-    json out{{"format", "bellwether.tasks-list/1"},
-             {"fence", queue->fence().value()},
-             {"cursor", queue->cursor()},
-             {"next", queue->next()},
-             {"settled", settled},
-             {"tasks", json::array()},
-             {"halted", nullptr}};
-    if (!queue->halted().empty()) out["halted"] = queue->halted();
-    for (const QueuedTask& task : tasks) out["tasks"].push_back(task_json(task));
-    print_json(out);
+    print_json({told("format", "bellwether.tasks-list/1"), told("fence", queue->fence().value()),
+                told("cursor", queue->cursor()), told("next", queue->next()), told("settled", settled),
+                told("tasks", view.list()),
+                told("halted", queue->halted().empty() ? Value() : Value(queue->halted()))});
     co_return kExitOk;
   }
   if (!queue->halted().empty()) std::printf("HALTED: %s\n\n", queue->halted().c_str());
@@ -93,13 +93,7 @@ task<int> list(QueueFile& queue_file, const TasksOptions& options) {
               static_cast<unsigned long long>(queue->cursor()), static_cast<unsigned long long>(queue->fence().value()),
               count(QueuedTask::State::kWaiting), count(QueuedTask::State::kRunning), count(QueuedTask::State::kFailed),
               static_cast<unsigned long long>(settled));
-  if (tasks.empty()) co_return kExitOk;
-  Table table({"TASK", "NAME", "STATE", "ATTEMPT", "EPOCH", "AGENT", "OUTCOME"});
-  for (const QueuedTask& task : tasks) {
-    table.add({std::to_string(task.number), task.name, std::string(to_string(task.state)), std::to_string(task.attempt),
-               std::to_string(task.epoch.value()), task.agent.empty() ? "-" : task.agent, task.outcome});
-  }
-  std::printf("\n%s", table.text().c_str());
+  if (!tasks.empty()) print("\n" + view.table());
   co_return kExitOk;
 }
 
@@ -164,18 +158,15 @@ Result<std::vector<QueueFile::NewTask>> wanted_tasks(const TasksOptions& options
 
 task<int> add(QueueFile& queue, const TasksOptions& options) {
   auto tasks = wanted_tasks(options);
-  if (!tasks) co_return refuse("agents tasks", tasks.error().message);
+  if (!tasks) co_return not_done(tasks.error().message, kExitUsage);
   const auto added = co_await queue.add_all(std::move(*tasks));
-  if (!added) {
-    co_return refuse("agents tasks", added.error().message,
-                     added.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
-  }
+  if (!added) co_return not_done(added.error());
   const auto fresh = static_cast<std::size_t>(
       std::count_if(added->begin(), added->end(), [](const QueueFile::Added& one) { return one.is_new; }));
   if (options.json) {
-    json out{{"added", fresh}, {"known", added->size() - fresh}, {"numbers", json::array()}};
-    for (const QueueFile::Added& one : *added) out["numbers"].push_back(one.number);
-    print_json(out);
+    std::vector<uint64_t> numbers;
+    for (const QueueFile::Added& one : *added) numbers.push_back(one.number);
+    print_json({told("added", fresh), told("known", added->size() - fresh), told("numbers", numbers)});
   } else if (added->size() == 1) {
     std::printf("task %llu%s\n", static_cast<unsigned long long>(added->front().number),
                 fresh == 1 ? "" : ", known already: nothing was added");
@@ -223,20 +214,16 @@ Result<std::vector<uint64_t>> meant(const TaskQueue& queue, const TasksOptions& 
 
 task<int> change_meant(QueueFile& queue, const TasksOptions& options, bool retry) {
   const auto read = co_await queue.read();
-  if (!read) co_return refuse("agents tasks", read.error().message, kExitNo);
+  if (!read) co_return not_done(read.error().message);
   const auto numbers = meant(*read, options);
-  if (!numbers) {
-    co_return refuse("agents tasks", numbers.error().message,
-                     numbers.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
-  }
+  if (!numbers) co_return not_done(numbers.error());
   Status done;
   if (retry) {
     done = co_await queue.retry(*numbers);
   } else {
     done = co_await queue.drop(*numbers);
   }
-  if (!done)
-    co_return refuse("agents tasks", done.error().message + (numbers->size() > 1 ? "; none was changed" : ""), kExitNo);
+  if (!done) co_return not_done(done.error().message + (numbers->size() > 1 ? "; none was changed" : ""));
   std::printf("%s %s\n", format_count(numbers->size(), "task").c_str(), retry ? "will be begun again" : "dropped");
   co_return kExitOk;
 }
@@ -250,7 +237,7 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const TasksOptions& op
     code = co_await add(queue, options);
   } else if (act == "resume") {
     const Status done = co_await queue.resume();
-    code = done ? kExitOk : refuse("agents tasks", done.error().message, kExitNo);
+    code = done ? kExitOk : not_done(done.error().message);
   } else {
     code = co_await change_meant(queue, options, act == "retry");
   }
@@ -259,32 +246,29 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const TasksOptions& op
 
 int run_tasks(const std::string& act, TasksOptions& options) {
   options.places.complete();
-  if (options.places.queue.empty()) return refuse("agents tasks", "where is the queue? Give --dir DIR or --queue PATH");
-  if (act == "add" && !options.places.folder.empty()) {
-    std::error_code wrong;
-    std::filesystem::create_directories(options.places.folder, wrong);
-    if (wrong) return refuse("agents tasks", "--dir '" + options.places.folder + "': " + wrong.message());
+  if (options.places.queue.empty()) return not_done("where is the queue? Give --dir DIR or --queue PATH", kExitUsage);
+  if (act == "add") {
+    if (const Status made = options.places.make_folder(); !made) return not_done(made.error());
   }
   act_as_owner_of(options.places.queue);
-  auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse("agents tasks", runtime.error().message, kExitNo);
-  return (*runtime)->run(run_act(**runtime, act, options));
+  return in_runtime(
+      "agents tasks", [&](auto& runtime) { return runtime.run(run_act(runtime, act, options)); }, kExitNo);
 }
 
 CLI::App* add_act(CLI::App* tasks, const char* act, const char* help, int& exit_code,
                   const std::shared_ptr<TasksOptions>& options) {
   CLI::App* command = new_verb(*tasks, act, help);
   add_fleet_folder(command, options->places);
-  command->add_option("--queue", options->places.queue, "... or the queue alone")->type_name("PATH");
+  add_text(command, "--queue", options->places.queue, "PATH", "... or the queue alone");
   command->callback([options, &exit_code, act] { exit_code = run_tasks(act, *options); });
   return command;
 }
 
 }  // namespace
 
-void add_agents_tasks(CLI::App* agents, int& exit_code) {
+void add_agents_tasks(CLI::App& agents, int& exit_code) {
   auto options = std::make_shared<TasksOptions>();
-  CLI::App* tasks = new_verb(*agents, "tasks", "The queue of the fleet");
+  CLI::App* tasks = new_verb(agents, "tasks", "The queue of the fleet");
   tasks->require_subcommand(1);
   CLI::App* list =
       add_act(tasks, "list", "What waits, runs and failed, and how far the queue has come", exit_code, options);
@@ -295,10 +279,9 @@ void add_agents_tasks(CLI::App* agents, int& exit_code) {
   CLI::App* add = add_act(tasks, "add", "Adds tasks; a name that is known adds nothing", exit_code, options);
   add->add_option("NAME", options->which, "Names of tasks");
   CLI::Option* payload = add->add_option("--payload", options->payload, "What the command gets: text, 16 KiB at most");
-  CLI::Option* file = add->add_option("--payload-file", options->payload_file, "... from this file")->type_name("FILE");
+  CLI::Option* file = add_text(add, "--payload-file", options->payload_file, "FILE", "... from this file");
   payload->excludes(file);
-  add->add_option("--from", options->from, "One task a line, {\"name\": …, \"payload\": …}; '-': standard input")
-      ->type_name("FILE")
+  add_text(add, "--from", options->from, "FILE", "One task a line, {\"name\": …, \"payload\": …}; '-': standard input")
       ->excludes(payload)
       ->excludes(file);
   add->add_flag("--json", options->json, "One JSON document");

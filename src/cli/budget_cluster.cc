@@ -1,11 +1,12 @@
-#include "cli/budget_cluster.h"
+// bellwether budget --cluster: how long until the nodes of a cluster know that one of them is gone, and until another
+// one leads.
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "cli/budget.h"
 #include "cli/commands.h"
-#include "cli/node_settings.h"
+#include "cli/operator_session.h"
 #include "cluster/membership/profile.h"
 #include "cluster/node/node_words.h"
 #include "core/base/units.h"
@@ -18,7 +19,6 @@ namespace bellwether::cli {
 namespace {
 
 using election::Sum;
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kUsualVoters = 5;
 constexpr std::size_t kMostVoters = 9;
@@ -41,7 +41,7 @@ struct Shape {
 };
 
 // A profile that is given takes the place of the file's.
-Status read_file(const ClusterBudgetOptions& options, Shape& shape) {
+Status read_file(const BudgetOptions& options, Shape& shape) {
   std::vector<std::string> over;
   if (!options.profile.empty()) over.push_back("profile=" + options.profile);
   const ReadSettings read = read_node_settings({.file = options.file, .assignments = {}}, over);
@@ -60,7 +60,7 @@ Status read_file(const ClusterBudgetOptions& options, Shape& shape) {
   return {};
 }
 
-Result<Shape> shape_of(const ClusterBudgetOptions& options) {
+Result<Shape> shape_of(const BudgetOptions& options) {
   Shape shape{.profile = "lan", .figures = {}, .store = {}};
   if (!options.file.empty()) {
     BW_RETURN_IF_ERROR(read_file(options, shape));
@@ -102,55 +102,31 @@ Result<Shape> shape_of(const ClusterBudgetOptions& options) {
   return shape;
 }
 
-struct Detection {
-  Sum first_worst;  // 99 of 100
-  Sum first_typical;
-  Sum all_worst;
-};
-
-Detection detection_of(const Shape& shape) {
+// When it is known that a node is gone.
+Fields detection_of(const Shape& shape) {
   const membership::DetectionBudget budget = membership::detection_budget(shape.figures, shape.nodes);
-  Detection out;
-  const auto rest = [&](Sum& sum) {
+  const auto from = [&](const char* name, Duration first_probe) {
+    Sum sum;
+    sum.add(name, first_probe);
     sum.add("verdict", budget.verdict);
     sum.add("suspicion", budget.suspicion);
+    return sum;
   };
-  out.first_worst.add("2 x interval", budget.first_probe_p99);
-  rest(out.first_worst);
-  out.first_typical.add("2 x interval / e", budget.first_probe_mean);
-  rest(out.first_typical);
-  out.all_worst = out.first_worst;
-  out.all_worst.add("spread", budget.spread);
-  return out;
-}
-
-Json budget_cluster_to_json(const Sum& sum) {
-  return {{"seconds", seconds(sum.total)}, {"formula", sum.formula()}, {"arithmetic", sum.arithmetic()}};
+  const Sum first = from("2 x interval", budget.first_probe_p99);  // 99 of 100
+  Sum all = first;
+  all.add("spread", budget.spread);
+  return {sum_of("to the first, worst", "first/worst", first),
+          sum_of("to the first, typical", "first/typical", from("2 x interval / e", budget.first_probe_mean)),
+          sum_of("to all, worst", "all/worst", all)};
 }
 
 // Of votes, by scores or not.
 template <class Budget>
-Json votes_json(const Budget& budget) {
-  return {{"crash",
-           {{"worst", budget_cluster_to_json(budget.crash_worst)},
-            {"typical", budget_cluster_to_json(budget.crash_typical)}}},
-          {"transfer", budget_cluster_to_json(budget.transfer)},
-          {"cut_off_stops", budget_cluster_to_json(budget.cut_off_stops)}};
-}
-
-Json budget_cluster_to_json(const election::FailoverBudget& budget) {
-  return {{"crash",
-           {{"worst", budget_cluster_to_json(budget.crash_worst)},
-            {"typical", budget_cluster_to_json(budget.crash_typical)}}},
-          {"transfer", budget_cluster_to_json(budget.release_worst)}};
-}
-
-template <class Budget>
-void print_votes(const Budget& budget) {
-  print_sum("crash, worst", budget.crash_worst);
-  print_sum("crash, typical", budget.crash_typical);
-  print_sum("hand-over", budget.transfer);
-  print_sum("cut off, has stopped", budget.cut_off_stops);
+Fields sums_of_votes(const Budget& budget) {
+  return {sum_of("crash, worst", "crash/worst", budget.crash_worst),
+          sum_of("crash, typical", "crash/typical", budget.crash_typical),
+          sum_of("hand-over", "transfer", budget.transfer),
+          sum_of("cut off, has stopped", "cut_off_stops", budget.cut_off_stops)};
 }
 
 election::FailoverBudget store_budget(const Shape& shape, Duration operation) {
@@ -165,71 +141,44 @@ election::FailoverBudget store_budget(const Shape& shape, Duration operation) {
 
 }  // namespace
 
-double seconds(Duration span) { return static_cast<double>(span.ns()) / 1e9; }
-
-std::string about(Duration span) {
-  const Duration tenth = span < Duration::seconds(1) ? Duration::millis(10) : Duration::millis(100);
-  const int64_t steps = (span + tenth - Duration::nanos(1)) / tenth;
-  char text[32];
-  std::snprintf(text, sizeof text, "%gs", seconds(tenth * steps));
-  return text;
-}
-
-void print_sum(const char* title, const election::Sum& sum) {
-  std::printf("  %-22s %-8s %s\n  %-22s %-8s = %s\n", title, about(sum.total).c_str(), sum.formula().c_str(), "", "",
-              sum.arithmetic().c_str());
-}
-
-void print_failover(const election::FailoverBudget& budget) {
-  print_sum("crash, worst", budget.crash_worst);
-  print_sum("crash, typical", budget.crash_typical);
-  if (budget.hang_worst) print_sum("hang, worst", *budget.hang_worst);
-  print_sum("release, worst", budget.release_worst);
-  print_sum("release, typical", budget.release_typical);
-}
-
-int budget_of_cluster(const ClusterBudgetOptions& options) {
+int budget_of_cluster(const BudgetOptions& options, Duration operation) {
   const auto shape = shape_of(options);
   if (!shape) return refuse("budget", shape.error().message);
-  const Detection detection = detection_of(*shape);
   const bool votes = shape->store.empty();
-  const quorum::QuorumBudget of_quorum =
-      quorum::budget_of(node::timing_named(shape->profile),
-                        {.members = shape->voters, .round_trip = shape->round_trip, .sync = shape->sync});
-  const vote::VoteBudget of_scores =
-      vote::budget_of(shape->vote.value_or(vote::VoteTiming()), {.round_trip = shape->round_trip, .sync = shape->sync});
-  const election::FailoverBudget of_store = store_budget(*shape, options.operation);
+  const Fields known = detection_of(*shape);
+  Fields elected;
+  if (shape->vote) {
+    elected = sums_of_votes(vote::budget_of(*shape->vote, {.round_trip = shape->round_trip, .sync = shape->sync}));
+  } else if (votes) {
+    elected = sums_of_votes(
+        quorum::budget_of(node::timing_named(shape->profile),
+                          {.members = shape->voters, .round_trip = shape->round_trip, .sync = shape->sync}));
+  } else {
+    const election::FailoverBudget of_store = store_budget(*shape, operation);
+    elected = sums_of(of_store);
+    elected.push_back(told("transfer", sum_of("", "", of_store.release_worst).value));
+  }
   if (options.json) {
-    Json out{{"format", "bellwether.budget/1"}, {"profile", shape->profile}, {"nodes", shape->nodes}};
-    out["voters"] = votes ? Json(shape->voters) : Json(nullptr);
-    out["decided_by"] = shape->vote ? cluster::kVote : votes ? cluster::kQuorum : shape->store;
-    out["membership"] = {{"first",
-                          {{"worst", budget_cluster_to_json(detection.first_worst)},
-                           {"typical", budget_cluster_to_json(detection.first_typical)}}},
-                         {"all", {{"worst", budget_cluster_to_json(detection.all_worst)}}}};
-    out["election"] = shape->vote ? votes_json(of_scores)
-                      : votes     ? votes_json(of_quorum)
-                                  : budget_cluster_to_json(of_store);
-    std::printf("%s\n", out.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
-    return kExitOk;
+    return print_json({told("format", "bellwether.budget/1"), told("profile", shape->profile),
+                       told("nodes", shape->nodes), told("voters", votes ? Value(shape->voters) : Value()),
+                       told("decided_by", shape->vote ? cluster::kVote
+                                          : votes     ? cluster::kQuorum
+                                                      : shape->store),
+                       told("membership", object_of(known)), told("election", object_of(elected))});
   }
   std::printf("Profile %s, %zu nodes. A node that falls silent is known to be dead:\n", shape->profile.c_str(),
               shape->nodes);
-  print_sum("to the first, worst", detection.first_worst);
-  print_sum("to the first, typical", detection.first_typical);
-  print_sum("to all, worst", detection.all_worst);
+  print_sums(known);
   std::printf("  One whose machine refuses a new connection is known to be dead at once.\n\n");
   if (votes) {
     std::printf("%zu voters%s, round trip %s, disk %s. The cluster is without a leader:\n", shape->voters,
                 shape->vote ? " by scores" : "", format_duration(shape->round_trip).c_str(),
                 format_duration(shape->sync).c_str());
-    shape->vote ? print_votes(of_scores) : print_votes(of_quorum);
   } else {
     std::printf("%s decides who leads, lease %s, an operation %s. The cluster is without a leader:\n",
-                shape->store.c_str(), format_duration(shape->lease).c_str(),
-                format_duration(options.operation).c_str());
-    print_failover(of_store);
+                shape->store.c_str(), format_duration(shape->lease).c_str(), format_duration(operation).c_str());
   }
+  print_sums(elected);
   return kExitOk;
 }
 

@@ -3,12 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "cli/cluster_local.h"
 #include "cli/cluster_words.h"
-#include "cli/commands.h"
-#include "cli/durations.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/node/secrets.h"
@@ -28,16 +24,12 @@ struct ClusterArguments : OperatorOptions {
 };
 
 std::optional<OperatorSession> open_session(const ClusterArguments& given) {
-  return open_operator_session(given, "bellwether cluster");
+  return open_operator_session(given, "cluster");
 }
 
 int answered(const Result<node::AdminAnswer>& answer, bool json) {
-  if (!answer) {
-    std::fprintf(stderr, "bellwether cluster: %s\n", answer.error().message.c_str());
-    return kExitNo;
-  }
-  const std::string text = json ? json_of(*answer) : text_of(*answer);
-  std::fputs(text.c_str(), stdout);
+  if (!answer) return refuse("cluster", answer.error().message, kExitNo);
+  std::fputs((json ? json_of(*answer) : text_of(*answer)).c_str(), stdout);
   return kExitOk;
 }
 
@@ -58,8 +50,7 @@ int ask_member(const ClusterArguments& given, const node::AdminRequest& request,
     const auto place = parse_host_port(member.address, cluster::kDefaultPort);
     if (place && is(member)) return answered(ask(*session, *place, request, given.timeout), given.json);
   }
-  std::fprintf(stderr, "bellwether cluster: %s\n", printable(nobody).c_str());
-  return kExitNo;
+  return refuse("cluster", printable(nobody), kExitNo);
 }
 
 // What only the leader can do.
@@ -156,11 +147,11 @@ int rotate(const ClusterArguments& given) {
                   given.timeout);
   }
   if (!done) {
-    std::fprintf(stderr,
-                 "bellwether cluster: %s\nEvery node still opens what the others seal. Mend that node and say the same "
-                 "command again.\n",
-                 printable(done.error().message).c_str());
-    return kExitNo;
+    return refuse("cluster",
+                  printable(done.error().message) +
+                      "\nEvery node still opens what the others seal. Mend that node and "
+                      "say the same command again.",
+                  kExitNo);
   }
   std::printf(
       "All %zu nodes use the new secret, and none opens the old one. Put it into the secret files of all nodes "
@@ -169,18 +160,20 @@ int rotate(const ClusterArguments& given) {
   return kExitOk;
 }
 
-void add_common(CLI::App* command, ClusterArguments& given) {
+CLI::App* add_common(CLI::App& parent, const char* name, const char* help, ClusterArguments& given) {
+  CLI::App* command = new_verb(parent, name, help);
   add_operator(command, given);
   add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
   command->add_flag("--json", given.json, "As JSON");
+  return command;
 }
 
 }  // namespace
 
 void add_worker_drain(CLI::App& worker, int& exit_code) {
   auto given = std::make_shared<ClusterArguments>();
-  CLI::App* drain = new_verb(worker, "drain", "A worker takes nothing new, finishes what it runs, leaves, and ends");
-  add_common(drain, *given);
+  CLI::App* drain =
+      add_common(worker, "drain", "A worker takes nothing new, finishes what it runs, leaves, and ends", *given);
   drain->add_option("NAME", given->name, "The worker's name")->required();
   drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
 }
@@ -190,20 +183,13 @@ void add_cluster(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
   command->require_subcommand(1);
   add_local_cluster(*command, exit_code);
-  const auto add = [&](const char* name, const char* help) {
-    CLI::App* sub = new_verb(*command, name, help);
-    add_common(sub, *given);
-    return sub;
+  const auto add = [&](const char* name, const char* help) { return add_common(*command, name, help, *given); };
+  const auto asks = [&](CLI::App* verb, const node::AdminRequest& request) {
+    verb->callback([given, request, &exit_code] { exit_code = question(*given, request); });
   };
-  add("members", "Who is in the cluster, and in which state")->callback([given, &exit_code] {
-    exit_code = question(*given, node::AskMembers());
-  });
-  add("leader", "Who leads, since when, and on which evidence")->callback([given, &exit_code] {
-    exit_code = question(*given, node::AskLeader());
-  });
-  add("quorum", "Who votes, who of them is alive, and how many are needed")->callback([given, &exit_code] {
-    exit_code = question(*given, node::AskQuorum());
-  });
+  asks(add("members", "Who is in the cluster, and in which state"), node::AskMembers());
+  asks(add("leader", "Who leads, since when, and on which evidence"), node::AskLeader());
+  asks(add("quorum", "Who votes, who of them is alive, and how many are needed"), node::AskQuorum());
   CLI::App* votes = add("votes", "The last election by scores: who stood, what each is worth, who voted for whom");
   votes->add_flag("--messages", given->messages, "Also the last messages of elections, the newest 200 of that node");
   votes->callback([given, &exit_code] { exit_code = question(*given, node::AskVotes{given->messages}); });
@@ -222,17 +208,14 @@ void add_cluster(CLI::App& app, int& exit_code) {
     }
     exit_code = question(*given, node::Leave());
   });
-  CLI::App* drain = add("drain", "A worker takes nothing new, finishes what it runs, leaves, and ends");
-  drain->add_option("NAME", given->name, "The worker's name")->required();
-  drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
+  add_worker_drain(*command, exit_code);
   CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
-  transfer->add_option("--to", given->to, "The node that shall lead (default: the fittest)")->type_name("NAME");
+  add_text(transfer, "--to", given->to, "NAME", "The node that shall lead (default: the fittest)");
   transfer->callback([given, &exit_code] { exit_code = ask_leader(*given, node::Transfer{given->to}); });
   CLI::App* voters = new_verb(*command, "voters", "Change who votes, one at a time");
   voters->require_subcommand(1);
   for (const bool more : {true, false}) {
-    CLI::App* change = new_verb(*voters, more ? "add" : "remove", more ? "One voter more" : "One voter less");
-    add_common(change, *given);
+    CLI::App* change = add_common(*voters, more ? "add" : "remove", more ? "One voter more" : "One voter less", *given);
     change->add_option("NAME", given->name, "The node's name")->required();
     change->callback([given, more, &exit_code] {
       exit_code = ask_leader(*given, node::ChangeVoters{more, given->name});
@@ -240,12 +223,11 @@ void add_cluster(CLI::App& app, int& exit_code) {
   }
   CLI::App* keys = new_verb(*command, "keys", "The cluster's shared secret");
   keys->require_subcommand(1);
-  CLI::App* list = new_verb(*keys, "list", "By what names a node knows its secrets; the one in use first");
-  add_common(list, *given);
-  list->callback([given, &exit_code] { exit_code = question(*given, node::AskSecrets()); });
-  CLI::App* rotation = new_verb(*keys, "rotate", "Replace the secret of the running cluster; nothing is lost");
-  add_common(rotation, *given);
-  rotation->add_option("--secret-file", given->secret_file, "The new secret")->required()->type_name("FILE");
+  asks(add_common(*keys, "list", "By what names a node knows its secrets; the one in use first", *given),
+       node::AskSecrets());
+  CLI::App* rotation =
+      add_common(*keys, "rotate", "Replace the secret of the running cluster; nothing is lost", *given);
+  add_text(rotation, "--secret-file", given->secret_file, "FILE", "The new secret")->required();
   rotation->callback([given, &exit_code] { exit_code = rotate(*given); });
   command->footer(
       "An operator needs what a node needs: the cluster's name and its secret, or a certificate with the role\n"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/table.h"
+#include "cli/view.h"
 #include "cluster/node/admin_messages.h"
 #include "cluster/wire/keyring.h"
 #include "core/base/printable.h"
@@ -14,6 +14,10 @@
 
 namespace bellwether::cli {
 namespace {
+
+// People are told of whole milliseconds only.
+int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
+std::string ms_text(Duration span) { return format_duration(Duration::millis(whole_ms(span))); }
 
 // What `bellwether cluster votes` says beside the last ballot: heartbeats, promises, messages.
 std::string vote_status_text(const node::VotesAnswer& votes) {
@@ -190,11 +194,8 @@ std::string answer_text(const node::SecretsAnswer& secrets) {
 }
 
 std::string answer_text(const std::string& done) { return printable(done) + "\n"; }
-std::string answer_text(const node::VotesAnswer& votes) { return ballot_text(votes); }
 
-}  // namespace
-
-std::string ballot_text(const VotesAnswer& votes) {
+std::string answer_text(const VotesAnswer& votes) {
   std::string text = headline(votes);
   if (votes.view.rule != "majority") {
     text += "UNSAFE: the rule is " + printable(votes.view.rule) +
@@ -239,8 +240,7 @@ std::string ballot_json(const VotesAnswer& votes) {
   return out.dump(2) + "\n";
 }
 
-int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
-std::string ms_text(Duration span) { return format_duration(Duration::millis(whole_ms(span))); }
+}  // namespace
 
 std::string text_of(const AdminAnswer& answer) {
   return std::visit([](const auto& one) { return answer_text(one); }, answer);

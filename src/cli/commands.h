@@ -25,6 +25,8 @@ void add_build(CLI::App& app, int& exit_code);
 void add_budget(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
+// … of which a part is a cluster on this machine.
+void add_local_cluster(CLI::App& cluster, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
 void add_context(CLI::App& app, int& exit_code);
 // … of which a part is a node.

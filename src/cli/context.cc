@@ -7,9 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "cli/commands.h"
 #include "cli/context_words.h"
-#include "cli/durations.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/net/message_types.h"
@@ -40,15 +38,8 @@ struct ContextArguments {
   bool json = false;
 };
 
-int refuse_request(const std::string& text) {
-  std::fprintf(stderr, "bellwether context: %s\n", printable(text).c_str());
-  return kExitUsage;
-}
-
-int told_no(const Error& error) {
-  std::fprintf(stderr, "bellwether context: %s\n", printable(error.message).c_str());
-  return kExitNo;
-}
+int refuse_request(const std::string& text) { return refuse("context", printable(text)); }
+int told_no(const Error& error) { return refuse("context", printable(error.message), kExitNo); }
 
 // Whom to ask, and where the others are: the leader answers what only it knows.
 class Asking {
@@ -112,11 +103,7 @@ class Asking {
   // Who gave the last answer of a leader.
   const HostPort& answered() const { return answered_; }
   bool late() { return session_.runtime->read_clock() >= deadline_; }
-  void pause(Duration span) {
-    session_.runtime->run([](runtime::Runtime* runtime, Duration for_) -> runtime::task<void> {
-      co_await runtime->sleep(for_);
-    }(session_.runtime.get(), span));
-  }
+  void pause(Duration span) { cli::pause(session_, span); }
   const std::string& by() const { return session_.by; }
   runtime::Runtime& runtime() { return *session_.runtime; }
 
@@ -144,8 +131,16 @@ class Asking {
   std::map<std::string, HostPort> places_;
 };
 
+// The answer that was expected.
+template <class Answer>
+Result<Answer> answer_of(Result<cluster::ContextAnswer> answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  if (auto* one = std::get_if<Answer>(&*answer)) return std::move(*one);
+  return fail(Errc::kProtocol, "the leader answered something else");
+}
+
 std::optional<Asking> open_asking(const ContextArguments& given) {
-  auto session = open_operator_session(given.how, "bellwether context");
+  auto session = open_operator_session(given.how, "context");
   if (!session) return std::nullopt;
   return Asking(std::move(*session), given.how.timeout);
 }
@@ -193,10 +188,8 @@ int show_outcome(const ContextArguments& given, const std::string& id, const clu
 int outcome_of(const ContextArguments& given, Asking& asking, RequestId id) {
   using Standing = cluster::OutcomeAnswer::Standing;
   while (true) {
-    const auto answer = asking.ask_leader(cluster::AskOutcome{id});
-    if (!answer) return told_no(answer.error());
-    const auto* outcome = std::get_if<cluster::OutcomeAnswer>(&*answer);
-    if (outcome == nullptr) return told_no({Errc::kProtocol, "the leader answered something else"});
+    const auto outcome = answer_of<cluster::OutcomeAnswer>(asking.ask_leader(cluster::AskOutcome{id}));
+    if (!outcome) return told_no(outcome.error());
     const bool is_live = outcome->standing == Standing::kQueued || outcome->standing == Standing::kActive;
     if (!given.wait || !is_live || asking.late()) return show_outcome(given, to_string(id), *outcome);
     asking.pause(kAskAgain);
@@ -222,9 +215,7 @@ int submit_request(const ContextArguments& given) {
                                       submitted_at(*id, asking->runtime().wall_now()), std::move(*payload)};
   const auto answer = asking->ask_leader(request);
   if (!answer) {
-    std::fprintf(stderr, "bellwether context: request %s: %s\n", to_string(*id).c_str(),
-                 printable(answer.error().message).c_str());
-    return kExitNo;
+    return refuse("context", "request " + to_string(*id) + ": " + printable(answer.error().message), kExitNo);
   }
   if (!given.wait) {
     std::printf("%s\n", to_string(*id).c_str());
@@ -284,10 +275,9 @@ int transfer(const ContextArguments& given) {
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
   std::string trouble;
-  const auto answer = asking->ask_leader(cluster::AskTransfer{given.target, asking->by(), given.reason});
-  if (!answer) return told_no(answer.error());
-  const auto* done = std::get_if<cluster::ContextDone>(&*answer);
-  if (done == nullptr) return told_no({Errc::kProtocol, "the leader answered something else"});
+  const auto done = answer_of<cluster::ContextDone>(
+      asking->ask_leader(cluster::AskTransfer{given.target, asking->by(), given.reason}));
+  if (!done) return told_no(done.error());
   if (given.no_wait) {
     std::printf("%s\n", printable(done->text).c_str());
     return kExitOk;
@@ -308,24 +298,29 @@ int transfer(const ContextArguments& given) {
 int generation(const ContextArguments& given, bool start) {
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
-  const auto answer = asking->ask_leader(cluster::AskGeneration{start, asking->by()});
-  if (!answer) return told_no(answer.error());
-  const auto* done = std::get_if<cluster::ContextDone>(&*answer);
-  if (done == nullptr) return told_no({Errc::kProtocol, "the leader answered something else"});
+  const auto done = answer_of<cluster::ContextDone>(asking->ask_leader(cluster::AskGeneration{start, asking->by()}));
+  if (!done) return told_no(done.error());
   std::printf("%s\n", printable(done->text).c_str());
   return kExitOk;
 }
 
+CLI::App* add_asking(CLI::App& command, const std::shared_ptr<ContextArguments>& given, const char* name,
+                     const char* help) {
+  CLI::App* verb = new_verb(command, name, help);
+  add_operator(verb, given->how);
+  add_duration(verb, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
+  return verb;
+}
+
 void add_requests(CLI::App& command, const std::shared_ptr<ContextArguments>& given, int& exit_code) {
-  CLI::App* submitting = new_verb(command, "submit", "A request, from a file or from standard input; prints its id");
-  add_operator(submitting, given->how);
+  CLI::App* submitting =
+      add_asking(command, given, "submit", "A request, from a file or from standard input; prints its id");
   submitting->add_option("FILE", given->payload, "The payload, at most 64 KiB; - is standard input")
       ->capture_default_str();
   submitting->add_option("--id", given->id, "32 hexadecimal digits: the same request again, which is done once");
   submitting->add_option("--priority", given->priority, "0 to 255; the highest goes first")->check(CLI::Range(0, 255));
   submitting->add_flag("--wait", given->wait, "Wait for the end, and print the result in place of the id");
   submitting->add_flag("--json", given->json, "With --wait: the outcome as JSON");
-  add_duration(submitting, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   submitting->footer(
       "When it ends with 1, the request may have been kept all the same: submit it again with the id that was "
       "told.\n\n"
@@ -334,38 +329,32 @@ void add_requests(CLI::App& command, const std::shared_ptr<ContextArguments>& gi
       "  3 it has not ended in time, 104 wrong command line or payload.");
   submitting->callback([given, &exit_code] { exit_code = submit_request(*given); });
 
-  CLI::App* result = new_verb(command, "result", "What has become of a request, and its result");
-  add_operator(result, given->how);
-  result->add_option("ID", given->id, "As `submit_request` printed it")->required();
+  CLI::App* result = add_asking(command, given, "result", "What has become of a request, and its result");
+  result->add_option("ID", given->id, "As `submit` printed it")->required();
   result->add_flag("--wait", given->wait, "Wait for the end");
   result->add_flag("--json", given->json, "As JSON");
-  add_duration(result, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   result->footer(
       "Exit codes: 0 completed, 1 nobody knows it, or nobody could be asked, 2 it has failed, 3 it has not ended yet.");
   result->callback([given, &exit_code] { exit_code = show_result(*given); });
 }
 
 void add_leading(CLI::App& command, const std::shared_ptr<ContextArguments>& given, int& exit_code) {
-  CLI::App* looking = new_verb(command, "status", "Who leads, what is queued and done, and how well all nodes are");
-  add_operator(looking, given->how);
+  CLI::App* looking =
+      add_asking(command, given, "status", "Who leads, what is queued and done, and how well all nodes are");
   looking->add_flag("--json", given->json, "As JSON");
-  add_duration(looking, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   looking->callback([given, &exit_code] { exit_code = context_status(*given); });
 
-  CLI::App* moving = new_verb(command, "transfer", "The leader hands over to a node: what runs ends, nothing is lost");
-  add_operator(moving, given->how);
+  CLI::App* moving =
+      add_asking(command, given, "transfer", "The leader hands over to a node: what runs ends, nothing is lost");
   moving->add_option("NODE", given->target, "Its name")->required();
-  moving->add_option("--reason", given->reason, "For the record")->type_name("TEXT");
+  add_text(moving, "--reason", given->reason, "TEXT", "For the record");
   moving->add_flag("--no-wait", given->no_wait, "Do not wait for the end");
-  add_duration(moving, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   moving->footer("Exit codes: 0 that node leads, 1 it does not, and why, 104 wrong command line.");
   moving->callback([given, &exit_code] { exit_code = transfer(*given); });
 
   for (const bool begin : {true, false}) {
-    CLI::App* verb = new_verb(command, begin ? "start" : "stop",
-                              begin ? "The leader makes contexts" : "The leader makes no contexts for now");
-    add_operator(verb, given->how);
-    add_duration(verb, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
+    CLI::App* verb = add_asking(command, given, begin ? "start" : "stop",
+                                begin ? "The leader makes contexts" : "The leader makes no contexts for now");
     verb->callback([given, begin, &exit_code] { exit_code = generation(*given, begin); });
   }
 }

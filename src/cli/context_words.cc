@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/table.h"
+#include "cli/view.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/message/to_json.h"
@@ -36,7 +36,7 @@ const ContextView::Node* health_of(const ContextView& view, const std::string& n
   return found == view.nodes.end() ? nullptr : &*found;
 }
 
-Json shown(const cluster::ContextAnswer& answer) { return Json::parse(message::to_json(answer)).front(); }
+Json described(const cluster::ContextAnswer& answer) { return Json::parse(message::to_json(answer)).front(); }
 
 }  // namespace
 
@@ -89,10 +89,10 @@ std::string context_json(const ContextView& view, const std::vector<ContextView>
   for (const ContextView* one : all_of(view, others)) {
     Json node = {{"name", one->answered_by}, {"manager", one->manager}};
     if (const auto* health = health_of(view, one->answered_by)) node["health"] = health->health;
-    if (one->fitness) node.update(shown(*one)["fitness"]);
+    if (one->fitness) node.update(described(*one)["fitness"]);
     nodes.push_back(std::move(node));
   }
-  Json out = shown(view);
+  Json out = described(view);
   if (!view.checked) out["health"] = nullptr;
   out["nodes"] = std::move(nodes);
   return out.dump(2) + "\n";
@@ -110,7 +110,7 @@ std::string outcome_text(const std::string& id, const OutcomeAnswer& outcome) {
 
 std::string outcome_json(const std::string& id, const OutcomeAnswer& outcome) {
   Json out = {{"id", id}};
-  out.update(shown(outcome));
+  out.update(described(outcome));
   return out.dump(2) + "\n";
 }
 

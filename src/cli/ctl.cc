@@ -1,22 +1,37 @@
 // bellwether ctl: looks at and controls the local runs that go on.
 
+#include "cli/ctl.h"
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <dirent.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/running.h"
-#include "cli/table.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "election/store/environment.h"
 #include "load/local/control_socket.h"
 
 namespace bellwether::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kEnding = ".sock";
+constexpr Duration kPatience = Duration::seconds(5);
+
+std::string listed(const std::vector<Running>& runs) {
+  if (runs.empty()) return "no run goes on";
+  std::string text;
+  for (const Running& one : runs) text += (text.empty() ? "" : ", ") + one.id;
+  return (runs.size() == 1 ? "there is " : "there are ") + text;
+}
 
 constexpr Duration kSlowestAnswer = Duration::seconds(10);
 
@@ -28,10 +43,7 @@ struct CtlArguments {
   bool json = false;
 };
 
-int complain(const std::string& message, int code) {
-  std::fprintf(stderr, "bellwether ctl: %s\n", printable(message).c_str());
-  return code;
-}
+int complain(const std::string& message, int code) { return refuse("ctl", printable(message), code); }
 
 std::string text_at(const Json& json, const char* key) {
   return json.contains(key) && json[key].is_string() ? printable(json[key].get<std::string>()) : std::string();
@@ -66,10 +78,6 @@ Result<Json> ask(const Running& run, const Json& request) {
   return answer;
 }
 
-void print_json(const Json& json) {
-  std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
-}
-
 int list(const CtlArguments& arguments) {
   Json all = Json::array();
   Table table({"RUN", "SCENARIO", "STATE", "FOR", "USERS", "REQUESTS", "CONTROLLED USERS"});
@@ -81,7 +89,7 @@ int list(const CtlArguments& arguments) {
                count_at(*state, "vus"), count_at(*state, "requests"), controlled_text(*state)});
   }
   if (arguments.json) {
-    print_json(all);
+    print(Value::parsed(all.dump()).document());
   } else if (all.empty()) {
     std::printf("no local run of this user goes on\n");
   } else {
@@ -110,7 +118,7 @@ int control(const CtlArguments& arguments) {
   const auto state = ask(*run, request);
   if (!state) return complain(state.error().message, kExitNo);
   if (arguments.json) {
-    print_json(*state);
+    print(Value::parsed(state->dump()).document());
     return kExitOk;
   }
   std::printf("%s (%s) %s for %s: %s users, %s requests, %s failed\n", printable(run->id).c_str(),
@@ -124,6 +132,66 @@ int control(const CtlArguments& arguments) {
 }
 
 }  // namespace
+
+std::string running_folder() {
+  const std::string runtime = store::variable(&store::own_environment, "XDG_RUNTIME_DIR");
+  if (runtime.starts_with('/')) return runtime + "/bellwether";
+  return "/tmp/bellwether-" + std::to_string(::geteuid());
+}
+
+std::string socket_name(const std::string& run_id) { return run_id + std::string(kEnding); }
+
+std::vector<Running> all_running() {
+  const std::string folder = running_folder();
+  struct Found {
+    Running run;
+    timespec made{};
+  };
+  std::vector<Found> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()),
+                                                      [](DIR* one) { return one == nullptr ? 0 : ::closedir(one); });
+  while (directory != nullptr) {
+    const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe): nobody else has it
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (!name.ends_with(kEnding)) continue;
+    Found one{{name.substr(0, name.size() - kEnding.size()), folder + "/" + name}};
+    struct stat about {};
+    if (::stat(one.run.path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
+    one.made = about.st_mtim;
+    const auto answer = node::ask_control(one.run.path, R"({"do": "status"})", kPatience);
+    if (!answer && answer.error().code == Errc::kUnreachable) {
+      ::unlink(one.run.path.c_str());
+      continue;
+    }
+    found.push_back(std::move(one));
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return std::pair(a.made.tv_sec, a.made.tv_nsec) < std::pair(b.made.tv_sec, b.made.tv_nsec);
+  });
+  std::vector<Running> out;
+  for (Found& one : found) out.push_back(std::move(one.run));
+  return out;
+}
+
+Result<Running> find_running(const std::string& name) {
+  const std::vector<Running> runs = all_running();
+  if (runs.empty()) {
+    return fail(Errc::kNotFound, "no local run of this user goes on (" + printable(running_folder()) + ")");
+  }
+  if (name == "last") return runs.back();
+  std::vector<Running> fits;
+  for (const Running& one : runs) {
+    if (one.id == name) return one;
+    if (one.id.starts_with(name)) fits.push_back(one);
+  }
+  if (fits.size() == 1) return fits.front();
+  if (fits.empty()) {
+    return fail(Errc::kNotFound, "no run '" + printable(name) + "' goes on; " + listed(runs) + ", and `last` is the " +
+                                     "newest of them");
+  }
+  return fail(Errc::kInvalid, "several runs begin with '" + printable(name) + "': " + listed(fits));
+}
 
 void add_ctl(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CtlArguments>();

@@ -10,22 +10,19 @@
 #include <optional>
 #include <set>
 
-#include "cli/agents_parts.h"
-#include "cli/commands.h"
-#include "cli/durations.h"
-#include "cli/epoch_history.h"
+#include "cli/agents.h"
+#include "cli/lease.h"
 #include "cli/operator_session.h"
-#include "cli/seen_lease.h"
 #include "cli/sources.h"
-#include "cli/table.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
-#include "core/runtime/epoll_runtime.h"
 #include "election/store/disk/small_file.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/health.h"
 #include "lead/agents/profile.h"
+#include "lead/agents/shared_file.h"
 #include "lead/vote_health.h"
 
 namespace bellwether::cli {
@@ -82,12 +79,6 @@ class ClusterLook {
     return out;
   }
 
-  void wait(Duration span) {
-    session_.runtime->run([](runtime::Runtime& runtime, Duration time) -> runtime::task<void> {
-      co_await runtime.sleep(time);
-    }(*session_.runtime, span));
-  }
-
  private:
   NodeReport report_of(const std::string& name, const HostPort& place) {
     NodeReport out;
@@ -124,7 +115,7 @@ class ClusterLook {
 // Asks all voters, and again for `watch_for` while none of them leads. How many were asked; nothing: the settings
 // cannot be used, which has been told.
 std::optional<std::size_t> examine_cluster(const OperatorOptions& options, Duration watch_for, lead::Findings& out) {
-  auto session = open_operator_session(options, "bellwether doctor");
+  auto session = open_operator_session(options, "doctor");
   if (!session) return std::nullopt;
   ClusterLook look(*session, options.timeout);
   if (const Status found = look.find(); !found) {
@@ -135,7 +126,7 @@ std::optional<std::size_t> examine_cluster(const OperatorOptions& options, Durat
   const Instant end = session->runtime->read_clock() + watch_for;
   std::vector<NodeReport> nodes = look.look();
   while (std::ranges::none_of(nodes, &NodeReport::acts) && session->runtime->read_clock() < end) {
-    look.wait(kBetweenLooks);
+    pause(*session, kBetweenLooks);
     nodes = look.look();
   }
   judge_votes(nodes, options.settings.file, {}, out);
@@ -148,6 +139,67 @@ using lead::Severity;
 using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
+
+// The epochs of keys as runs of this command saw them, in a file, so that changes of leader can be counted over an hour
+// although each run only looks for a moment.
+
+constexpr const char* kFormat = "bellwether.epochs/1";
+constexpr std::size_t kSamplesMax = 20'000;
+
+// One sample is [seconds since 1970, key, epoch].
+class Note final : public lead::FileChange {
+ public:
+  Note(int64_t now_s, std::string key, uint64_t epoch) : now_s_(now_s), key_(std::move(key)), epoch_(epoch) {}
+
+  Result<std::string> apply(const std::optional<std::string>& text) override {
+    json document = text ? json::parse(*text, nullptr, false) : json{{"format", kFormat}, {"samples", json::array()}};
+    if (!document.is_object() || document.value("format", json()) != kFormat || !document["samples"].is_array()) {
+      return fail(Errc::kProtocol, "this is no history of epochs");
+    }
+    json kept = json::array();
+    uint64_t lowest = epoch_;
+    for (const json& sample : document["samples"]) {
+      if (!sample.is_array() || sample.size() != 3 || !sample[0].is_number_integer() || !sample[1].is_string() ||
+          !sample[2].is_number_unsigned()) {
+        return fail(Errc::kProtocol, "this is no history of epochs");
+      }
+      const int64_t age = now_s_ - sample[0].get<int64_t>();
+      if (age < 0 || age > 3600) continue;
+      if (sample[1] == key_) lowest = std::min(lowest, sample[2].get<uint64_t>());
+      kept.push_back(sample);
+    }
+    if (kept.size() >= kSamplesMax) kept.erase(kept.begin());
+    kept.push_back({now_s_, key_, epoch_});
+    grown = epoch_ - lowest;
+    document["samples"] = std::move(kept);
+    return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+
+  uint64_t grown = 0;
+
+ private:
+  int64_t now_s_;
+  std::string key_;
+  uint64_t epoch_;
+};
+
+class EpochHistory {
+ public:
+  // `runtime` must outlive it.
+  EpochHistory(runtime::Runtime& runtime, std::string path)
+      : runtime_(runtime), file_(runtime, std::move(path), lead::SharedFile::WhenBroken::kQuarantine) {}
+
+  // Notes the epoch of a key, and gives by how much it has grown within the last hour, as far as runs have seen it.
+  task<Result<uint64_t>> note(std::string key, election::Epoch epoch) {
+    Note note(runtime_.wall_now().unix_ns / 1'000'000'000, std::move(key), epoch.value());
+    BW_CO_RETURN_IF_ERROR(co_await file_.change(note, runtime_.now() + Duration::seconds(5)));
+    co_return note.grown;
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  lead::SharedFile file_;
+};
 
 struct DoctorOptions {
   std::string policy;
@@ -291,30 +343,30 @@ class Doctor {
 
 int exit_code_of(const Findings& findings) { return static_cast<int>(worst_of(findings)); }
 
-void print(const Findings& findings, std::size_t nodes, std::size_t keys) {
+Fields finding_fields(const Finding& one) {
+  return {told("severity", to_string(one.severity)),
+          told("what", one.what),
+          {"evidence", "evidence", one.evidence},
+          {"why it matters", "why", one.why},
+          {"do", "command", one.command}};
+}
+
+void print_text(const Findings& findings, std::size_t nodes, std::size_t keys) {
   for (const Finding& finding : findings) {
-    std::printf("%s: %s\n  evidence: %s\n  why it matters: %s\n  do: %s\n",
-                std::string(to_string(finding.severity)).c_str(), printable(finding.what).c_str(),
-                printable(finding.evidence).c_str(), finding.why.c_str(), printable(finding.command).c_str());
+    print(std::string(to_string(finding.severity)) + ": " + printable(finding.what) + "\n");
+    for (const Field& one : finding_fields(finding)) {
+      if (one.for_people) print("  " + one.heading + ": " + printable(one.text) + "\n");
+    }
   }
   if (worst_of(findings) == Severity::kNote) {
-    const std::string seen = nodes == 0 ? format_count(keys, "key") : format_count(nodes, "node");
-    std::printf("healthy (%s looked at)\n", seen.c_str());
+    print("healthy (" + (nodes == 0 ? format_count(keys, "key") : format_count(nodes, "node")) + " looked at)\n");
   }
 }
 
-void print_json(const Findings& findings) {
-  json out{{"format", "bellwether.doctor/1"},
-           {"health", exit_code_of(findings) == 0 ? "healthy" : to_string(worst_of(findings))},
-           {"findings", json::array()}};
-  for (const Finding& finding : findings) {
-    out["findings"].push_back({{"severity", to_string(finding.severity)},
-                               {"what", finding.what},
-                               {"evidence", finding.evidence},
-                               {"why", finding.why},
-                               {"command", finding.command}});
-  }
-  std::printf("%s\n", out.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+void print_findings(const Findings& findings) {
+  print_json({told("format", "bellwether.doctor/1"),
+              told("health", exit_code_of(findings) == 0 ? "healthy" : to_string(worst_of(findings))),
+              told("findings", Rows(findings, &finding_fields).list())});
 }
 
 // A store without a key is that of the sheet, and tells nothing of the fleet.
@@ -324,9 +376,8 @@ void complete_options(DoctorOptions& options) {
   options.fleet.complete();
 }
 
-int run_doctor(const DoctorOptions& options) {
-  const auto profile = lead::find_profile(options.profile);
-  if (!profile) return refuse("doctor", "there is no profile '" + options.profile + "'");
+Result<int> run_doctor(const DoctorOptions& options) {
+  BW_TRY(const lead::AgentProfile profile, profile_named(options.profile));
   const FleetPlaces& fleet = options.fleet;
   if (options.policy.empty() && fleet.via.empty() && fleet.registry.empty() && fleet.queue.empty() &&
       options.watch_state.empty() && options.cluster.settings.file.empty()) {
@@ -337,33 +388,27 @@ int run_doctor(const DoctorOptions& options) {
         "--watch PATH");
   }
   if (fleet.via.empty() != fleet.key.empty())
-    return refuse("doctor", "--via and --key go together, or --via with --policy");
+    return fail(Errc::kInvalid, "--via and --key go together, or --via with --policy");
   std::optional<lead::Policy> policy;
   if (!options.policy.empty()) {
-    std::vector<yaml::Diagnostic> warnings;
-    auto loaded = load_policy(options.policy, warnings);
-    if (!loaded) return refuse("doctor", loaded.error().message);
-    policy = std::move(*loaded);
+    BW_TRY(auto loaded, load_policy(options.policy));
+    policy = std::move(loaded);
   }
-  auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse("doctor", runtime.error().message);
-  Doctor doctor(**runtime, options, {.stale_after = profile->stale_after, .dead_after = profile->dead_after});
-  (*runtime)->run(doctor.examine(policy ? &*policy : nullptr));
-  Findings findings = doctor.findings();
-  std::size_t nodes = 0;
-  if (!options.cluster.settings.file.empty()) {
-    OperatorOptions asking = options.cluster;
-    asking.timeout = options.timeout;
-    const auto asked = examine_cluster(asking, options.watch_for, findings);
-    if (!asked) return kExitUsage;
-    nodes = *asked;
-  }
-  if (options.json) {
-    print_json(findings);
-  } else {
-    print(findings, nodes, doctor.keys());
-  }
-  return exit_code_of(findings);
+  return in_runtime("doctor", [&](EpollRuntime& runtime) {
+    Doctor doctor(runtime, options, {.stale_after = profile.stale_after, .dead_after = profile.dead_after});
+    runtime.run(doctor.examine(policy ? &*policy : nullptr));
+    Findings findings = doctor.findings();
+    std::size_t nodes = 0;
+    if (!options.cluster.settings.file.empty()) {
+      OperatorOptions asking = options.cluster;
+      asking.timeout = options.timeout;
+      const auto asked = examine_cluster(asking, options.watch_for, findings);
+      if (!asked) return kExitUsage;
+      nodes = *asked;
+    }
+    options.json ? print_findings(findings) : print_text(findings, nodes, doctor.keys());
+    return exit_code_of(findings);
+  });
 }
 
 }  // namespace
@@ -371,21 +416,19 @@ int run_doctor(const DoctorOptions& options) {
 void add_doctor(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = new_verb(app, "doctor", "Is leadership healthy? What to do where it is not");
-  command->add_option("--policy", options->policy, "All loops of this policy sheet")->type_name("FILE");
-  command->add_option("--via", options->fleet.via, "A store; with --policy, where the sheet names none")
-      ->type_name("URL");
+  add_text(command, "--policy", options->policy, "FILE", "All loops of this policy sheet");
+  add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, where the sheet names none");
   command->add_option("-k,--key", options->fleet.key, "A key of that store, or of the fleet's");
   add_fleet_folder(command, options->fleet);
   add_operator(command, options->cluster);
   for (const char* name : {"--set", "--leadership", "--node", "--by"}) {
     command->get_option(name)->needs(command->get_option("--config"));
   }
-  command->add_option("--registry", options->fleet.registry, "A registry of agents")->type_name("PATH");
-  command->add_option("--queue", options->fleet.queue, "A queue of tasks")->type_name("PATH");
-  command->add_option("--watch", options->watch_state, "The state file of a watchdog (bellwether watch --state)")
-      ->type_name("PATH");
-  command->add_option("--history", options->history, "Keep epochs in this file from run to run, to count changes")
-      ->type_name("PATH");
+  add_text(command, "--registry", options->fleet.registry, "PATH", "A registry of agents");
+  add_text(command, "--queue", options->fleet.queue, "PATH", "A queue of tasks");
+  add_text(command, "--watch", options->watch_state, "PATH", "The state file of a watchdog (bellwether watch --state)");
+  add_text(command, "--history", options->history, "PATH",
+           "Keep epochs in this file from run to run, to count changes");
   command->add_option("--profile", options->profile, "production, high-availability or lenient: ages of agents");
   add_duration(command, "--for", options->watch_for,
                "Look at each key for so long, and at a cluster that nobody leads (default 1s)");
@@ -402,7 +445,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
       "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] {
     complete_options(*options);
-    exit_code = run_doctor(*options);
+    exit_code = answer("doctor", run_doctor(*options));
   });
 }
 

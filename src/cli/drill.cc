@@ -1,4 +1,5 @@
 // bellwether drill POLICY: break the leader of a loop again and again, and compare with what was promised.
+// bellwether sim: break leadership in virtual time.
 
 #include "lead/drill/drill.h"
 
@@ -6,16 +7,21 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
-#include "cli/durations.h"
 #include "cli/sources.h"
-#include "cli/table.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
 #include "lead/drill/act_log.h"
+#include "load/report/write_file.h"
+#include "sim/cluster/cluster_world.h"
+#include "sim/datacenter/datacenter_world.h"
+#include "sim/leadership/leadership_world.h"
+#include "sim/membership/membership_world.h"
+#include "sim/quorum/quorum_world.h"
+#include "sim/quorum/register_world.h"
+#include "sim/vote/vote_world.h"
 
 namespace bellwether::cli {
 namespace {
@@ -38,7 +44,6 @@ struct DrillArguments {
   bool json = false;
 };
 
-double seconds(Duration span) { return static_cast<double>(span.ns()) / 1e9; }
 std::string rounded(Duration span) { return format_duration(Duration::millis(span.ms())); }
 
 const char* verdict(const DrillReport& report, const DrillRound& round) {
@@ -53,58 +58,60 @@ int exit_code_of(const DrillReport& report) {
   return report.error.empty() ? kExitOk : kExitOver;
 }
 
-nlohmann::ordered_json as_json(const DrillArguments& given, const DrillReport& report) {
+// A round, with its place.
+Fields round_fields(const DrillReport& report, const DrillRound& round, std::size_t place) {
+  return {shown("ROUND", std::to_string(place)),
+          {"OLD", "old_holder", round.old_holder},
+          {"EPOCH", "old_epoch", round.old_epoch},
+          {"NEW", "new_holder", round.new_holder},
+          {"EPOCH", "new_epoch", round.new_epoch},
+          told("taken_over", round.taken_over),
+          {"FROM FAULT", "from_fault_s", seconds_of(round.from_fault), rounded(round.from_fault)},
+          {"IDLE", "idle_s", seconds_of(round.idle), rounded(round.idle)},
+          {"", "within", round.taken_over && round.from_fault <= report.limit, verdict(report, round)}};
+}
+
+Rows rounds_of(const DrillReport& report) {
+  std::size_t place = 0;  // of the headings
+  return {report.rounds, [&](const DrillRound& round) { return round_fields(report, round, place++); }};
+}
+
+Value report_of(const DrillArguments& given, const DrillReport& report) {
   const lead::LoopPolicy& loop = given.options.loop;
-  nlohmann::ordered_json out{{"format", "bellwether.drill/1"},
-                             {"loop", loop.name},
-                             {"key", loop.lock_key + (given.options.attach ? "" : given.options.suffix)},
-                             {"store", loop.store},
-                             {"fault", to_string(given.options.fault)},
-                             {"attached", given.options.attach},
-                             {"rounds_wanted", given.options.rounds},
-                             {"poll_s", seconds(loop.poll_interval)},
-                             {"ttl_s", seconds(loop.lock_ttl)},
-                             {"budget_s", seconds(report.worst_budget)},
-                             {"arithmetic", report.arithmetic},
-                             {"limit_s", seconds(report.limit)}};
-  out["contenders"] =
-      given.options.attach ? nlohmann::ordered_json() : nlohmann::ordered_json(given.options.contenders);
-  out["takeover_slo_s"] = report.slo ? nlohmann::ordered_json(seconds(*report.slo)) : nlohmann::ordered_json();
-  out["rounds"] = nlohmann::ordered_json::array();
-  for (const DrillRound& round : report.rounds) {
-    out["rounds"].push_back({{"old_holder", round.old_holder},
-                             {"old_epoch", round.old_epoch},
-                             {"new_holder", round.new_holder},
-                             {"new_epoch", round.new_epoch},
-                             {"taken_over", round.taken_over},
-                             {"from_fault_s", seconds(round.from_fault)},
-                             {"idle_s", seconds(round.idle)},
-                             {"within", round.taken_over && round.from_fault <= report.limit}});
-  }
-  out["acts"] = report.acts;
-  out["acts_known"] = report.acts_known;
-  out["overlaps"] = report.overlaps;
-  out["epochs_grew"] = report.epochs_grew;
-  out["load"] = nullptr;
-  if (report.load) out["load"] = {{"requests", report.load->requests}, {"failed", report.load->failed}};
-  out["within"] = report.within();
-  out["interrupted"] = report.interrupted;
-  out["error"] = report.error;
-  out["exit_code"] = exit_code_of(report);
-  return out;
+  const bool attached = given.options.attach;
+  const auto load = [&] {
+    return object_of({told("requests", report.load->requests), told("failed", report.load->failed)});
+  };
+  return object_of({told("format", "bellwether.drill/1"),
+                    told("loop", loop.name),
+                    told("key", loop.lock_key + (attached ? "" : given.options.suffix)),
+                    told("store", loop.store),
+                    told("fault", to_string(given.options.fault)),
+                    told("attached", attached),
+                    told("rounds_wanted", given.options.rounds),
+                    told("poll_s", seconds_of(loop.poll_interval)),
+                    told("ttl_s", seconds_of(loop.lock_ttl)),
+                    told("budget_s", seconds_of(report.worst_budget)),
+                    told("arithmetic", report.arithmetic),
+                    told("limit_s", seconds_of(report.limit)),
+                    told("contenders", attached ? Value() : Value(given.options.contenders)),
+                    told("takeover_slo_s", report.slo ? Value(seconds_of(*report.slo)) : Value()),
+                    told("rounds", rounds_of(report).list()),
+                    told("acts", report.acts),
+                    told("acts_known", report.acts_known),
+                    told("overlaps", report.overlaps),
+                    told("epochs_grew", report.epochs_grew),
+                    told("load", report.load ? load() : Value()),
+                    told("within", report.within()),
+                    told("interrupted", report.interrupted),
+                    told("error", report.error),
+                    told("exit_code", exit_code_of(report))});
 }
 
 void print_report(const DrillArguments& given, const DrillReport& report) {
-  Table table({"ROUND", "OLD", "EPOCH", "NEW", "EPOCH", "FROM FAULT", "IDLE", ""});
   Duration longest;
-  for (std::size_t i = 0; i < report.rounds.size(); ++i) {
-    const DrillRound& round = report.rounds[i];
-    longest = std::max(longest, round.from_fault);
-    table.add({std::to_string(i + 1), round.old_holder, std::to_string(round.old_epoch), round.new_holder,
-               std::to_string(round.new_epoch), rounded(round.from_fault), rounded(round.idle),
-               verdict(report, round)});
-  }
-  std::fputs(table.text().c_str(), stdout);
+  for (const DrillRound& round : report.rounds) longest = std::max(longest, round.from_fault);
+  print(rounds_of(report).table());
   std::printf("\n%s, fault %s: %zu of %zu rounds, longest takeover %s\n", given.options.loop.name.c_str(),
               to_string(given.options.fault), report.rounds.size(), given.options.rounds, rounded(longest).c_str());
   std::printf("budget %s: %s\n", rounded(report.worst_budget).c_str(), report.arithmetic.c_str());
@@ -161,39 +168,26 @@ Status check_given(DrillArguments& given) {
   return take_pids(given);
 }
 
-int run_drill_command(DrillArguments& given) {
+Result<int> run_drill_command(DrillArguments& given) {
   lead::DrillOptions& options = given.options;
-  std::vector<yaml::Diagnostic> warnings;
-  const auto policy = load_policy(options.policy_file, warnings);
-  if (!policy) return refuse("drill", policy.error().message);
-  const auto loop = std::find_if(policy->loops.begin(), policy->loops.end(),
-                                 [&](const lead::LoopPolicy& one) { return one.name == given.loop; });
-  if (loop == policy->loops.end()) return refuse("drill", options.policy_file + " has no loop '" + given.loop + "'");
-  options.loop = *loop;
-  if (!given.via.empty()) options.loop.store = given.via;
-  if (options.loop.store.empty())
-    return refuse("drill", "the loop has no store: name one in the sheet, or with --via URL");
+  BW_TRY(auto loops, choose_loops(options.policy_file, given.via, {given.loop}));
+  options.loop = std::move(loops.front());
   options.fault = given.fault == "kill"    ? lead::DrillFault::kKill
                   : given.fault == "pause" ? lead::DrillFault::kPause
                                            : lead::DrillFault::kCut;
-  if (const auto fits = check_given(given); !fits) return refuse("drill", fits.error().message);
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse("drill", runtime.error().message);
-  const DrillReport report = run_drill(**runtime, options);
-  if (!report.error.empty()) std::fprintf(stderr, "bellwether drill: %s\n", report.error.c_str());
-  if (!report.error.empty() && report.acts == 0) return kExitUsage;
-  const std::string text = as_json(given, report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  BW_RETURN_IF_ERROR(check_given(given));
+  DrillReport report;
+  const auto drill = [&](auto& runtime) {
+    report = run_drill(runtime, options);
+    return report.error.empty() ? kExitOk : refuse("drill", report.error);
+  };
+  const int began = in_runtime("drill", drill);
+  if (began != kExitOk && report.acts == 0) return began;
+  const std::string text = report_of(given, report).document();
   if (!given.report_file.empty()) {
-    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(given.report_file.c_str(), "we"), &std::fclose);
-    if (file == nullptr || std::fputs(text.c_str(), file.get()) < 0) {
-      return refuse("drill", "the report cannot be written to '" + given.report_file + "'");
-    }
+    BW_RETURN_IF_ERROR(report::write_file(given.report_file, text));
   }
-  if (given.json) {
-    std::fputs(text.c_str(), stdout);
-  } else {
-    print_report(given, report);
-  }
+  given.json ? void(print(text)) : print_report(given, report);
   return exit_code_of(report);
 }
 
@@ -216,23 +210,46 @@ void add_attach(CLI::App* command, DrillArguments& given) {
                     "Break the processes that run the loop now, instead of starting\n"
                     "some; takeovers are measured by the key");
   command->add_flag("--yes", given.yes, "Yes, although --attach breaks the real leader");
-  command->add_option("--pid", given.pids, "Process of a holder whose name is not HOST:PID; may be given again")
-      ->type_name("HOLDER=PID")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      ->add_option("--break-with", options.break_command,
-                   "Break the leader by this shell command, which sees\n"
-                   "BELLWETHER_HOLDER, _EPOCH, _KEY and _PID")
-      ->type_name("COMMAND");
-  command->add_option("--repair-with", options.repair_command, "Run this after each takeover; sees the same")
-      ->type_name("COMMAND");
-  command
-      ->add_option("--acts", options.acts,
-                   "File to which the contenders append a line for each act:\n"
-                   "HOLDER EPOCH NANOSECONDS (of the boot clock)")
-      ->type_name("FILE");
+  add_more(command, "--pid", given.pids, "Process of a holder whose name is not HOST:PID; may be given again",
+           "HOLDER=PID");
+  add_text(command, "--break-with", options.break_command, "COMMAND",
+           "Break the leader by this shell command, which sees\n"
+           "BELLWETHER_HOLDER, _EPOCH, _KEY and _PID");
+  add_text(command, "--repair-with", options.repair_command, "COMMAND", "Run this after each takeover; sees the same");
+  add_text(command, "--acts", options.acts, "FILE",
+           "File to which the contenders append a line for each act:\n"
+           "HOLDER EPOCH NANOSECONDS (of the boot clock)");
+}
+
+// --- sim: the simulated worlds that ship with the product, or one run of one of them --------------------------------
+
+int code_of(sim::SimOutcome outcome) {
+  switch (outcome) {
+    case sim::SimOutcome::kHeld: return kExitOk;
+    case sim::SimOutcome::kViolated: return 1;
+    case sim::SimOutcome::kNotFound: return 2;
+  }
+  return kExitUsage;
+}
+
+int run_sim(const sim::SimRequest& request, bool list) {
+  std::vector<sim::WorldRow> worlds(sim::leadership_worlds().begin(), sim::leadership_worlds().end());
+  for (const sim::WorldRow& world :
+       {sim::quorum_world(), sim::vote_world(), sim::register_world(), sim::membership_world(), sim::cluster_world()}) {
+    worlds.push_back(world);
+  }
+  worlds.insert(worlds.end(), sim::datacenter_worlds().begin(), sim::datacenter_worlds().end());
+  const sim::SimReport report(worlds, sim::membership_measurements(), [](const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  });
+  if (list || request.world.empty()) {
+    report.list();
+    return list ? kExitOk : kExitUsage;
+  }
+  const auto outcome = report.run(request);
+  if (outcome) return code_of(*outcome);
+  return refuse("sim", outcome.error().message);
 }
 
 }  // namespace
@@ -242,26 +259,23 @@ void add_drill(CLI::App& app, int& exit_code) {
   lead::DrillOptions& options = given->options;
   CLI::App* command = new_verb(app, "drill", "Break the leader of a loop, and measure the takeover");
   command->add_option("POLICY", options.policy_file, "Policy sheet (YAML)")->required();
-  command->add_option("--loop", given->loop, "The loop")->required()->type_name("NAME");
-  command->add_option("--via", given->via, "Store, in place of that of the sheet")->type_name("URL");
+  add_text(command, "--loop", given->loop, "NAME", "The loop")->required();
+  add_text(command, "--via", given->via, "URL", "Store, in place of that of the sheet");
   command->add_option("--fault", given->fault, "kill (SIGKILL), pause (SIGSTOP past the TTL), cut (from the store)")
       ->check(CLI::IsMember({"kill", "pause", "cut"}));
   command->add_option("--rounds", options.rounds, "So many takeovers (default 5)")->check(CLI::Range(1, 1000));
   command->add_option("--contenders", options.contenders, "So many processes (default 3)")->check(CLI::Range(2, 50));
-  command
-      ->add_option("--load", options.command,
-                   "A shell command that also runs in each tick, such as a short\n"
-                   "'bellwether run' against what the loop works on")
-      ->type_name("COMMAND");
+  add_text(command, "--load", options.command, "COMMAND",
+           "A shell command that also runs in each tick, such as a short\n"
+           "'bellwether run' against what the loop works on");
   command->add_option("--key-suffix", options.suffix,
                       "Appended to the lock key (default :drill), so that the real loop\n"
                       "goes on beside the drill");
-  command
-      ->add_option("--scenario", options.scenario, "Load from the first round to the last: what 'bellwether run' runs")
-      ->type_name("FILE|URL");
+  add_text(command, "--scenario", options.scenario, "FILE|URL",
+           "Load from the first round to the last: what 'bellwether run' runs");
   add_attach(command, *given);
   add_duration(command, "--store-p99", options.operation, "One operation of the store, 99 of 100 times (default 50ms)");
-  command->add_option("--report", given->report_file, "Write the report here too, as JSON")->type_name("FILE");
+  add_text(command, "--report", given->report_file, "FILE", "Write the report here too, as JSON");
   command->add_flag("--json", given->json, "The report as JSON instead of the table");
   command->add_flag("-q,--quiet", options.quiet, "No progress");
   command->footer(
@@ -273,8 +287,31 @@ void add_drill(CLI::App& app, int& exit_code) {
       "  bellwether drill policy.yaml --loop delay_poller --attach --yes --rounds 1 --scenario peak.yaml\n\n"
       "Exit codes: 0 every takeover in time, 1 one was late or did not come, 2 two acted at once, 104 wrong sheet,\n"
       "  store or command line, 105 ended by a signal.");
-  command->callback([given, &exit_code] { exit_code = run_drill_command(*given); });
+  command->callback([given, &exit_code] { exit_code = answer("drill", run_drill_command(*given)); });
   add_drill_act(app, exit_code);
+}
+
+void add_sim(CLI::App& app, int& exit_code) {
+  auto* command = new_verb(app, "sim", "Break leadership in virtual time, a million times if you like");
+  static sim::SimRequest request;
+  static bool list = false;
+  command->add_option("--world", request.world, "Which world (see --list)")->type_name("NAME");
+  command->add_option("--seed", request.seed, "Repeat one run and tell what happened in it");
+  command->add_option("--seeds", request.seeds, "Run so many seeds (default 1000)")->check(CLI::PositiveNumber);
+  command->add_option("--from", request.from, "The first of them (default 1)");
+  command->add_option("--mistake", request.mistake, "Put a well-known mistake in, to see it found out")
+      ->type_name("NAME");
+  command->add_flag("--list", list, "Name the worlds and the mistakes");
+  command->footer(
+      "Examples:\n"
+      "  bellwether sim --world leadership-redis --seeds 100000\n"
+      "  bellwether sim --world leadership-redis --seed 4711\n"
+      "  bellwether sim --world leadership-redis --mistake counts-from-answer\n"
+      "  bellwether sim --world quorum --seeds 10000\n"
+      "  bellwether sim --world membership-grid\n\n"
+      "Exit codes: 0 everything held, 1 something was violated (also by a mistake that was put in: it is found),\n"
+      "2 a mistake was put in and not found, 104 wrong command line.");
+  command->callback([&exit_code] { exit_code = run_sim(request, list); });
 }
 
 }  // namespace bellwether::cli

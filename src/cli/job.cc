@@ -4,19 +4,20 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/commands.h"
 #include "cli/job_session.h"
 #include "cli/job_words.h"
-#include "cli/outs.h"
-#include "cli/run_screen.h"
+#include "cli/reports.h"
+#include "cli/results.h"
 #include "cli/sources.h"
-#include "cli/stored_runs.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/printable.h"
 #include "jobs/client/client_inside.h"
 
 namespace bellwether::cli {
 namespace {
+
+using client::detail::Inside;
 
 struct JobArguments {
   ClusterOptions cluster;
@@ -41,22 +42,23 @@ struct JobArguments {
   bool json = false;
 };
 
-int refused(const std::string& text) {
-  std::fprintf(stderr, "bellwether job: %s\n", printable(text).c_str());
-  return kExitNo;
-}
+int refused(const std::string& text, int code = kExitNo) { return refuse("job", printable(text), code); }
+int wrong(const std::string& text) { return refused(text, kExitUsage); }
 
-int wrong(const std::string& text) {
-  refused(text);
-  return kExitUsage;
+int print_job(const JobArguments& given, const Fields& fields, const std::string& text) {
+  return print(given.json ? object_of(fields).document() : text);
 }
 
 // What a manager answered, as it is wanted.
 template <class Answer>
 int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
-  if (!answer) return refused(answer.error().message);
-  std::fputs((given.json ? json_of(*answer) : text_of(*answer)).c_str(), stdout);
-  return kExitOk;
+  return answer ? print(words_of(*answer, given.json)) : refused(answer.error().message);
+}
+
+template <class Act>
+int with_client(const JobArguments& given, const Act& act) {
+  const auto client = open_client(given.cluster, "job");
+  return client ? act(*client) : kExitUsage;
 }
 
 // --- the verbs -------------------------------------------------------------------------------------------------------
@@ -75,13 +77,10 @@ Result<plan::Bundled> bundle_of(const JobArguments& given) {
 int submit_job(const JobArguments& given) {
   const auto bundled = bundle_of(given);
   if (!bundled) return wrong(bundled.error().message);
-  const auto client = open_client(given.cluster, "job");
-  if (!client) return kExitUsage;
-  const auto job =
-      client::detail::Inside::submit(*client, *bundled, {.id = given.id, .seed = given.seed}, nullptr, nullptr);
-  if (!job) return refused(job.error().message);
-  std::fputs((given.json ? json_of_job(job->id(), false) : job->id() + "\n").c_str(), stdout);
-  return kExitOk;
+  return with_client(given, [&](client::Client& client) {
+    const auto job = Inside::submit(client, *bundled, {.id = given.id, .seed = given.seed}, nullptr, nullptr);
+    return job ? print_job(given, {told("job", job->id())}, job->id() + "\n") : refused(job.error().message);
+  });
 }
 
 // With what was measured so far.
@@ -92,21 +91,17 @@ int status_in_detail(const JobArguments& given, client::Client& client) {
   if (!job_status) return refused(job_status.error().message);
   const auto history = job->history();
   if (!history) return refused(history.error().message);
-  const Detail detail{&*history, given.steps, given.series};
-  std::fputs((given.json ? json_of(*job_status, detail) : text_of(*job_status, detail)).c_str(), stdout);
-  return kExitOk;
+  return print(words_of(*job_status, given.json, {&*history, given.steps, given.series}));
 }
 
-int job_status(const JobArguments& given) {
-  const auto client = open_client(given.cluster, "job");
-  if (!client) return kExitUsage;
-  if (given.steps || given.series) return status_in_detail(given, *client);
-  if (given.json) return show(given, client->status(given.job));
+int job_status(const JobArguments& given, client::Client& client) {
+  if (given.steps || given.series) return status_in_detail(given, client);
+  if (given.json) return show(given, client.status(given.job));
   // Names of workflows are in the scenario.
-  auto job = client->attach(given.job);
+  auto job = client.attach(given.job);
   if (job) return show(given, job->status());
   return job.error().code == client::Code::kUnreachable ? refused(job.error().message)
-                                                        : show(given, client->status(given.job));
+                                                        : show(given, client.status(given.job));
 }
 
 // The reports to write, when all of them can be.
@@ -128,8 +123,6 @@ int watch(const JobArguments& given) {
   if (!ui) return wrong(ui.error().message);
   auto outs = outs_of(given);
   if (!outs) return wrong(outs.error().message);
-  const auto client = open_client(given.cluster, "job");
-  if (!client) return kExitUsage;
   FollowOptions options;
   options.ui = *ui;
   options.outs = std::move(*outs);
@@ -137,63 +130,41 @@ int watch(const JobArguments& given) {
   options.verb = "job watch";
   options.windows_file = given.windows;
   options.store = store_of(given);
-  return watch_job(*client, given.job, options);
+  return with_client(given, [&](client::Client& client) { return watch_job(client, given.job, options); });
 }
 
-int results(const JobArguments& given) {
+int results(const JobArguments& given, client::Client& client) {
   const auto outs = outs_of(given);
   if (!outs) return wrong(outs.error().message);
-  const auto client = open_client(given.cluster, "job");
-  if (!client) return kExitUsage;
-  auto job = client->attach(given.job);
+  auto job = client.attach(given.job);
   if (!job) return refused(job.error().message);
   const auto result = job->result();
   if (result) {
-    const int exit_code = deliver(client::detail::Inside::report(*job), *outs, "job results");
-    complete(*client, *job, store_of(given));
+    const int exit_code = deliver(Inside::report(*job), *outs, "job results");
+    complete(client, *job, store_of(given));
     return exit_code;
   }
   const bool waits = result.error().code == client::Code::kUnavailable;
   return refused(result.error().message + (waits ? "; `bellwether job watch` waits for it" : ""));
 }
 
-int cancel(const JobArguments& given) {
-  const auto client = open_client(given.cluster, "job");
-  if (!client) return kExitUsage;
-  const auto done = client->cancel(given.job, {given.why, given.graceful, given.workflows});
+int cancel(const JobArguments& given, client::Client& client) {
+  const auto done = client.cancel(given.job, {given.why, given.graceful, given.workflows});
   if (!done) return refused(done.error().message);
-  const std::string text =
-      "job " + given.job + " is being stopped" + (given.graceful ? ", iterations may finish" : "") + "\n";
-  std::fputs((given.json ? json_of_job(given.job, true) : text).c_str(), stdout);
-  return kExitOk;
+  return print_job(given, {told("job", given.job), told("cancelled", true)},
+                   "job " + given.job + " is being stopped" + (given.graceful ? ", iterations may finish" : "") + "\n");
 }
 
-int scale(const JobArguments& given) {
-  const auto client = open_client(given.cluster, "job");
-  if (!client) return kExitUsage;
-  const auto done = client->scale(given.job, given.workflow, given.vus);
+int scale(const JobArguments& given, client::Client& client) {
+  const auto done = client.scale(given.job, given.workflow, given.vus);
   if (!done) return refused(done.error().message);
-  const std::string vus = std::to_string(given.vus);
-  const std::string text = given.json ? "{\n  \"job\": \"" + given.job + "\",\n  \"vus\": " + vus + "\n}\n"
-                                      : "job " + given.job + ": " + vus + " virtual users\n";
-  std::fputs(text.c_str(), stdout);
-  return kExitOk;
+  return print_job(given, {told("job", given.job), told("vus", given.vus)},
+                   "job " + given.job + ": " + std::to_string(given.vus) + " virtual users\n");
 }
 
-int list_jobs(const JobArguments& given) {
-  const auto client = open_client(given.cluster, "job");
-  return client ? show(given, client->jobs()) : kExitUsage;
-}
-
-int workers(const JobArguments& given) {
-  const auto client = open_client(given.cluster, "job");
-  return client ? show(given, client->workers()) : kExitUsage;
-}
-
-int datacenters(const JobArguments& given) {
-  const auto client = open_client(given.cluster, "job");
-  return client ? show(given, client->datacenters()) : kExitUsage;
-}
+int list_jobs(const JobArguments& given, client::Client& client) { return show(given, client.jobs()); }
+int workers(const JobArguments& given, client::Client& client) { return show(given, client.workers()); }
+int datacenters(const JobArguments& given, client::Client& client) { return show(given, client.datacenters()); }
 
 CLI::App* verb(CLI::App* job, const std::shared_ptr<JobArguments>& given, const char* name, const char* help,
                bool of_a_job) {
@@ -210,11 +181,15 @@ void add_job(CLI::App& app, int& exit_code) {
   CLI::App* job = new_verb(app, "job", "Load tests that a cluster runs");
   job->require_subcommand(1);
 
+  // What one question to a manager answers.
+  const auto asks = [&](CLI::App* command, int (*ask)(const JobArguments&, client::Client&)) {
+    command->callback([given, ask, &exit_code] {
+      exit_code = with_client(*given, [&](client::Client& client) { return ask(*given, client); });
+    });
+  };
   CLI::App* submitting = verb(job, given, "submit", "Give a scenario to the cluster, and do not wait for it", false);
   submitting->add_option("FILE", given->file, "Scenario file")->required();
-  submitting->add_option("-e,--set", given->sets, "NAME=VALUE: sets a variable of the scenario")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_sets(submitting, given->sets);
   add_sign_option(submitting, given->sign_key);
   submitting->add_option("--timeout", given->timeout, "Ends the job when it has run for so long, for example 2h");
   submitting->add_option("--id", given->id, "The job's id: giving the same twice starts it once (usual: drawn)");
@@ -226,46 +201,46 @@ void add_job(CLI::App& app, int& exit_code) {
   showing->add_flag("--json", given->json, "As JSON, with its events");
   showing->add_flag("--steps", given->steps, "With each step, as measured so far");
   showing->add_flag("--series", given->series, "With each past second");
-  showing->callback([given, &exit_code] { exit_code = job_status(*given); });
+  asks(showing, &job_status);
 
   CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
   add_out_option(watching, given->outs);
   add_store_option(watching, given->store);
   watching->add_option("--ui", given->ui, kUiHelp);
-  watching->add_option("--windows", given->windows, "Writes each tenth of a second as it closes, a JSON line each")
-      ->type_name("FILE");
+  add_text(watching, "--windows", given->windows, "FILE",
+           "Writes each tenth of a second as it closes, a JSON line each");
   watching->callback([given, &exit_code] { exit_code = watch(*given); });
 
   CLI::App* showing_results = verb(job, given, "results", "The result of one that has ended", true);
   add_out_option(showing_results, given->outs);
   add_store_option(showing_results, given->store);
-  showing_results->callback([given, &exit_code] { exit_code = results(*given); });
+  asks(showing_results, &results);
 
   CLI::App* cancelling = verb(job, given, "cancel", "Stop it, or some of its workflows", true);
   cancelling->add_option("WORKFLOW", given->workflows, "Only these");
   cancelling->add_option("--why", given->why, "For the audit log and the report");
   cancelling->add_flag("--graceful", given->graceful, "Iterations that run may finish");
   cancelling->add_flag("--json", given->json, "As JSON");
-  cancelling->callback([given, &exit_code] { exit_code = cancel(*given); });
+  asks(cancelling, &cancel);
 
   CLI::App* scaling = verb(job, given, "vus", "Give a workflow with the executor externally-controlled N users", true);
   scaling->add_option("N", given->vus, "So many, from 0 to its max_vus")->required();
   scaling->add_option("--workflow", given->workflow, "Of this workflow (default: the only such one)");
   scaling->add_flag("--json", given->json, "As JSON");
-  scaling->callback([given, &exit_code] { exit_code = scale(*given); });
+  asks(scaling, &scale);
 
   CLI::App* listing = verb(job, given, "list", "All jobs that the managers know, the newest first", false);
   listing->add_flag("--json", given->json, "As JSON");
-  listing->callback([given, &exit_code] { exit_code = list_jobs(*given); });
+  asks(listing, &list_jobs);
 
   CLI::App* showing_workers = verb(job, given, "workers", "The workers, and what of their cores is free", false);
   showing_workers->add_flag("--json", given->json, "As JSON");
-  showing_workers->callback([given, &exit_code] { exit_code = workers(*given); });
+  asks(showing_workers, &workers);
 
   CLI::App* showing_datacenters =
       verb(job, given, "datacenters", "The datacenters: managers, workers, free cores, health", false);
   showing_datacenters->add_flag("--json", given->json, "As JSON");
-  showing_datacenters->callback([given, &exit_code] { exit_code = datacenters(*given); });
+  asks(showing_datacenters, &datacenters);
 
   job->footer(
       "Any manager answers; --cluster-config says the cluster's name and how to prove that one belongs to it.\n\n"

@@ -2,22 +2,18 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "cli/commands.h"
 #include "cli/job_words.h"
-#include "cli/kept_run.h"
-#include "cli/run_screen.h"
+#include "cli/verb.h"
 #include "core/base/check.h"
 #include "core/base/printable.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/signals.h"
 #include "jobs/client/client_inside.h"
 
 namespace bellwether::cli {
@@ -29,9 +25,8 @@ using runtime::task;
 constexpr int kExitAway = 1;
 constexpr int kCoresUnknown = 1;  // of a run that has not ended
 
-int complain(std::string_view verb, const std::string& text) {
-  std::fprintf(stderr, "bellwether %.*s: %s\n", static_cast<int>(verb.size()), verb.data(), printable(text).c_str());
-  return kExitUsage;
+int complain(std::string_view verb, const std::string& text, int code = kExitUsage) {
+  return refuse(verb, printable(text), code);
 }
 
 // What of a job is told to the person who watches it, on the client's thread.
@@ -160,7 +155,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
 };
 
 // What the watching of one job consists of, on the main thread.
-class Watching final : public console::Controls {
+class Watching final : public Stoppable {
  public:
   Watching(const FollowOptions& options, RunScreen& screen) : options_(options), screen_(screen) {}
 
@@ -168,13 +163,12 @@ class Watching final : public console::Controls {
   bool paused() const override { return false; }
   void pause() override {}
   void resume() override {}
-  void stop() override { stop("the q key"); }
   const char* stop_question() const override {
     if (leaves()) return "Watch it no more? The job goes on.";
     return asked_ == 0 ? "Stop the job? Iterations that run may finish." : "End the job at once?";
   }
 
-  void stop(const std::string& why) {
+  void stop(const std::string& why) override {
     const std::string before = screen_.ui() == Ui::kFull ? "" : "\n";
     if (leaves()) {
       left_ = true;
@@ -203,24 +197,9 @@ class Watching final : public console::Controls {
   bool left_ = false;
 };
 
-// `screen`: nullptr: there is none.
-task<void> obey_signals(runtime::Signals* signals, Watching* watching, LiveScreen* screen,
-                        runtime::Cancellation* cancel) {
-  while (true) {
-    const int signal = co_await signals->next(cancel);
-    if (signal == 0) co_return;
-    if (signal == SIGINT || signal == SIGTERM) {
-      watching->stop(signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
-    } else if (screen != nullptr) {
-      screen->on_signal(signal);
-    }
-  }
-}
-
-task<void> watch_to_the_end(runtime::Signals* signals, Watching* watching, LiveScreen* screen) {
+task<void> watch_to_the_end(Attendance* attendance, Watching* watching, RunScreen* screen) {
   runtime::Scope scope;
-  scope.spawn(obey_signals(signals, watching, screen, scope.cancellation()));
-  if (screen != nullptr) scope.spawn(screen->run(scope.cancellation()));
+  attendance->begin(scope, screen->board(), *watching);
   co_await watching->ended.wait();
   scope.cancel();
   co_await scope.join();
@@ -236,17 +215,9 @@ struct Keeping {
 int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, const FollowOptions& options) {
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return complain(options.verb, runtime.error().message);
-  auto signals = collect_signals(**runtime, options.ui);
-  if (!signals) return complain(options.verb, signals.error().message);
+  auto attendance = Attendance::open(**runtime, options.ui);
+  if (!attendance) return complain(options.verb, attendance.error().message);
   Watching watching(options, watcher.screen());
-  std::unique_ptr<console::Terminal> terminal;
-  std::optional<LiveScreen> live;
-  if (options.ui == Ui::kFull) {
-    auto opened = console::Terminal::open();
-    if (!opened) return complain(options.verb, opened.error().message);
-    terminal = std::move(*opened);
-    live.emplace(**runtime, *terminal, watcher.screen().board(), watching);
-  }
   watcher.tell_the_end(**runtime, watching.ended);
   std::optional<results::Recorder> recorder;
   if (!options.store.empty()) {
@@ -257,7 +228,7 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
   client::Job job = std::move(given);  // ends before what its listener uses
   watching.job = &job;
   Inside::follow(job);
-  (*runtime)->run(watch_to_the_end(signals->get(), &watching, live ? &*live : nullptr));
+  (*runtime)->run(watch_to_the_end(attendance->get(), &watching, &watcher.screen()));
   if (watching.left()) {
     std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s\n", job.id().c_str());
     return kExitAway;
@@ -268,8 +239,7 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
     if (recorder) keep(*recorder, Inside::report(job));
     return exit_code;
   }
-  complain(options.verb, result.error().message + "; job '" + job.id() + "' is not watched any more");
-  return kExitAway;
+  return complain(options.verb, result.error().message + "; job '" + job.id() + "' is not watched any more", kExitAway);
 }
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -285,14 +255,10 @@ std::vector<std::string> parts_of(const std::string& text) {
 }  // namespace
 
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
-  command
-      ->add_option("-m,--managers", options.managers,
-                   "Managers of the cluster; any of them will do (usual: the seeds of the settings)")
-      ->type_name("HOST:PORT,...");
-  command
-      ->add_option("--cluster-config", options.file,
-                   "The cluster's name, secret and certificates (`bellwether cluster up` writes one)")
-      ->type_name("FILE");
+  add_text(command, "-m,--managers", options.managers, "HOST:PORT,...",
+           "Managers of the cluster; any of them will do (usual: the seeds of the settings)");
+  add_text(command, "--cluster-config", options.file, "FILE",
+           "The cluster's name, secret and certificates (`bellwether cluster up` writes one)");
   command->add_option("--by", options.by, "Who asks, for the audit log (usual: $USER)");
 }
 
@@ -324,8 +290,7 @@ int watch_job(client::Client& client, const std::string& job, const FollowOption
     const Keeping keeping{Inside::cluster(client), results::Recorder::Entry::kUnfinished};
     return see_through(std::move(*attached), watcher, keeping, options);
   }
-  complain(options.verb, attached.error().message);
-  return kExitAway;
+  return complain(options.verb, attached.error().message, kExitAway);
 }
 
 void complete(const client::Client& client, const client::Job& job, const std::string& store) {
@@ -347,10 +312,7 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   if (!client) return kExitUsage;
   Watcher watcher(options.ui);
   auto job = Inside::submit(*client, bundled, {.id = {}, .seed = seed}, &watcher, &watcher);
-  if (!job) {
-    complain(options.verb, job.error().message);
-    return kExitAway;
-  }
+  if (!job) return complain(options.verb, job.error().message, kExitAway);
   if (options.ui != Ui::kNone)
     std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client->answered_by().c_str());
   watcher.screen().begin(bundled.plan, "job " + job->id());

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bellwether/client.h"
-#include "cli/live_screen.h"
-#include "cli/outs.h"
+#include "cli/reports.h"
+#include "cli/screen.h"
 #include "load/plan/bundle.h"
 
 namespace CLI {

@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "cluster/node/key_files.h"
@@ -38,7 +36,7 @@ Status fill_random(MutableBytes into) {
   return {};
 }
 
-int told(const Status& done, const char* verb) {
+int ended(const Status& done, const char* verb) {
   if (done) return kExitOk;
   std::fprintf(stderr, "bellwether keys %s: %s\n", verb, done.error().message.c_str());
   return done.error().code == Errc::kRefused ? kExitNo : kExitUsage;
@@ -135,14 +133,12 @@ void add_split(CLI::App& keys, int& exit_code) {
       ->type_name("NAME,…");
   command->add_option("--threshold", given->threshold, "So many key shares give the key (default: the majority)")
       ->check(CLI::Range(std::size_t{1}, secret::kMostKeyShares));
-  command->add_option("--key", given->key, "The key: a file of 1 to 4,096 bytes, taken as it is (default: 32 drawn)")
-      ->type_name("FILE");
-  command
-      ->add_option("--out", given->folder,
-                   "The folder for NAME.share and key.commitment, made if need be (default: this one)")
-      ->type_name("FOLDER");
+  add_text(command, "--key", given->key, "FILE",
+           "The key: a file of 1 to 4,096 bytes, taken as it is (default: 32 drawn)");
+  add_text(command, "--out", given->folder, "FOLDER",
+           "The folder for NAME.share and key.commitment, made if need be (default: this one)");
   command->add_flag("--hides-nothing", given->hides_nothing, "Allow a threshold of 1");
-  command->callback([given, &exit_code] { exit_code = told(split_key(*given), "split"); });
+  command->callback([given, &exit_code] { exit_code = ended(split_key(*given), "split"); });
 }
 
 // --- verify and combine ----------------------------------------------------------------------------------------------
@@ -189,9 +185,7 @@ Status combine_shares(const SharesGiven& given) {
 
 CLI::App* add_shares(CLI::App& keys, const char* name, const char* help, SharesGiven& given) {
   CLI::App* command = new_verb(keys, name, help);
-  command->add_option("--commitment", given.commitment, "What was written with the key shares")
-      ->required()
-      ->type_name("FILE");
+  add_text(command, "--commitment", given.commitment, "FILE", "What was written with the key shares")->required();
   command->add_option("SHARE", given.shares, "Files of key shares")->required()->expected(1, secret::kMostKeyShares);
   return command;
 }
@@ -235,17 +229,17 @@ Status attest_node(const AttestGiven& given) {
 void add_attest(CLI::App& keys, int& exit_code) {
   auto given = std::make_shared<AttestGiven>();
   CLI::App* command = new_verb(keys, "attest", "Sign what a node can do, so that no node can give itself capabilities");
-  command->add_option("--key", given->key, "The operator's private key (Ed25519, PEM)")->required()->type_name("FILE");
-  command->add_option("--cluster", given->cluster, "Of the node")->required()->type_name("NAME");
-  command->add_option("--environment", given->environment, "Of the node (default: default)")->type_name("NAME");
-  command->add_option("--node", given->node, "The node")->required()->type_name("NAME");
+  add_text(command, "--key", given->key, "FILE", "The operator's private key (Ed25519, PEM)")->required();
+  add_text(command, "--cluster", given->cluster, "NAME", "Of the node")->required();
+  add_text(command, "--environment", given->environment, "NAME", "Of the node (default: default)");
+  add_text(command, "--node", given->node, "NAME", "The node")->required();
   command->add_option("--capabilities", given->capabilities, "What it can do")
       ->required()
       ->delimiter(',')
       ->type_name("NAME,…");
   add_duration(command, "--for", given->good_for, "It counts for so long (default 2160h, 90 days)");
-  command->add_option("--out", given->out, "The file (default: NODE.attestation)")->type_name("FILE");
-  command->callback([given, &exit_code] { exit_code = told(attest_node(*given), "attest"); });
+  add_text(command, "--out", given->out, "FILE", "The file (default: NODE.attestation)");
+  command->callback([given, &exit_code] { exit_code = ended(attest_node(*given), "attest"); });
 }
 
 }  // namespace
@@ -257,11 +251,11 @@ void add_keys(CLI::App& app, int& exit_code) {
   add_split(*command, exit_code);
   auto given = std::make_shared<SharesGiven>();
   add_shares(*command, "verify", "Whether key shares are those that were split", *given)->callback([given, &exit_code] {
-    exit_code = told(verify_shares(*given), "verify");
+    exit_code = ended(verify_shares(*given), "verify");
   });
   CLI::App* combine = add_shares(*command, "combine", "The key, of enough key shares: for a disaster", *given);
-  combine->add_option("--out", given->out, "The file for the key, which must not exist")->required()->type_name("FILE");
-  combine->callback([given, &exit_code] { exit_code = told(combine_shares(*given), "combine"); });
+  add_text(combine, "--out", given->out, "FILE", "The file for the key, which must not exist")->required();
+  combine->callback([given, &exit_code] { exit_code = ended(combine_shares(*given), "combine"); });
   add_attest(*command, exit_code);
   command->footer(
       "Fewer key shares than the threshold say nothing about the key. They protect against a stolen disk and against "

@@ -10,10 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/durations.h"
-#include "cli/lease_bounds.h"
-#include "cli/node_settings.h"
+#include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "core/base/units.h"
 #include "election/store/open_store.h"
@@ -80,32 +77,22 @@ Status check(const lead::LeadOptions& options, const GroupGiven& given, const cl
   return {};
 }
 
-bool is_group(std::string_view via) { return store::is_group_url(via); }
-
 // Runs it: the exit code of the process. What is wrong is told on standard error.
 int run_lead_in_group(lead::LeadOptions& options, const GroupGiven& given) {
   const std::string file = options.via.substr(options.via.find(':') + 1);
   if (file.empty()) {
-    std::fprintf(stderr, "bellwether lead: %s names no file: --via %sFILE, the settings of a node (YAML)\n",
-                 options.via.c_str(), options.via.c_str());
-    return kExitUsage;
+    return refuse("lead", options.via + " names no file: --via " + options.via + "FILE, the settings of a node (YAML)");
   }
   auto read = read_node_settings({.file = file, .assignments = {}});
   if (!read.config) return kExitUsage;
   if (options.key.empty()) options.key = read.config->cluster;
   if (const Status good = check(options, given, *read.config, file); !good) {
-    std::fprintf(stderr, "bellwether lead: %s\n", good.error().message.c_str());
-    return kExitUsage;
+    return refuse("lead", good.error().message);
   }
   node::NodeOptions node;
   node.config = std::move(*read.config);
   node.first_start = given.first_start;
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) {
-    std::fprintf(stderr, "bellwether lead: %s\n", runtime.error().message.c_str());
-    return kExitUsage;
-  }
-  return node::run_group_leader(**runtime, options, node);
+  return in_runtime("lead", [&](auto& runtime) { return node::run_group_leader(runtime, options, node); });
 }
 
 // What means nothing where nodes elect among them.
@@ -124,8 +111,7 @@ struct LeadArguments {
   std::optional<Duration> retry;
   std::optional<Duration> store_timeout;
   std::string shell;
-  bool quiet = false;
-  int verbose = 0;
+  Telling telling;
   bool no_fork = false;
   GroupGiven group;
 };
@@ -155,39 +141,37 @@ Status set_lease_times(LeadArguments& given) {
   return let_lease_follow(given);
 }
 
-int run_lead(LeadArguments& given) {
+Result<int> run_lead(LeadArguments& given) {
   lead::LeadOptions& options = given.options;
-  const bool in_group = is_group(options.via);
+  const bool in_group = store::is_group_url(options.via);
   if (!in_group) {
-    if (options.key.empty()) return refuse("lead", "--key KEY is missing: what shall be led? Any text will do");
+    if (options.key.empty()) return fail(Errc::kInvalid, "--key KEY is missing: what shall be led? Any text will do");
     if (given.group.first_start)
-      return refuse("lead", "--first-start is for vote: and quorum:, where nodes vote: leave it out");
-    if (const Status good = set_lease_times(given); !good) return refuse("lead", good.error().message);
+      return fail(Errc::kInvalid, "--first-start is for vote: and quorum:, where nodes vote: leave it out");
+    BW_RETURN_IF_ERROR(set_lease_times(given));
   }
   if (!given.shell.empty()) {
-    if (!options.command.empty()) return refuse("lead", "give either --command TEXT or -- COMMAND, not both");
+    if (!options.command.empty()) return fail(Errc::kInvalid, "give either --command TEXT or -- COMMAND, not both");
     options.command = {"/bin/sh", "-c", given.shell};
   }
   if (options.observe) {
-    if (!options.command.empty()) return refuse("lead", "--observe only tells who leads: it runs no command");
+    if (!options.command.empty()) return fail(Errc::kInvalid, "--observe only tells who leads: it runs no command");
   } else if (options.command.empty()) {
-    return refuse("lead", "what shall run while leading? Give it behind '--':  bellwether lead --via " +
-                              (options.via.empty() ? std::string("URL") : options.via) +
-                              " --key K -- COMMAND ARGUMENTS");
+    return fail(Errc::kInvalid, "what shall run while leading? Give it behind '--':  bellwether lead --via " +
+                                    (options.via.empty() ? std::string("URL") : options.via) +
+                                    " --key K -- COMMAND ARGUMENTS");
   }
-  options.verbosity = given.quiet ? 0 : 1 + given.verbose;
+  options.verbosity = given.telling.verbosity();
   if (in_group) return run_lead_in_group(options, given.group);
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse("lead", runtime.error().message);
-  return run_leader(**runtime, options);
+  return in_runtime("lead", [&](auto& runtime) { return run_leader(runtime, options); });
 }
 
 void add_election_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
-  command->add_option("--via", options.via, "Who decides who leads (see below)")->required()->type_name("URL");
-  command->add_option("-k,--key", options.key, "What to lead; any text. Of vote: and quorum: the name of the cluster")
-      ->type_name("KEY");
-  command->add_option("--id", options.holder, "Our name in the lease (default HOST:PID)")->type_name("NAME");
+  add_text(command, "--via", options.via, "URL", "Who decides who leads (see below)")->required();
+  add_text(command, "-k,--key", options.key, "KEY",
+           "What to lead; any text. Of vote: and quorum: the name of the cluster");
+  add_text(command, "--id", options.holder, "NAME", "Our name in the lease (default HOST:PID)");
   add_duration(command, "--ttl", given.ttl,
                "The lease: others wait so long after the last renewal (default 15s; flock: 10s)");
   add_duration(command, "--renew", given.renew, "Renew so often (default a third of the lease)");
@@ -221,7 +205,7 @@ void add_command_options(CLI::App* command, LeadArguments& given) {
       ->check(CLI::Range(0, 255));
   command->add_flag("-o,--close", options.close_lock, "flock: the command does not hold the lock itself");
   command->add_flag("-F,--no-fork", given.no_fork, "Taken for flock(1)'s sake; the command always has a guardian");
-  command->add_option("-c,--command", given.shell, "A shell command, in place of -- COMMAND")->type_name("TEXT");
+  add_text(command, "-c,--command", given.shell, "TEXT", "A shell command, in place of -- COMMAND");
   command->add_flag("--once", options.once, "End after the first term, also when it was lost");
   command->add_flag("--observe", options.observe, "Only tell who leads, and each change");
   command
@@ -229,25 +213,16 @@ void add_command_options(CLI::App* command, LeadArguments& given) {
       ->check(CLI::Range(1, 64));
   add_duration(command, "--drain", options.drain_most,
                "Kill a command that takes longer than this to stop in good order");
-  command->add_option("--on-elected", options.on_elected, "Shell command, at each election")->type_name("TEXT");
-  command->add_option("--on-deposed", options.on_deposed, "Shell command, at each end of a term")->type_name("TEXT");
-  command->add_option("--on-leader-changed", options.on_leader_changed, "Shell command, when the leader changes")
-      ->type_name("TEXT");
-  command
-      ->add_option("--health-cmd", options.health_command,
-                   "Shell command that fails when the work is not sound: then the key is given up")
-      ->type_name("TEXT");
+  add_text(command, "--on-elected", options.on_elected, "TEXT", "Shell command, at each election");
+  add_text(command, "--on-deposed", options.on_deposed, "TEXT", "Shell command, at each end of a term");
+  add_text(command, "--on-leader-changed", options.on_leader_changed, "TEXT", "Shell command, when the leader changes");
+  add_text(command, "--health-cmd", options.health_command, "TEXT",
+           "Shell command that fails when the work is not sound: then the key is given up");
   add_duration(command, "--health-every", options.health_every, "... run so often (default 5s)");
   add_duration(command, "--progress-within", options.progress_within,
                "The command writes to descriptor BELLWETHER_PROGRESS_FD at least so often, or loses the key");
-  command->add_option("--disk-probe", options.disk_probe, "A folder whose disk must answer")->type_name("DIR");
-  command->add_option("--audit", options.audit_file, "Append every transition to this file, as JSON")
-      ->type_name("FILE");
-  command->add_option("--metrics", options.metrics_at, "Serve /metrics, /healthz, /leader and /follower here")
-      ->type_name("HOST:PORT");
-  command->add_flag("--json", options.json, "Messages as JSON, one object a line");
-  command->add_flag("-q,--quiet", given.quiet, "Say nothing but errors");
-  command->add_flag("-v,--verbose", given.verbose, "Tell every decision and its evidence");
+  add_text(command, "--disk-probe", options.disk_probe, "DIR", "A folder whose disk must answer");
+  add_telling(command, given.telling, options.audit_file, &options.metrics_at, options.json);
   command->add_option("COMMAND", options.command, "Behind '--': what runs while leading");
 }
 
@@ -278,7 +253,7 @@ void add_lead(CLI::App& app, int& exit_code) {
     for (const char* name : kOfStores) {
       if (command->get_option(name)->count() > 0) given->group.of_stores.emplace_back(name);
     }
-    exit_code = run_lead(*given);
+    exit_code = answer("lead", run_lead(*given));
   });
 }
 

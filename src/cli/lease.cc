@@ -1,28 +1,27 @@
 // bellwether lease: who holds which key, and what an operator can do about it.
 
+#include "cli/lease.h"
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/commands.h"
-#include "cli/durations.h"
-#include "cli/lease_commands.h"
-#include "cli/seen_lease.h"
-#include "cli/table.h"
+#include "cli/sources.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/journal/journal.h"
-#include "core/runtime/epoll_runtime.h"
 #include "election/store/open_store.h"
 #include "election/store/store_url.h"
+#include "lead/epoch_memory.h"
 #include "lead/lease_tools.h"
 #include "lead/lease_words.h"
 #include "lead/run/leader_run.h"
 #include "lead/watch_all.h"
+#include "lead/web/lease_web.h"
 
 namespace bellwether::cli {
 namespace {
@@ -48,104 +47,71 @@ struct LeaseOptions {
   bool yes = false;
 };
 
-std::string who_am_i() {
-  const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
-  return user == nullptr || *user == '\0' ? "an operator" : user;
-}
-
-nlohmann::ordered_json as_json(const std::string& key, const Observation& seen, WallTime now) {
+Fields fields_of(const std::string& key, const Observation& seen, WallTime now) {
   const LeaseRecord& record = seen.record;
-  nlohmann::ordered_json one;
-  one["key"] = key;
-  one["held"] = record.held();
-  one["holder"] = record.holder;
-  one["epoch"] = record.epoch.value();
-  one["lease_ms"] = record.lease.ms();
-  one["left_ms"] = record.held() ? left_of(seen, now).ms() : 0;
-  one["acquired_unix_ms"] = record.acquired_at.unix_ns / 1'000'000;
-  one["renewed_unix_ms"] = record.renewed_at.unix_ns / 1'000'000;
-  one["renewals"] = record.renewal;
-  one["region"] = record.region;
-  one["heir"] = record.heir;
-  one["cause"] = record.cause;
-  one["foreign"] = seen.foreign;
-  one["holder_dead"] = seen.sight == election::HolderSight::kDead;
-  one["may_have_lost_data"] = seen.may_have_lost_data;
-  one["status"] = status_of(seen);
-  return one;
+  const bool held = record.held();
+  return {
+      {"KEY", "key", key},
+      told("held", held),
+      {"HOLDER", "holder", record.holder, held ? record.holder : "-"},
+      {"EPOCH", "epoch", record.epoch.value()},
+      told("lease_ms", record.lease.ms()),
+      {"SINCE", "acquired_unix_ms", record.acquired_at.unix_ns / 1'000'000, held ? ago(record.acquired_at, now) : "-"},
+      {"VALID FOR", "left_ms", held ? lead::left_of(seen, now).ms() : 0, left_text(seen, now)},
+      told("renewed_unix_ms", record.renewed_at.unix_ns / 1'000'000),
+      told("renewals", record.renewal),
+      told("region", record.region),
+      told("heir", record.heir),
+      told("cause", record.cause),
+      told("foreign", seen.foreign),
+      told("holder_dead", seen.sight == election::HolderSight::kDead),
+      told("may_have_lost_data", seen.may_have_lost_data),
+      {"STATUS", "status", status_of(seen)}};
 }
 
-void print_json(const nlohmann::ordered_json& value) {
-  std::printf("%s\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-}
-
-void print_one(const std::string& key, const Observation& seen, WallTime now) {
+// Of one key there is more to read.
+std::string text_of(const std::string& key, const Observation& seen, WallTime now) {
   const LeaseRecord& record = seen.record;
-  const auto line = [](const char* name, const std::string& value) {
-    if (!value.empty()) std::printf("%-12s%s\n", name, printable(value).c_str());
-  };
-  line("key", key);
-  line("holder", record.held() ? record.holder : "nobody");
-  line("epoch", std::to_string(record.epoch.value()));
-  line("status", status_of(seen));
+  Fields out{shown("key", key), shown("holder", record.held() ? record.holder : "nobody"),
+             shown("epoch", std::to_string(record.epoch.value())), shown("status", status_of(seen))};
   if (record.held()) {
-    line("since", ago(record.acquired_at, now));
-    line("renewed", ago(record.renewed_at, now) + ", " + std::to_string(record.renewal) + " times");
-    line("valid for", left_text(seen, now) + " more, of a lease of " + format_duration(record.lease));
+    out.push_back(shown("since", ago(record.acquired_at, now)));
+    out.push_back(shown("renewed", ago(record.renewed_at, now) + ", " + std::to_string(record.renewal) + " times"));
+    out.push_back(shown("valid for", left_text(seen, now) + " more, of a lease of " + format_duration(record.lease)));
   }
-  line("region", record.region);
-  line("last change", record.cause);
-  line("evidence", seen.evidence);
+  out.push_back(shown("region", record.region));
+  out.push_back(shown("last change", record.cause));
+  out.push_back(shown("evidence", seen.evidence));
+  return lines_of(out, 12);
 }
 
-runtime::task<int> list(runtime::Runtime& runtime, lead::LeaseTools& tools, const LeaseOptions& options) {
-  const auto found = co_await tools.list(options.prefix, options.most);
-  if (!found) {
-    std::fprintf(stderr, "bellwether lease: %s\n", found.error().message.c_str());
-    co_return kExitNo;
+runtime::task<Result<int>> list(runtime::Runtime& runtime, lead::LeaseTools& tools, const LeaseOptions& options) {
+  BW_CO_TRY(const auto found, co_await tools.list(options.prefix, options.most));
+  const Rows view(
+      found, [now = runtime.wall_now()](const store::ListedKey& one) { return fields_of(one.key, one.seen, now); });
+  print(options.json ? view.list().document() : view.table());
+  if (found.size() == options.most && !options.json) {
+    std::printf("(only the first %zu; --most shows more)\n", options.most);
   }
-  const WallTime now = runtime.wall_now();
-  if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const store::ListedKey& one : *found) all.push_back(as_json(one.key, one.seen, now));
-    print_json(all);
-    co_return kExitOk;
-  }
-  Table table({"KEY", "HOLDER", "EPOCH", "SINCE", "VALID FOR", "STATUS"});
-  for (const store::ListedKey& one : *found) {
-    const LeaseRecord& record = one.seen.record;
-    table.add({one.key, record.held() ? record.holder : "-", std::to_string(record.epoch.value()),
-               record.held() ? ago(record.acquired_at, now) : "-", left_text(one.seen, now), status_of(one.seen)});
-  }
-  std::fputs(table.text().c_str(), stdout);
-  if (found->size() == options.most) std::printf("(only the first %zu; --most shows more)\n", options.most);
   co_return kExitOk;
 }
 
-runtime::task<int> show(runtime::Runtime& runtime, lead::LeaseTools& tools, const LeaseOptions& options) {
-  const auto seen = co_await tools.show(options.key);
-  if (!seen) {
-    std::fprintf(stderr, "bellwether lease: %s\n", seen.error().message.c_str());
-    co_return kExitNo;
-  }
-  if (options.json) {
-    print_json(as_json(options.key, *seen, runtime.wall_now()));
-  } else {
-    print_one(options.key, *seen, runtime.wall_now());
-  }
-  co_return seen->record.held() ? kExitOk : kExitNo;
+runtime::task<Result<int>> show(runtime::Runtime& runtime, lead::LeaseTools& tools, const LeaseOptions& options) {
+  BW_CO_TRY(const auto seen, co_await tools.show(options.key));
+  const WallTime now = runtime.wall_now();
+  print(options.json ? object_of(fields_of(options.key, seen, now)).document() : text_of(options.key, seen, now));
+  co_return seen.record.held() ? kExitOk : kExitNo;
 }
 
 runtime::task<int> tell_end(lead::LeaseTools& tools, const LeaseOptions& options, LeaseRecord before, bool held) {
   const Duration at_most = options.wait.value_or(before.lease * 2 + Duration::seconds(1));
   const auto after = co_await tools.wait_for_change(options.key, before.epoch, held, at_most);
   if (!after) {
-    std::fprintf(stderr,
-                 "bellwether lease: %s has not handed over (%s). If it is dead, others take over when its lease of %s "
-                 "has run out.\n",
-                 printable(before.holder).c_str(), after.error().message.c_str(),
-                 format_duration(before.lease).c_str());
-    co_return kExitNo;
+    co_return refuse("lease",
+                     printable(before.holder) + " has not handed over (" + after.error().message +
+                         "). If it is dead, others take over when its lease of " + format_duration(before.lease) +
+                         " has run out.",
+                     kExitNo);
   }
   if (after->record.held()) {
     std::printf("now held by %s, epoch %llu\n", printable(after->record.holder).c_str(),
@@ -156,65 +122,46 @@ runtime::task<int> tell_end(lead::LeaseTools& tools, const LeaseOptions& options
   co_return !options.to.empty() && after->record.held() && after->record.holder != options.to ? kExitNo : kExitOk;
 }
 
-runtime::task<int> hand_over(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
-  const auto before = co_await tools.ask_to_hand_over(options.key, options.to);
-  if (!before) {
-    std::fprintf(stderr, "bellwether lease: %s\n", before.error().message.c_str());
-    co_return kExitNo;
-  }
-  std::printf("asked %s (epoch %llu) to hand over\n", printable(before->holder).c_str(),
-              static_cast<unsigned long long>(before->epoch.value()));
+runtime::task<Result<int>> hand_over(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
+  BW_CO_TRY(const auto before, co_await tools.ask_to_hand_over(options.key, options.to));
+  std::printf("asked %s (epoch %llu) to hand over\n", printable(before.holder).c_str(),
+              static_cast<unsigned long long>(before.epoch.value()));
   std::fflush(stdout);
-  const int code = co_await tell_end(tools, options, *before, !options.to.empty());
+  const int code = co_await tell_end(tools, options, before, !options.to.empty());
   co_return code;
 }
 
-runtime::task<int> steal(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
+runtime::task<Result<int>> steal(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
   if (!options.yes) {
-    std::fprintf(stderr,
-                 "bellwether lease: a steal takes the key away at once. Its holder learns of it only at its next "
-                 "renewal; until then both may act, and only what checks the fencing token is safe. `lease transfer` "
-                 "asks instead. If this is what you want, say --yes.\n");
-    co_return kExitUsage;
+    co_return refuse("lease",
+                     "a steal takes the key away at once. Its holder learns of it only at its next renewal; until then "
+                     "both may act, and only what checks the fencing token is safe. `lease transfer` asks instead. If "
+                     "this is what you want, say --yes.");
   }
-  const auto before = co_await tools.steal(options.key, options.to);
-  if (!before) {
-    std::fprintf(stderr, "bellwether lease: %s\n", before.error().message.c_str());
-    co_return kExitNo;
-  }
-  std::printf("taken from %s; epoch %llu is over\n", printable(before->holder).c_str(),
-              static_cast<unsigned long long>(before->epoch.value()));
+  BW_CO_TRY(const auto before, co_await tools.steal(options.key, options.to));
+  std::printf("taken from %s; epoch %llu is over\n", printable(before.holder).c_str(),
+              static_cast<unsigned long long>(before.epoch.value()));
   co_return kExitOk;
 }
 
-using Action = runtime::task<int> (*)(runtime::Runtime&, lead::LeaseTools&, const LeaseOptions&);
+using Action = runtime::task<Result<int>> (*)(runtime::Runtime&, lead::LeaseTools&, const LeaseOptions&);
 
 runtime::task<int> with_store(runtime::Runtime& runtime, const LeaseOptions& options, Action action) {
   const auto store = co_await store::open_store(runtime, options.via);
-  if (!store) {
-    std::fprintf(stderr, "bellwether lease: %s\n", store.error().message.c_str());
-    co_return kExitUsage;
-  }
-  lead::LeaseTools tools(runtime, **store, options.by.empty() ? who_am_i() : options.by, options.timeout);
-  const int code = co_await action(runtime, tools, options);
-  co_return code;
+  if (!store) co_return refuse("lease", store.error().message, kExitUsage);
+  lead::LeaseTools tools(runtime, **store, who_asks(options.by), options.timeout);
+  const auto done = co_await action(runtime, tools, options);
+  co_return answer("lease", done, kExitNo);
 }
 
 int run_action(const LeaseOptions& options, Action action) {
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) {
-    std::fprintf(stderr, "bellwether lease: %s\n", runtime.error().message.c_str());
-    return kExitNo;
-  }
-  return (*runtime)->run(with_store(**runtime, options, action));
+  return in_runtime(
+      "lease", [&](auto& runtime) { return runtime.run(with_store(runtime, options, action)); }, kExitNo);
 }
 
 runtime::task<int> watch_many(runtime::EpollRuntime& runtime, const LeaseOptions& options) {
   const auto store = co_await store::open_store(runtime, options.via);
-  if (!store) {
-    std::fprintf(stderr, "bellwether lease: %s\n", store.error().message.c_str());
-    co_return kExitUsage;
-  }
+  if (!store) co_return refuse("lease", store.error().message, kExitUsage);
   Journal journal(1, options.json, "lease watch");
   lead::WatchAllOptions all;
   all.prefix = options.prefix;
@@ -231,11 +178,12 @@ int watch(const LeaseOptions& options) {
   lead.json = options.json;
   lead.timing = election::LeaseTiming::of(Duration::seconds(15));
   lead.timing.retry = Duration::millis(500);
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return kExitNo;
-  if (options.key.empty()) return (*runtime)->run(watch_many(**runtime, options));
-  const int code = run_leader(**runtime, lead);
-  return code == 128 + 2 ? kExitOk : code;  // Ctrl-C is how a watch ends
+  const auto tell = [&](auto& runtime) {
+    if (options.key.empty()) return runtime.run(watch_many(runtime, options));
+    const int code = run_leader(runtime, lead);
+    return code == 128 + 2 ? kExitOk : code;  // Ctrl-C is how a watch ends
+  };
+  return in_runtime("lease", tell, kExitNo);
 }
 
 int list_or_policy(const LeaseOptions& options) {
@@ -243,21 +191,183 @@ int list_or_policy(const LeaseOptions& options) {
     return list_policy({options.policy, options.via, options.metrics, options.timeout, options.json});
   }
   if (!options.via.empty()) return run_action(options, &list);
-  std::fprintf(stderr, "bellwether lease: say where the leases are kept: --via URL, or --policy FILE\n");
-  return kExitUsage;
+  return refuse("lease", "say where the leases are kept: --via URL, or --policy FILE");
 }
 
 CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& options, const char* name, const char* help,
                    bool one_key) {
   CLI::App* verb = new_verb(*command, name, help);
-  verb->add_option("--via", options->via, "Where the leases are kept")->required()->type_name("URL");
+  add_text(verb, "--via", options->via, "URL", "Where the leases are kept")->required();
   if (one_key) verb->add_option("KEY,-k,--key", options->key, "Which one")->required();
   verb->add_flag("--json", options->json, "As JSON");
   add_duration(verb, "--store-timeout", options->timeout, "Wait so long for the store (default 5s)");
   return verb;
 }
 
+// --- repair: a key whose epochs were lost goes on, above what its operator knows -------------------------------------
+
+struct LeaseRepairArguments {
+  std::string via;
+  std::string key;
+  std::string by;
+  std::string audit;
+  uint64_t floor = 0;
+  Duration timeout = Duration::seconds(5);
+  bool forget = false;
+  bool yes = false;
+};
+
+// What keeps leases on a disk refuses to go on without its epochs, unless told that they may be lost.
+std::string accepting_loss(const std::string& url) {
+  const bool on_disk = url.starts_with("file:") || url.starts_with("flock:");
+  if (!on_disk || url.find("accept_epoch_loss=") != std::string::npos) return url;
+  return url + (url.find('?') == std::string::npos ? "?" : "&") + "accept_epoch_loss=true";
+}
+
+runtime::task<Result<int>> repair(runtime::Runtime& runtime, const LeaseRepairArguments& given, Journal& journal) {
+  const std::string by = who_asks(given.by);
+  const auto store = co_await store::open_store(runtime, accepting_loss(given.via));
+  if (!store) co_return refuse("lease", printable(store.error().message));
+  const std::string folder = lead::default_epoch_folder();
+  if (given.forget && folder.empty()) {
+    co_return refuse("lease",
+                     "nobody knows where this machine remembers epochs: set HOME or "
+                     "XDG_STATE_HOME as it is for the candidates, and --forget again");
+  }
+  lead::EpochMemory memory(runtime, folder, (*store)->describe(), given.key);
+  if (given.forget) {
+    BW_CO_RETURN_IF_ERROR(co_await memory.forget());
+    const std::string text = by + ": this machine has forgotten the epochs that it saw of '" + given.key + "'";
+    journal.transition(runtime.wall_now(), "epochs-forgotten", text, {{"key", given.key}, {"by", by}});
+    std::printf("%s\n", printable(text).c_str());
+    if ((*store)->traits().chooses_epoch) co_return kExitOk;
+  }
+  election::Epoch floor(given.floor);
+  if (!folder.empty()) {
+    BW_CO_TRY(const auto known, co_await memory.load());
+    floor = std::max(floor, known);
+  }
+  lead::LeaseTools tools(runtime, **store, by, given.timeout);
+  BW_CO_TRY(const auto epoch, co_await tools.repair(given.key, floor));
+  if (!folder.empty()) {
+    BW_CO_RETURN_IF_ERROR(co_await memory.save(epoch));
+  }
+  const std::string text =
+      by + ": '" + given.key + "' is free, and its epochs go on above " + std::to_string(epoch.value());
+  journal.transition(runtime.wall_now(), "repaired", text,
+                     {{"key", given.key}, {"by", by}, {"epoch", static_cast<int64_t>(epoch.value())}});
+  std::printf("%s\n", printable(text).c_str());
+  co_return kExitOk;
+}
+
+int run_repair(const LeaseRepairArguments& given) {
+  if (!given.yes) {
+    return refuse(
+        "lease",
+        "a repair says that no resource remembers a higher epoch of this key than the one that it goes on "
+        "from, which nobody can check for you, and that all candidates are stopped. The highest epoch that any "
+        "log or resource knows is a good --epoch-floor. If this is what you want, say --yes.");
+  }
+  const auto act = [&](auto& runtime) {
+    Journal journal(0, false, "lease repair");
+    return journal.open_audit(runtime.wall_now(), given.audit)
+               ? answer("lease", runtime.run(repair(runtime, given, journal)), kExitNo)
+               : kExitUsage;
+  };
+  return in_runtime("lease", act, kExitNo);
+}
+
+void add_lease_repair(CLI::App& lease, int& exit_code) {
+  auto given = std::make_shared<LeaseRepairArguments>();
+  CLI::App* verb = new_verb(lease, "repair", "Let a key go on whose epochs were lost, or are in doubt");
+  add_text(verb, "--via", given->via, "URL", "Where the leases are kept")->required();
+  verb->add_option("KEY,-k,--key", given->key, "Which one")->required();
+  verb->add_option("--epoch-floor", given->floor,
+                   "The highest epoch that anybody may have seen (default: as far as\nknown)")
+      ->type_name("N");
+  verb->add_flag("--forget", given->forget, "Forget what this machine remembers of the key's epochs, first");
+  verb->add_option("--by", given->by, "Who repairs (default $USER)");
+  add_text(verb, "--audit", given->audit, "FILE", "Append what was done to this file, as JSON");
+  verb->add_flag("--yes", given->yes, "Yes: all candidates are stopped, and no higher epoch was given out");
+  add_duration(verb, "--store-timeout", given->timeout, "Wait so long for the store (default 5s)");
+  verb->footer(
+      "For a lock or lease file whose epochs (NAME.epoch) are gone or damaged, and for a store that says that it may\n"
+      "have lost data: afterwards the key is free, nobody waits for a lease, and the next term has a higher epoch "
+      "than\n"
+      "the floor, than any that the store shows, and than any that this machine has seen. An epoch never goes down.\n"
+      "Where the store gives out epochs itself (etcd), only --forget helps, on each machine.\n\n"
+      "Example:\n"
+      "  bellwether lease repair orders --via flock:/run/locks --epoch-floor 41 --yes\n\n"
+      "Exit codes: 0 done, 1 not done, 104 wrong command line.");
+  verb->callback([given, &exit_code] { exit_code = run_repair(*given); });
+}
+
+// --- serve -----------------------------------------------------------------------------------------------------------
+
+constexpr uint64_t kSecretBytesMax = 4096;
+
+struct LeaseServeArguments {
+  lead::LeaseWebOptions options;
+  std::string secret_file;
+};
+
+int serve(LeaseServeArguments& given) {
+  if (!given.secret_file.empty()) {
+    auto secret = read_whole_file(given.secret_file, kSecretBytesMax);
+    if (!secret) return refuse("lease", secret.error().message);
+    while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
+    if (secret->empty()) return refuse("lease", "'" + given.secret_file + "' is empty");
+    given.options.bearer = *secret;
+  }
+  return in_runtime("lease", [&](auto& runtime) { return lead::serve_leases(runtime, given.options); });
+}
+
+void add_lease_serve(CLI::App& lease, int& exit_code) {
+  auto given = std::make_shared<LeaseServeArguments>();
+  lead::LeaseWebOptions& options = given->options;
+  CLI::App* verb = new_verb(lease, "serve", "A web page of all keys: who holds them; hand over, take away");
+  add_text(verb, "--via", options.via, "URL", "Where the leases are kept")->required();
+  add_text(verb, "--listen", options.listen, "HOST:PORT",
+           "Where the page is (default 127.0.0.1:8461; port 0: a free one)");
+  add_more(verb, "--name", options.names,
+           "Another host name under which it is asked for, as behind a\n"
+           "proxy; may be given again; needs --secret-file or --read-only",
+           "HOST");
+  add_text(verb, "--secret-file", given->secret_file, "FILE",
+           "Every request must carry what is in this file; required\n"
+           "where other machines reach the page");
+  verb->add_flag("--read-only", options.read_only, "Show, and change nothing");
+  verb->add_option("--most", options.most, "At most so many keys on the page (default 1,000)")
+      ->check(CLI::Range(1, 100'000));
+  add_text(verb, "--audit", options.audit_file, "FILE",
+           "Append what is asked for through the page to this file, as JSON");
+  add_duration(verb, "--store-timeout", options.timeout, "Wait so long for the store (default 5s)");
+  verb->footer(
+      "GET / is the page, GET /leases.json the same as JSON. What acts on a key names the epoch that was seen, and is\n"
+      "refused when that is over. The holder is told who asked. Whoever reaches the page acts with the rights that "
+      "this\n"
+      "process has in the store; without a secret that is every user of this machine. A secret is sent as "
+      "'Authorization: Bearer SECRET', "
+      "or\n"
+      "typed in as the password for which the browser asks; it goes over the network as it is, so put a proxy with "
+      "TLS\n"
+      "in front where that is not your own.\n\n"
+      "Example:\n"
+      "  bellwether lease serve --via redis://10.0.0.5 --audit /var/log/leases.json\n\n"
+      "Exit codes: 0 ended by a signal, 104 wrong command line, store or address.");
+  verb->callback([given, &exit_code] { exit_code = serve(*given); });
+}
+
 }  // namespace
+
+runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& runtime, std::string url, std::string key,
+                                                           Duration timeout) {
+  BW_CO_TRY(auto store, co_await store::open_store(runtime, std::move(url)));
+  BW_CO_TRY(auto opened, store->open(std::move(key)));
+  const Instant deadline = runtime.read_clock() + timeout;
+  auto seen = co_await opened->look(deadline, nullptr);
+  co_return seen;
+}
 
 void add_lease(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<LeaseOptions>();
@@ -271,37 +381,35 @@ void add_lease(CLI::App& app, int& exit_code) {
   CLI::Option* policy = verb->add_option("--policy", options->policy,
                                          "The loops of this policy sheet, with what is known of their locks");
   policy->type_name("FILE")->excludes(prefix)->excludes(most);
-  verb->add_option("--metrics", options->metrics,
-                   "With --policy: page of metrics of a process that runs\n"
-                   "the loops; may be given again")
-      ->type_name("HOST:PORT")
-      ->needs(policy)
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_more(verb, "--metrics", options->metrics,
+           "With --policy: page of metrics of a process that runs\nthe loops; may be given again", "HOST:PORT");
+  verb->get_option("--metrics")->needs(policy);
   verb->callback([options, &exit_code] { exit_code = list_or_policy(*options); });
+  const auto acts = [&](Action action) {
+    verb->callback([options, action, &exit_code] { exit_code = run_action(*options, action); });
+  };
   verb = add_verb(command, options, "show", "One key: holder, epoch, since when, valid for how long", true);
-  verb->callback([options, &exit_code] { exit_code = run_action(*options, &show); });
+  acts(&show);
   verb = add_verb(command, options, "watch", "Tell each change of leader, until Ctrl-C", false);
   verb->add_option("KEY,-k,--key", options->key, "Which one (default: all)");
   verb->add_option("--prefix", options->prefix, "Only keys that begin so");
   verb->callback([options, &exit_code] { exit_code = watch(*options); });
-  verb = add_verb(command, options, "release", "Ask the holder to stop and give the key up", true);
-  verb->add_option("--by", options->by, "Who asks (default $USER)");
-  add_duration(verb, "--wait", options->wait, "Wait so long for it (default two leases)");
-  verb->callback([options, &exit_code] { exit_code = run_action(*options, &hand_over); });
-  verb = add_verb(command, options, "transfer", "Ask the holder to hand over to another candidate", true);
-  verb->add_option("--to", options->to, "Its name (bellwether lead --id)")->required();
-  verb->add_option("--by", options->by, "Who asks (default $USER)");
-  add_duration(verb, "--wait", options->wait, "Wait so long for it (default two leases)");
-  verb->callback([options, &exit_code] { exit_code = run_action(*options, &hand_over); });
+  for (const bool to : {false, true}) {
+    verb = add_verb(
+        command, options, to ? "transfer" : "release",
+        to ? "Ask the holder to hand over to another candidate" : "Ask the holder to stop and give the key up", true);
+    if (to) verb->add_option("--to", options->to, "Its name (bellwether lead --id)")->required();
+    verb->add_option("--by", options->by, "Who asks (default $USER)");
+    add_duration(verb, "--wait", options->wait, "Wait so long for it (default two leases)");
+    acts(&hand_over);
+  }
   verb = add_verb(command, options, "steal", "Take the key away at once", true);
   verb->add_option("--to", options->to, "For this candidate (else for anybody)");
   verb->add_option("--by", options->by, "Who takes it (default $USER)");
   verb->add_flag("--yes", options->yes, "Yes, although both may act until the holder notices");
-  verb->callback([options, &exit_code] { exit_code = run_action(*options, &steal); });
-  add_lease_repair(command, exit_code);
-  add_lease_serve(command, exit_code);
+  acts(&steal);
+  add_lease_repair(*command, exit_code);
+  add_lease_serve(*command, exit_code);
   command->footer(
       "Examples:\n"
       "  bellwether lease list --via redis://10.0.0.5\n"

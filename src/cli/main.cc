@@ -3,11 +3,84 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
-#include "cli/slips.h"
+#include "core/base/bytes.h"
 #include "core/base/product.h"
 #include "lead/run/guardian.h"
+
+namespace bellwether::cli {
+namespace {
+
+// Wrong command lines, in words that say what was probably meant.
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? std::string() : "; did you mean '" + std::string(near) + "'?";
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const bool hidden = command->get_group().empty();
+    if (!hidden) names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// The command that the user named, or the whole application.
+const CLI::App& command_given(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app : *given.front();
+}
+
+std::string whats_wrong(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error,
+                        const std::string& first) {
+  if (&command == &app && first.empty()) {
+    std::string text = "which command?";
+    for (const std::string& name : command_names(app)) text += " " + name;
+    return text;
+  }
+  if (&command == &app && !first.starts_with('-')) {
+    return "there is no command '" + first + "'" + did_you_mean(first, command_names(app));
+  }
+  const std::vector<std::string> unknown = command.remaining();
+  for (const std::string& word : unknown) {
+    if (!word.starts_with('-') || word == "--") continue;
+    return "there is no option '" + word + "'" + did_you_mean(word.substr(0, word.find('=')), option_names(command));
+  }
+  const auto required = dynamic_cast<const CLI::RequiredError*>(&error);
+  if (required == nullptr && !unknown.empty()) return "unexpected argument '" + unknown.front() + "'";
+  return error.what();
+}
+
+// The message for a command line that could not be parsed: what is wrong, the nearest command or option, and where the
+// help is. `first`: the first argument, or empty.
+std::string explain_slip(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
+  const CLI::App& command = command_given(app);
+  const std::string name = &command == &app ? "bellwether" : "bellwether " + command.get_name();
+  return name + ": " + whats_wrong(app, command, error, first) + "\nSee '" + name + " --help'.\n";
+}
+
+// In the order of the help.
+constexpr void (*kVerbs[])(CLI::App&, int&) = {
+    &add_run,   &add_ctl,   &add_check, &add_build,   &add_target, &add_report, &add_results, &add_job,    &add_keys,
+    &add_lead,  &add_lease, &add_loops, &add_manager, &add_worker, &add_node,   &add_cluster, &add_config, &add_context,
+    &add_drill, &add_share, &add_sim,   &add_budget,  &add_alerts, &add_agents, &add_watch,   &add_doctor};
+
+}  // namespace
+}  // namespace bellwether::cli
 
 // NOLINTNEXTLINE(bugprone-exception-escape): a mistake in the declarations below may as well end here
 int main(int argc, char** argv) {
@@ -37,32 +110,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   int exit_code = bellwether::cli::kExitOk;
-  bellwether::cli::add_run(app, exit_code);
-  bellwether::cli::add_ctl(app, exit_code);
-  bellwether::cli::add_check(app, exit_code);
-  bellwether::cli::add_build(app, exit_code);
-  bellwether::cli::add_target(app, exit_code);
-  bellwether::cli::add_report(app, exit_code);
-  bellwether::cli::add_results(app, exit_code);
-  bellwether::cli::add_job(app, exit_code);
-  bellwether::cli::add_keys(app, exit_code);
-  bellwether::cli::add_lead(app, exit_code);
-  bellwether::cli::add_lease(app, exit_code);
-  bellwether::cli::add_loops(app, exit_code);
-  bellwether::cli::add_manager(app, exit_code);
-  bellwether::cli::add_worker(app, exit_code);
-  bellwether::cli::add_node(app, exit_code);
-  bellwether::cli::add_cluster(app, exit_code);
-  bellwether::cli::add_config(app, exit_code);
-  bellwether::cli::add_context(app, exit_code);
-  bellwether::cli::add_drill(app, exit_code);
-  bellwether::cli::add_share(app, exit_code);
-  bellwether::cli::add_sim(app, exit_code);
-  bellwether::cli::add_budget(app, exit_code);
-  bellwether::cli::add_alerts(app, exit_code);
-  bellwether::cli::add_agents(app, exit_code);
-  bellwether::cli::add_watch(app, exit_code);
-  bellwether::cli::add_doctor(app, exit_code);
+  for (const auto add : bellwether::cli::kVerbs) add(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -1,30 +1,32 @@
-// bellwether node: one node of a cluster. bellwether config: what its settings are, and where each comes from.
+// bellwether node, manager, worker, context serve: one node of a cluster. bellwether config: what its settings are, and
+// where each comes from.
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <utility>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/node_settings.h"
-#include "cli/table.h"
+#include "cli/machine_limits.h"
+#include "cli/operator_session.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "cluster/net/sqlite_kv.h"
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/local_supplies.h"
-#include "core/runtime/epoll_runtime.h"
 #include "core/runtime/signals.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "jobs/roles/manager_role.h"
 #include "jobs/roles/worker_role.h"
 #include "jobs/share/child_share.h"
+#include "jobs/share/share_main.h"
 #include "lead/context_driver/command_manager.h"
 #include "lead/roles/context_role.h"
 #include "lead/roles/key_role.h"
+#include "load/plan/bundle.h"
 
 namespace bellwether::cli {
 namespace {
@@ -135,8 +137,7 @@ struct NodeArguments {
   NodeSettings settings;
   node::NodeOptions options;
   std::string audit_file;
-  bool quiet = false;
-  int verbose = 0;
+  Telling telling;
   bool json = false;
   std::vector<std::string> over;  // what the verb itself says of the settings
   std::string manager;            // of contexts, for /bin/sh -c; empty: as the settings have it
@@ -147,64 +148,28 @@ int run_node_command(NodeArguments& given) {
   if (!read.config) return kExitUsage;
   given.options.config = std::move(*read.config);
   if (!given.manager.empty()) given.options.config.context.manager = {"/bin/sh", "-c", given.manager};
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) {
-    std::fprintf(stderr, "bellwether node: %s\n", runtime.error().message.c_str());
-    return kExitUsage;
-  }
-  Journal journal(given.quiet ? 0 : 1 + given.verbose, given.json, "node");
-  if (!journal.open_audit((*runtime)->wall_now(), given.audit_file)) return node::kExitNotStarted;
-  return run_node(**runtime, given.options, journal);
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& one : texts) out += (out.empty() ? "" : ", ") + one;
-  return out;
+  return in_runtime("node", [&](runtime::EpollRuntime& runtime) {
+    Journal journal(given.telling.verbosity(), given.json, "node");
+    if (!journal.open_audit(runtime.wall_now(), given.audit_file)) return node::kExitNotStarted;
+    return run_node(runtime, given.options, journal);
+  });
 }
 
 int show_config(const NodeArguments& given) {
   const auto read = read_node_settings(given.settings);
-  if (given.json) {
-    nlohmann::ordered_json out;
-    for (const cluster::SettingSpec& spec : read.settings.specs()) {
-      const auto& value = read.settings.value(spec.name);
-      out[std::string(spec.name)] = {{"value", joined(value.texts)},
-                                     {"origin", value.origin},
-                                     {"variable", cluster::variable_of(spec)},
-                                     {"help", std::string(spec.help)}};
-    }
-    std::printf("%s\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-  } else {
-    Table table({"SETTING", "VALUE", "FROM", "WHAT IT IS"});
-    for (const cluster::SettingSpec& spec : read.settings.specs()) {
-      const auto& value = read.settings.value(spec.name);
-      table.add({std::string(spec.name), joined(value.texts), value.origin, std::string(spec.help)});
-    }
-    std::fputs(table.text().c_str(), stdout);
+  std::vector<Fields> rows;
+  Fields all;
+  for (const cluster::SettingSpec& spec : read.settings.specs()) {
+    const auto& value = read.settings.value(spec.name);
+    rows.push_back({shown("SETTING", std::string(spec.name)),
+                    {"VALUE", "value", joined(value.texts)},
+                    {"FROM", "origin", value.origin},
+                    told("variable", cluster::variable_of(spec)),
+                    {"WHAT IT IS", "help", spec.help}});
+    all.push_back(told(spec.name, object_of(rows.back())));
   }
+  print(given.json ? object_of(all).document() : Rows(rows).table());
   return read.config ? kExitOk : kExitUsage;
-}
-
-CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<NodeArguments>& given, const char* name, const char* help,
-                        int& exit_code) {
-  CLI::App* command = new_verb(app, name, help);
-  add_node_settings(command, given->settings);
-  command->add_option("--audit", given->audit_file, "Append every event to this file, as JSON")->type_name("FILE");
-  command->add_flag("--json", given->json, "Messages as JSON, one object a line");
-  command->add_flag("-q,--quiet", given->quiet, "Say nothing but errors");
-  command->add_flag("-v,--verbose", given->verbose, "Tell every decision and its evidence");
-  command->callback([given, command, &exit_code] {
-    if (command->get_subcommands().empty()) exit_code = run_node_command(*given);
-  });
-  return command;
-}
-
-void add_voter_flags(CLI::App* command, const std::shared_ptr<NodeArguments>& given) {
-  command->add_flag("--first-start", given->options.first_start,
-                    "This voter has never voted in this cluster: needed once, at its very first start");
-  command->add_flag("--found", given->options.found,
-                    "Begin a new cluster when none of the seeds answers: for the first node only");
 }
 
 constexpr const char* kLeaving =
@@ -212,49 +177,86 @@ constexpr const char* kLeaving =
     "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, ports\n"
     "  or secrets, 128 + N ended at once by signal N.";
 
+// A verb that is a node, with what it says itself of the settings.
+CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<NodeArguments>& given,
+                        std::vector<std::string> over, const char* name, const char* help, const std::string& footer) {
+  given->over = std::move(over);
+  CLI::App* command = new_verb(parent, name, help);
+  add_node_settings(command, given->settings);
+  add_telling(command, given->telling, given->audit_file, nullptr, given->json, "event");
+  const bool may_vote = given->over.empty() || given->over.front() != "role=worker";
+  if (may_vote) {
+    command->add_flag("--first-start", given->options.first_start,
+                      "This voter has never voted in this cluster: needed once, at its very first start");
+    command->add_flag("--found", given->options.found,
+                      "Begin a new cluster when none of the seeds answers: for the first node only");
+  }
+  command->footer(footer + "\n\n" + kLeaving);
+  command->callback([given, command, &exit_code] {
+    if (command->get_subcommands().empty()) exit_code = run_node_command(*given);
+  });
+  return command;
+}
+
+// --- share: the process in which a worker runs its part of a load test; not for people -------------------------------
+
+constexpr uint64_t kShareDescriptors = 1 << 20;
+
+Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
+  BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
+  return plan::plan_of(bundle);
+}
+
+int run_share(int socket) {
+  if (socket < 0) {
+    return refuse(
+        "share",
+        "a worker starts this for its part of a load test, and speaks to it through a socket; it does nothing "
+        "by hand.\nSee 'bellwether run --help'.");
+  }
+  raise_descriptors(kShareDescriptors);
+  const Status ended = node::share_main(socket, &plan_of_bytes);
+  if (ended) return kExitOk;
+  return refuse("share", ended.error().message, kExitNo);
+}
+
 }  // namespace
 
 void add_node(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<NodeArguments>();
-  CLI::App* command =
-      add_node_verb(app, given, "node", "Be a node of a cluster: member, voter, gate, manager or worker", exit_code);
-  add_voter_flags(command, given);
-  command->footer(
-      std::string(
-          "The settings are those of --config, then those of the environment (BELLWETHER_NAME, ...), then those "
-          "of --set;\n"
-          "`bellwether config show` lists them all, with where each value comes from. The cluster's shared "
-          "secret comes\n"
-          "from secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.\n\n"
-          "Examples:\n"
-          "  openssl rand -base64 32 > secret && chmod 600 secret\n"
-          "  bellwether node --config m1.yaml --first-start\n"
-          "  bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"
-          "      --set secret.file=secret\n"
-          "  bellwether cluster members --config m1.yaml\n\n") +
-      kLeaving);
+  add_node_verb(
+      app, exit_code, std::make_shared<NodeArguments>(), {}, "node",
+      "Be a node of a cluster: member, voter, gate, manager or worker",
+      "The settings are those of --config, then those of the environment (BELLWETHER_NAME, ...), then those of --set;\n"
+      "`bellwether config show` lists them all, with where each value comes from. The cluster's shared secret comes\n"
+      "from secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.\n\n"
+      "Examples:\n"
+      "  openssl rand -base64 32 > secret && chmod 600 secret\n"
+      "  bellwether node --config m1.yaml --first-start\n"
+      "  bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"
+      "      --set secret.file=secret\n"
+      "  bellwether cluster members --config m1.yaml");
 }
 
 void add_manager(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<NodeArguments>();
-  given->over = {"role=manager"};
-  CLI::App* command =
-      add_node_verb(app, given, "manager", "Be a manager: take jobs, and hand them out to workers", exit_code);
-  add_voter_flags(command, given);
-  command->footer(
-      std::string(
-          "As `bellwether node` with the role manager. A cluster that is to survive the loss of one manager has "
-          "three.\n\n"
-          "Examples:\n"
-          "  bellwether manager --config m1.yaml --first-start\n"
-          "  bellwether manager --config m1.yaml\n\n") +
-      kLeaving);
+  add_node_verb(
+      app, exit_code, std::make_shared<NodeArguments>(), {"role=manager"}, "manager",
+      "Be a manager: take jobs, and hand them out to workers",
+      "As `bellwether node` with the role manager. A cluster that is to survive the loss of one manager has three.\n\n"
+      "Examples:\n"
+      "  bellwether manager --config m1.yaml --first-start\n"
+      "  bellwether manager --config m1.yaml");
 }
 
 void add_worker(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<NodeArguments>();
-  given->over = {"role=worker"};
-  CLI::App* command = add_node_verb(app, given, "worker", "Be a worker: make load for the jobs of managers", exit_code);
+  CLI::App* command = add_node_verb(
+      app, exit_code, given, {"role=worker"}, "worker", "Be a worker: make load for the jobs of managers",
+      "As `bellwether node` with the role worker. `cores` says how many of its processors make load.\n\n"
+      "Examples:\n"
+      "  bellwether worker --config w1.yaml\n"
+      "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
+      "      --set cores=3\n"
+      "  bellwether worker --config w1.yaml --trust-keys load.pub");
   command->require_subcommand(0, 1);
   command
       ->add_option_function<std::string>(
@@ -263,34 +265,21 @@ void add_worker(CLI::App& app, int& exit_code) {
           "As --set trust_keys=PATH: public keys, of a file or a folder; what they have signed may run as C++")
       ->type_name("PATH");
   add_worker_drain(*command, exit_code);
-  command->footer(
-      std::string(
-          "As `bellwether node` with the role worker. `cores` says how many of its processors make load.\n\n"
-          "Examples:\n"
-          "  bellwether worker --config w1.yaml\n"
-          "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
-          "      --set cores=3\n"
-          "  bellwether worker --config w1.yaml --trust-keys load.pub\n\n") +
-      kLeaving);
 }
 
 void add_context_serve(CLI::App& context, int& exit_code) {
   auto given = std::make_shared<NodeArguments>();
-  given->over = {"role=manager", "context.serve=true"};
-  CLI::App* command =
-      add_node_verb(context, given, "serve", "Be a manager that leads contexts when it leads its cluster", exit_code);
-  command->add_option("NODE.yaml", given->settings.file, "As --config")->type_name("FILE");
-  command->add_option("--manager", given->manager, "What makes a context, for /bin/sh -c: as context.manager")
-      ->type_name("CMD");
-  add_voter_flags(command, given);
-  command->footer(
-      std::string("The command reads a request from its standard input and writes the context to its standard output.\n"
-                  "Exit code 0: done; else it is tried again, three times in all. docs/leadership/context.md has the\n"
-                  "environment that it sees.\n\n"
-                  "Examples:\n"
-                  "  bellwether context serve m1.yaml --manager './make-context --model small' --first-start\n"
-                  "  bellwether context serve m1.yaml\n\n") +
-      kLeaving);
+  CLI::App* command = add_node_verb(
+      context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
+      "Be a manager that leads contexts when it leads its cluster",
+      "The command reads a request from its standard input and writes the context to its standard output.\n"
+      "Exit code 0: done; else it is tried again, three times in all. docs/leadership/context.md has the\n"
+      "environment that it sees.\n\n"
+      "Examples:\n"
+      "  bellwether context serve m1.yaml --manager './make-context --model small' --first-start\n"
+      "  bellwether context serve m1.yaml");
+  add_text(command, "NODE.yaml", given->settings.file, "FILE", "As --config");
+  add_text(command, "--manager", given->manager, "CMD", "What makes a context, for /bin/sh -c: as context.manager");
 }
 
 void add_config(CLI::App& app, int& exit_code) {
@@ -306,6 +295,14 @@ void add_config(CLI::App& app, int& exit_code) {
       "  bellwether config show --config m1.yaml --set profile=wan\n\n"
       "Exit codes: 0 a node could start with these, 104 it could not, and why.");
   show->callback([given, &exit_code] { exit_code = show_config(*given); });
+}
+
+void add_share(CLI::App& app, int& exit_code) {
+  auto socket = std::make_shared<int>(-1);
+  CLI::App* command = new_verb(app, "share", "Run a part of a load test for the worker that starts this");
+  command->group("");  // not in the list of commands
+  command->add_option("--socket", *socket, "Descriptor of the socket to the worker");
+  command->callback([socket, &exit_code] { exit_code = run_share(*socket); });
 }
 
 }  // namespace bellwether::cli

@@ -1,16 +1,36 @@
-// A command's connection to a cluster, as an operator's.
+// What commands know of the nodes of a cluster: the settings of one (--config FILE, the environment, --set NAME=VALUE),
+// and with them a connection, as an operator's.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/node_settings.h"
+#include "cluster/net/node_config.h"
 #include "cluster/node/operator_client.h"
 #include "core/runtime/epoll_runtime.h"
 
+namespace CLI {
+class App;
+}
+
 namespace bellwether::cli {
+
+struct NodeSettings {
+  std::string file;
+  std::vector<std::string> assignments;
+};
+
+void add_node_settings(CLI::App* command, NodeSettings& given);
+
+struct ReadSettings {
+  cluster::Settings settings{cluster::node_settings()};
+  std::optional<cluster::NodeConfig> config;  // nothing: what is wrong has been told on standard error
+};
+// `over`: assignments that win over all others.
+ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over = {});
 
 struct OperatorOptions {
   NodeSettings settings;
@@ -27,11 +47,12 @@ struct OperatorSession {
   std::vector<HostPort> nodes;  // to ask, the first that answers
   std::string by;
 };
-// Nothing when something is wrong, which has been told on standard error in the name of `command`.
-std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, const char* command);
+// Nothing when something is wrong, which has been told on standard error in the name of `verb`.
+std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, std::string_view verb);
 
 Result<node::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const node::AdminRequest& request,
                               Duration timeout);
+void pause(OperatorSession& session, Duration span);
 // The first node that can be asked answers; a refusal is an answer.
 Result<node::AdminAnswer> ask_any(OperatorSession& session, const node::AdminRequest& request, Duration timeout);
 

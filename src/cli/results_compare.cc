@@ -5,12 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
-#include "cli/stored_runs.h"
-#include "cli/table.h"
+#include "cli/results.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/units.h"
 #include "load/aggregate/verdict.h"
 #include "load/report/text.h"
@@ -25,7 +23,6 @@ using results::Comparison;
 using results::Difference;
 using results::Figure;
 using results::Judgement;
-using Json = nlohmann::ordered_json;
 
 struct ResultsCompareArguments {
   std::vector<std::string> runs;
@@ -139,37 +136,41 @@ std::string value_text(Figure figure, double value) {
   return report::decimal(value) + (figure == Figure::kRate ? "/s" : " ms");
 }
 
-std::string text_of(const Comparison& of) {
-  Table table({"STEP", "FIGURE", "BEFORE", "AFTER", "CHANGE", "BETWEEN", "VERDICT"});
-  for (const results::StepComparison& step : of.steps) {
-    for (const Difference& one : step.differences) {
-      const bool judged = one.judgement != Judgement::kNotJudged;
-      table.add({step.step.empty() ? "(all)" : step.step, std::string(to_string(one.figure)),
-                 value_text(one.figure, one.before), value_text(one.figure, one.after), signed_percent(one.change),
-                 judged ? signed_percent(one.low) + " and " + signed_percent(one.high) : "-",
-                 std::string(to_string(one.judgement))});
-    }
-  }
-  return table.text();
+// A step, all of them where it has no name, and one of its figures.
+struct Compared {
+  std::string step;
+  Difference of{};
+};
+
+Fields compared_fields(const Compared& row) {
+  const Difference& of = row.of;
+  const bool judged = of.judgement != Judgement::kNotJudged;
+  return {shown("STEP", row.step.empty() ? "(all)" : row.step),
+          {"FIGURE", "figure", to_string(of.figure)},
+          {"BEFORE", "before", of.before, value_text(of.figure, of.before)},
+          {"AFTER", "after", of.after, value_text(of.figure, of.after)},
+          {"CHANGE", "change", of.change, signed_percent(of.change)},
+          shown("BETWEEN", judged ? signed_percent(of.low) + " and " + signed_percent(of.high) : "-"),
+          told("low", judged ? Value(of.low) : Value()),
+          told("high", judged ? Value(of.high) : Value()),
+          {"VERDICT", "verdict", to_string(of.judgement)}};
 }
 
-Json json_of(const Comparison& of) {
-  Json steps = Json::array();
-  for (const results::StepComparison& step : of.steps) {
-    Json differences = Json::array();
-    for (const Difference& one : step.differences) {
-      const bool judged = one.judgement != Judgement::kNotJudged;
-      differences.push_back({{"figure", to_string(one.figure)},
-                             {"before", one.before},
-                             {"after", one.after},
-                             {"change", one.change},
-                             {"low", judged ? Json(one.low) : Json(nullptr)},
-                             {"high", judged ? Json(one.high) : Json(nullptr)},
-                             {"verdict", to_string(one.judgement)}});
-    }
-    steps.push_back({{"step", step.step.empty() ? Json(nullptr) : Json(step.step)}, {"differences", differences}});
+Rows compared_rows(const std::vector<results::StepComparison>& steps) {
+  std::vector<Compared> rows;
+  for (const results::StepComparison& step : steps) {
+    for (const Difference& one : step.differences) rows.push_back({step.step, one});
   }
-  return steps;
+  return {rows, &compared_fields};
+}
+
+Value steps_of(const Comparison& of) {
+  std::vector<Value> out;
+  for (const results::StepComparison& step : of.steps) {
+    out.push_back(object_of({told("step", step.step.empty() ? Value() : Value(step.step)),
+                             told("differences", compared_rows({step}).list())}));
+  }
+  return out;
 }
 
 struct Said {
@@ -196,50 +197,44 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
           aggregate::kExitPass};
 }
 
-int compare_command(const ResultsCompareArguments& given) {
-  const auto tolerance = share_of("--tolerance", given.tolerance);
-  if (!tolerance) return refuse("results compare", tolerance.error().message);
-  const auto errors = share_of("--errors", given.errors);
-  if (!errors) return refuse("results compare", errors.error().message);
-  auto runs = open_all(given);
-  if (!runs) return refuse("results compare", runs.error().message);
-  const std::vector<std::string> names = common_steps(*runs);
-  if (names.empty()) return refuse("results compare", "the runs have no step in common");
+Result<int> compare_command(const ResultsCompareArguments& given) {
+  BW_TRY(const auto tolerance, share_of("--tolerance", given.tolerance));
+  BW_TRY(const auto errors, share_of("--errors", given.errors));
+  BW_TRY(auto runs, open_all(given));
+  const std::vector<std::string> names = common_steps(runs);
+  if (names.empty()) return fail(Errc::kInvalid, "the runs have no step in common");
   Batches before;
-  for (std::size_t r = 0; r + 1 < runs->size(); ++r) {
-    auto batches = batches_of((*runs)[r], names);
-    if (!batches) return refuse("results compare", batches.error().message);
+  for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
+    BW_TRY(auto batches, batches_of(runs[r], names));
     if (r == 0) {
-      before = std::move(*batches);
+      before = std::move(batches);
     } else {
-      add(before, std::move(*batches));
+      add(before, std::move(batches));
     }
   }
-  const auto after = batches_of(runs->back(), names);
-  if (!after) return refuse("results compare", after.error().message);
-  const Comparison compared = compare(before, *after, {.relative = *tolerance, .errors = *errors});
+  BW_TRY(const auto after, batches_of(runs.back(), names));
+  const Comparison compared = compare(before, after, {.relative = tolerance, .errors = errors});
   const Said said = verdict_of(compared, given);
   std::size_t skipped = 0;
-  for (const Opened& run : *runs) {
+  for (const Opened& run : runs) {
     for (const plan::StepInfo& step : run.plan.steps) {
       skipped += step.measured && std::find(names.begin(), names.end(), step.name) == names.end() ? 1 : 0;
     }
   }
   std::string text;
   if (given.json) {
-    Json baselines = Json::array();
-    for (std::size_t r = 0; r + 1 < runs->size(); ++r) baselines.push_back((*runs)[r].id());
-    text = Json{{"baselines", baselines},      {"run", runs->back().id()},  {"tolerance", *tolerance},
-                {"errors_tolerance", *errors}, {"steps_left_out", skipped}, {"verdict", said.verdict},
-                {"exit_code", said.exit_code}, {"steps", json_of(compared)}}
-               .dump(1, ' ', false, Json::error_handler_t::replace) +
-           "\n";
+    std::vector<std::string> baselines;
+    for (std::size_t r = 0; r + 1 < runs.size(); ++r) baselines.push_back(runs[r].id());
+    text = object_of({told("baselines", baselines), told("run", runs.back().id()), told("tolerance", tolerance),
+                      told("errors_tolerance", errors), told("steps_left_out", skipped), told("verdict", said.verdict),
+                      told("exit_code", said.exit_code), told("steps", steps_of(compared))})
+               .document();
   } else {
-    text = text_of(compared);
+    text = compared_rows(compared.steps).table();
     if (skipped > 0) text += "Steps that not all runs have are left out: " + std::to_string(skipped) + "\n";
     text += said.text + "\n";
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
   return std::fflush(stdout) == 0 ? said.exit_code : kExitUsage;
 }
 
@@ -262,7 +257,7 @@ void add_results_compare(CLI::App& results, int& exit_code) {
       "  bellwether results compare last~1 last\n"
       "  bellwether results compare last~3 last~2 last~1 last --tolerance 10%\n"
       "  bellwether results compare baseline.db last --json");
-  command->callback([given, &exit_code] { exit_code = compare_command(*given); });
+  command->callback([given, &exit_code] { exit_code = answer("results compare", compare_command(*given)); });
 }
 
 }  // namespace bellwether::cli

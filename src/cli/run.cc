@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -11,23 +10,19 @@
 #include <sys/random.h>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/ctl.h"
 #include "cli/job_session.h"
-#include "cli/kept_run.h"
-#include "cli/live_screen.h"
 #include "cli/machine_limits.h"
-#include "cli/outs.h"
-#include "cli/run_screen.h"
-#include "cli/running.h"
+#include "cli/reports.h"
+#include "cli/results.h"
+#include "cli/screen.h"
 #include "cli/sources.h"
-#include "cli/stored_runs.h"
 #include "cli/verb.h"
 #include "core/base/bytes.h"
 #include "core/base/hex.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/signals.h"
 #include "load/local/control_socket.h"
 #include "load/local/local_run.h"
 #include "load/local/run_controls.h"
@@ -54,11 +49,6 @@ struct RunSettings {
 
 using runtime::task;
 
-int complain(const std::string& message) {
-  std::fprintf(stderr, "bellwether run: %s\n", message.c_str());
-  return kExitUsage;
-}
-
 class Progress final : public node::LocalRun::Observer {
  public:
   // `recorder` may be nullptr.
@@ -81,7 +71,7 @@ class Progress final : public node::LocalRun::Observer {
 };
 
 // How a person ends a run before its time, with a signal or on the screen.
-class LocalControls final : public console::Controls {
+class LocalControls final : public Stoppable {
  public:
   LocalControls(node::LocalRun& run, RunScreen& screen) : run_(run), screen_(screen) {}
 
@@ -89,12 +79,11 @@ class LocalControls final : public console::Controls {
   bool paused() const override { return run_.paused(); }
   void pause() override { run_.pause(); }
   void resume() override { run_.resume(); }
-  void stop() override { stop("the q key"); }
   const char* stop_question() const override {
     return run_.stopping() ? "End at once?" : "Stop the run? Iterations that run may finish.";
   }
 
-  void stop(const std::string& why) {
+  void stop(const std::string& why) override {
     const char* const before = screen_.ui() == Ui::kFull ? "" : "\n";
     screen_.say(std::string(before) + (run_.stopping()
                                            ? "Ending at once."
@@ -107,25 +96,11 @@ class LocalControls final : public console::Controls {
   RunScreen& screen_;
 };
 
-// The screen: nullptr: there is none.
-task<void> obey_signals(runtime::Signals* signals, LocalControls* controls, LiveScreen* screen,
-                        runtime::Cancellation* cancel) {
-  while (true) {
-    const int signal = co_await signals->next(cancel);
-    if (signal == 0) co_return;
-    if (signal == SIGINT || signal == SIGTERM) {
-      controls->stop(signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
-    } else if (screen != nullptr) {
-      screen->on_signal(signal);
-    }
-  }
-}
-
-task<void> supervise(node::LocalRun* run, runtime::Signals* signals, LocalControls* controls, LiveScreen* screen,
+// `socket`: nullptr: there is none.
+task<void> supervise(node::LocalRun* run, Attendance* attendance, RunScreen* screen, LocalControls* controls,
                      node::ControlSocket* socket) {
   runtime::Scope scope;
-  scope.spawn(obey_signals(signals, controls, screen, scope.cancellation()));
-  if (screen != nullptr) scope.spawn(screen->run(scope.cancellation()));
+  attendance->begin(scope, screen->board(), *controls);
   if (socket != nullptr) scope.spawn(socket->serve(scope.cancellation()));
   co_await run->run();
   scope.cancel();
@@ -146,28 +121,26 @@ bool is_controlled(const plan::Plan& plan) {
 }
 
 // Returns the exit code of the process. Reports on stdout, problems on stderr.
-int run_session(const plan::Plan& plan, const RunSettings& settings) {
+Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   std::vector<std::string_view> steps;
   for (const plan::StepInfo& step : plan.steps) {
     if (step.measured) steps.emplace_back(step.name);
   }
-  if (auto has = has_steps(settings.outs, steps); !has) return complain(has.error().message);
-  if (auto can = can_deliver(settings.outs); !can) return complain(can.error().message);
+  BW_RETURN_IF_ERROR(has_steps(settings.outs, steps));
+  BW_RETURN_IF_ERROR(can_deliver(settings.outs));
   const Connections connections = connections_of(plan);
   const Result<std::string> descriptors = ensure_descriptors(connections);
   if (!descriptors && !settings.ignore_limits) {
-    return complain(descriptors.error().message + " (--ignore-limits starts it all the same)");
+    return fail(Errc::kInvalid, descriptors.error().message + " (--ignore-limits starts it all the same)");
   }
-  if (auto pin = check_pin(settings.pin); !pin) return complain(pin.error().message);
+  BW_RETURN_IF_ERROR(check_pin(settings.pin));
   for (const std::string& warning :
        {descriptors ? *descriptors : descriptors.error().message, port_warning(connections.at_most)}) {
     if (!warning.empty()) std::fprintf(stderr, "warning: %s.\n", warning.c_str());
   }
 
-  auto control = runtime::EpollRuntime::create({.seed = settings.seed});
-  if (!control) return complain(control.error().message);
-  auto signals = collect_signals(**control, settings.ui);
-  if (!signals) return complain(signals.error().message);
+  BW_TRY(auto control, runtime::EpollRuntime::create({.seed = settings.seed}));
+  BW_TRY(auto attendance, Attendance::open(*control, settings.ui));
 
   node::LocalOptions options;
   options.cores = settings.cores != 0
@@ -178,35 +151,26 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   options.scripts = settings.scripts;
   const uint32_t cores = plan::cores_used(plan, options.cores);
   RunScreen screen(settings.ui, options.cores);
-  const std::string id = new_run_id((*control)->wall_now());
+  const std::string id = new_run_id(control->wall_now());
   std::optional<results::Recorder> recorder;
   if (!settings.store.empty()) {
-    recorder.emplace(settings.store, id, plan, (*control)->wall_now(), static_cast<int>(cores));
+    recorder.emplace(settings.store, id, plan, control->wall_now(), static_cast<int>(cores));
   }
   Progress progress(screen, recorder ? &*recorder : nullptr);
-  node::LocalRun run(**control, plan, options, &progress);
-  if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);
+  node::LocalRun run(*control, plan, options, &progress);
+  BW_RETURN_IF_ERROR(run.prepare());
   LocalControls controls(run, screen);
   node::RunControls outside(run, plan, id);
-  auto socket = node::ControlSocket::open(**control, running_folder(), socket_name(id), outside);
+  auto socket = node::ControlSocket::open(*control, running_folder(), socket_name(id), outside);
   if (!socket) {
     std::fprintf(stderr, "warning: `bellwether ctl` cannot control this run: %s.\n",
                  printable(socket.error().message).c_str());
   }
-  std::unique_ptr<console::Terminal> terminal;
-  std::optional<LiveScreen> live;
-  if (settings.ui == Ui::kFull) {
-    auto opened = console::Terminal::open();
-    if (!opened) return complain(opened.error().message);
-    terminal = std::move(*opened);
-    screen.begin(plan, format_count(cores, "core"));
-    live.emplace(**control, *terminal, screen.board(), controls);
-  }
+  screen.begin(plan, format_count(cores, "core"));
   if (socket && is_controlled(plan)) {
     screen.say("Controlled from outside: `bellwether ctl " + id + " vus N`, or pause, resume, stop.");
   }
-  (*control)->run(
-      supervise(&run, signals->get(), &controls, live ? &*live : nullptr, socket ? socket->get() : nullptr));
+  control->run(supervise(&run, attendance.get(), &screen, &controls, socket ? socket->get() : nullptr));
 
   const report::RunReport report = report::conclude(run.totals(), {.run_id = id,
                                                                    .started_at = run.started_at(),
@@ -339,34 +303,28 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   return settings;
 }
 
-int run_command(const RunArguments& arguments) {
-  auto settings = settings_of(arguments);
-  auto bundled = settings ? bundle_of(arguments) : Result<plan::Bundled>(tl::unexpected(settings.error()));
-  if (!bundled) {
-    std::fprintf(stderr, "bellwether run: %s\n", bundled.error().message.c_str());
-    return kExitUsage;
-  }
+Result<int> run_command(const RunArguments& arguments) {
+  BW_TRY(const auto settings, settings_of(arguments));
+  BW_TRY(auto bundled, bundle_of(arguments));
   if (arguments.on_cluster()) {
     if (arguments.scripts.files || arguments.scripts.processes) {
-      std::fprintf(stderr,
-                   "bellwether run: --allow-files and --allow-processes are of this machine: on a cluster no script "
-                   "has either\n");
-      return kExitUsage;
+      return fail(Errc::kInvalid,
+                  "--allow-files and --allow-processes are of this machine: on a cluster no script has either");
     }
     if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits) {
-      std::fprintf(stderr,
-                   "bellwether run: --cores, --pin and --ignore-limits are of this machine, and with --managers "
-                   "or --cluster-config the workers run the load\n");
-      return kExitUsage;
+      return fail(
+          Errc::kInvalid,
+          "--cores, --pin and --ignore-limits are of this machine, and with --managers or --cluster-config the workers "
+          "run the load");
     }
     FollowOptions options;
-    options.ui = settings->ui;
-    options.outs = settings->outs;
-    options.store = settings->store;
-    return run_on_cluster(*bundled, arguments.cluster, settings->seed, options);
+    options.ui = settings.ui;
+    options.outs = settings.outs;
+    options.store = settings.store;
+    return run_on_cluster(bundled, arguments.cluster, settings.seed, options);
   }
-  bundled->bundle = {};  // a run on this machine needs the plan only
-  return run_session(bundled->plan, *settings);
+  bundled.bundle = {};  // a run on this machine needs the plan only
+  return run_session(bundled.plan, settings);
 }
 
 }  // namespace
@@ -383,9 +341,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("-R,--rate", arguments->rate,
                       "Arrivals, for example 500/s: an open model, never slowed by the target");
   command->add_option("--timeout", arguments->timeout, "Ends the run when it has taken so long, for example 2h");
-  command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_sets(command, arguments->sets);
   add_out_option(command, arguments->outs);
   add_store_option(command, arguments->store);
   command->add_flag("--no-store", arguments->no_store, "Do not keep the run for `bellwether results`");
@@ -394,13 +350,10 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
-  command->add_flag("--allow-files", arguments->scripts.files, "Lua scripts may read and write files");
-  command->add_flag("--allow-processes", arguments->scripts.processes, "Lua scripts may start other programs");
+  add_permissions(command, arguments->scripts);
   add_sign_option(command, arguments->sign_key);
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
-  command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_list(command, "-H,--header", arguments->headers, "URL only: 'Name: value'");
   command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
   command->add_option("-b,--body", arguments->body, "URL only: body of the request");
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
@@ -417,7 +370,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"
       "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none\n"
       "  bellwether run scenario.yaml --managers 10.0.0.1,10.0.0.2 --cluster-config client.yaml");
-  command->callback([arguments, &exit_code] { exit_code = run_command(*arguments); });
+  command->callback([arguments, &exit_code] { exit_code = answer("run", run_command(*arguments)); });
 }
 
 }  // namespace bellwether::cli

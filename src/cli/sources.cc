@@ -1,9 +1,11 @@
 #include "cli/sources.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <sys/stat.h>
 
+#include "cli/verb.h"
 #include "core/base/units.h"
 #include "load/scenario/document.h"
 #include "load/script/native/build.h"
@@ -14,6 +16,15 @@ namespace {
 constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // what is too much for YAML is said with the limit
 
 }  // namespace
+
+void add_sets(CLI::App* command, std::vector<std::string>& sets) {
+  add_list(command, "-e,--set", sets, "NAME=VALUE: sets a variable of the scenario");
+}
+
+void add_permissions(CLI::App* command, script::lua::Permissions& scripts) {
+  command->add_flag("--allow-files", scripts.files, "Lua scripts may read and write files");
+  command->add_flag("--allow-processes", scripts.processes, "Lua scripts may start other programs");
+}
 
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::string>> sets;
@@ -85,19 +96,40 @@ Result<signature::SigningKey> read_signing_key(const std::string& path) {
 }
 
 void add_sign_option(CLI::App* command, std::string& path) {
-  command->add_option("--sign-key", path, "A workflow in C++: sign it with this private key (Ed25519, PEM)")
-      ->type_name("KEY");
+  add_text(command, "--sign-key", path, "KEY", "A workflow in C++: sign it with this private key (Ed25519, PEM)");
 }
 
-Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings) {
+Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>* warnings) {
   BW_TRY(auto text, read_whole_file(path, kPolicyBytesMax));
   lead::PolicyReading reading = lead::parse_policy(text, path);
-  warnings = std::move(reading.warnings);
+  if (warnings != nullptr) *warnings = std::move(reading.warnings);
   if (reading.policy) return std::move(*reading.policy);
   for (const yaml::Diagnostic& diagnostic : reading.errors) {
     std::fprintf(stderr, "%s\n", yaml::format(diagnostic).c_str());
   }
   return fail(Errc::kInvalid, path + ": " + format_count(reading.errors.size(), "error"));
+}
+
+Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, const std::string& via,
+                                                   const std::vector<std::string>& names) {
+  BW_TRY(auto policy, load_policy(path));
+  std::vector<lead::LoopPolicy> chosen;
+  for (lead::LoopPolicy& loop : policy.loops) {
+    const bool wanted = names.empty() || std::find(names.begin(), names.end(), loop.name) != names.end();
+    if (!wanted) continue;
+    if (!via.empty()) loop.store = via;
+    if (loop.store.empty()) {
+      return fail(Errc::kInvalid, "loop " + loop.name + " has no store: name one in the sheet, or with --via URL");
+    }
+    chosen.push_back(std::move(loop));
+  }
+  for (const std::string& name : names) {
+    const auto is_it = [&](const lead::LoopPolicy& loop) { return loop.name == name; };
+    if (std::none_of(chosen.begin(), chosen.end(), is_it)) {
+      return fail(Errc::kNotFound, path + " has no loop '" + name + "'");
+    }
+  }
+  return chosen;
 }
 
 }  // namespace bellwether::cli

@@ -20,6 +20,10 @@ namespace bellwether::cli {
 
 using client::detail::read_whole_file;
 
+void add_sets(CLI::App* command, std::vector<std::string>& sets);
+// --allow-files and --allow-processes.
+void add_permissions(CLI::App* command, script::lua::Permissions& scripts);
+
 // "NAME=VALUE" pairs as given to --set. Error: kInvalid.
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts);
 
@@ -41,6 +45,10 @@ Result<signature::SigningKey> read_signing_key(const std::string& path);
 void add_sign_option(CLI::App* command, std::string& path);
 
 // The policy sheet of a file. What is wrong with it goes to stderr as above; what to warn of goes to `warnings`.
-Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings);
+Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>* warnings = nullptr);
+// Those of its loops that are named, all where none is, each with a store: `via` is in place of the sheet's. kNotFound,
+// kInvalid: one is not there, or has no store.
+Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, const std::string& via,
+                                                   const std::vector<std::string>& names = {});
 
 }  // namespace bellwether::cli

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/commands.h"
 #include "cli/machine_limits.h"
 #include "cli/verb.h"
 #include "core/base/units.h"
@@ -118,21 +117,13 @@ void say_listening(const std::string& url) {
   std::fflush(stdout);
 }
 
-int run_command(const TargetArguments& arguments) {
-  auto options = options_of(arguments);
-  if (!options) {
-    std::fprintf(stderr, "bellwether target: %s\n", options.error().message.c_str());
-    return kExitUsage;
-  }
+Result<int> run_command(const TargetArguments& arguments) {
+  BW_TRY(auto options, options_of(arguments));
   raise_descriptors(kTargetDescriptors);
-  auto totals = target::run_target(*options, arguments.quiet ? [](const std::string&) {} : &say_listening);
-  if (!totals) {
-    std::fprintf(stderr, "bellwether target: %s\n", totals.error().message.c_str());
-    return kExitUsage;
-  }
+  BW_TRY(auto totals, target::run_target(options, arguments.quiet ? [](const std::string&) {} : &say_listening));
   if (!arguments.quiet) {
-    std::printf("answered %s requests on %s connections\n", format_count(totals->requests).c_str(),
-                format_count(totals->connections).c_str());
+    std::printf("answered %s requests on %s connections\n", format_count(totals.requests).c_str(),
+                format_count(totals.connections).c_str());
   }
   return kExitOk;
 }
@@ -159,7 +150,7 @@ void add_target(CLI::App& app, int& exit_code) {
   command->add_option("--for", arguments->run_for, "Ends after that long (default: by Ctrl-C)");
   command->add_flag("-q,--quiet", arguments->quiet, "Prints nothing but errors");
   command->footer(kFooter);
-  command->callback([arguments, &exit_code] { exit_code = run_command(*arguments); });
+  command->callback([arguments, &exit_code] { exit_code = answer("target", run_command(*arguments)); });
 }
 
 }  // namespace bellwether::cli

@@ -1,14 +1,32 @@
 #include "cli/verb.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
-#include "cli/commands.h"
+#include "core/base/bytes.h"
+#include "core/base/units.h"
 
 namespace bellwether::cli {
+namespace {
+
+Duration duration_argument(const std::string& text) {
+  if (const auto seconds = parse_u64(text); seconds && *seconds < 1'000'000'000) {
+    return Duration::seconds(static_cast<int64_t>(*seconds));
+  }
+  const auto parsed = parse_duration(text);
+  if (!parsed) throw CLI::ValidationError(parsed.error().message);
+  return *parsed;
+}
+
+template <class Target>
+void add_span(CLI::App* verb, const std::string& names, Target& into, const std::string& help) {
+  auto take = [&into](const std::string& text) { into = duration_argument(text); };
+  verb->add_option_function<std::string>(names, take, help)->type_name("TIME");
+}
+
+}  // namespace
 
 CLI::App* new_verb(CLI::App& parent, std::string name, std::string help) {
   CLI::App* verb = parent.add_subcommand(std::move(name), std::move(help));
@@ -20,6 +38,67 @@ CLI::App* new_verb(CLI::App& parent, std::string name, std::string help) {
 int refuse(std::string_view verb, const std::string& text, int code) {
   std::fprintf(stderr, "bellwether %.*s: %s\n", static_cast<int>(verb.size()), verb.data(), text.c_str());
   return code;
+}
+
+void add_duration(CLI::App* verb, const std::string& names, Duration& into, const std::string& help) {
+  add_span(verb, names, into, help);
+}
+
+void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help) {
+  add_span(verb, names, into, help);
+}
+
+CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& into, const std::string& kind,
+                      std::string help) {
+  return verb->add_option(names, into, std::move(help))->type_name(kind);
+}
+
+CLI::Option* add_list(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help) {
+  return verb->add_option(names, into, std::move(help))->take_all()->allow_extra_args(false);
+}
+
+void add_more(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help,
+              const std::string& kind) {
+  add_list(verb, names, into, std::move(help))->type_name(kind)->expected(1);
+}
+
+void add_telling(CLI::App* verb, Telling& telling, std::string& audit, std::string* metrics, bool& json,
+                 const char* audited, const char* told) {
+  verb->add_option("--audit", audit, "Append every " + std::string(audited) + " to this file, as JSON")
+      ->type_name("FILE");
+  if (metrics != nullptr) {
+    verb->add_option("--metrics", *metrics, "Serve /metrics, /healthz, /leader and /follower here")
+        ->type_name("HOST:PORT");
+  }
+  verb->add_flag("--json", json, "Messages as JSON, one object a line");
+  verb->add_flag("-q,--quiet", telling.quiet, "Say nothing but errors");
+  verb->add_flag("-v,--verbose", telling.verbose, "Tell every " + std::string(told));
+}
+
+void add_lease_bounds(CLI::App* verb, LeaseBounds& bounds, const char* help_least, const char* help_most) {
+  add_duration(verb, "--ttl-min", bounds.least, help_least);
+  add_duration(verb, "--ttl-max", bounds.most, help_most);
+}
+
+Result<election::AdaptiveSettings> settings_within(const LeaseBounds& bounds, Duration first, Duration usual_most) {
+  election::AdaptiveSettings settings;
+  settings.lease_min = bounds.least.value_or(first);
+  settings.lease_max = bounds.most.value_or(usual_most);
+  if (settings.lease_min > first || first > settings.lease_max) {
+    return fail(Errc::kInvalid, "the lease must lie within its bounds: --ttl-min " +
+                                    format_duration(settings.lease_min) + ", --ttl " + format_duration(first) +
+                                    ", --ttl-max " + format_duration(settings.lease_max));
+  }
+  if (const auto good = election::LeaseTiming::of(settings.lease_min).validate(); !good) {
+    return fail(Errc::kInvalid, "--ttl-min: " + good.error().message);
+  }
+  return settings;
+}
+
+std::string who_asks(const std::string& by, std::string_view usual) {
+  if (!by.empty()) return by;
+  const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
+  return user == nullptr || *user == '\0' ? std::string(usual) : user;
 }
 
 }  // namespace bellwether::cli

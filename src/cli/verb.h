@@ -1,16 +1,73 @@
-// The one place that makes commands and their verbs, so that what the parser of command lines needs for that is
-// compiled once.
+// What verbs of the command line are made of: the verb itself, options that several have, and the event loop in which
+// they work. What the parser of command lines needs for making them is compiled once, here.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "core/base/time.h"
+#include "core/runtime/epoll_runtime.h"
+#include "election/adaptive_timing.h"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace bellwether::cli {
 
 // Belongs to `parent`.
 CLI::App* new_verb(CLI::App& parent, std::string name, std::string help);
+
+// What a verb came to: its exit code, or why not, which is told.
+inline int answer(std::string_view verb, const Result<int>& done, int code = kExitUsage) {
+  return done ? *done : refuse(verb, done.error().message, code);
+}
+
+// Gives `act` an event loop, and its exit code back; `code` where there is no event loop, which is told.
+template <class Act>
+int in_runtime(std::string_view verb, const Act& act, int code = kExitUsage) {
+  auto runtime = runtime::EpollRuntime::create({});
+  return runtime ? act(**runtime) : refuse(verb, runtime.error().message, code);
+}
+
+// --- options: what they are put into must outlive the verb -----------------------------------------------------------
+
+// Spans of time: "15s", "250ms"; a bare number means seconds, as in flock(1) and timeout(1).
+void add_duration(CLI::App* verb, const std::string& names, Duration& into, const std::string& help);
+void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help);
+
+// A text of some kind, which stands in the help: "FILE".
+CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& into, const std::string& kind,
+                      std::string help);
+// Given again and again, with one value each time.
+CLI::Option* add_list(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help);
+// The same, with a help that names the kind of value once.
+void add_more(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help,
+              const std::string& kind);
+
+// What a process that stays tells of itself: --audit, --metrics, --json, --quiet, --verbose.
+struct Telling {
+  bool quiet = false;
+  int verbose = 0;
+  int verbosity() const { return quiet ? 0 : 1 + verbose; }
+};
+// `metrics`: nullptr: it serves no page.
+void add_telling(CLI::App* verb, Telling& telling, std::string& audit, std::string* metrics, bool& json,
+                 const char* audited = "transition", const char* told = "decision and its evidence");
+// Between which bounds a lease follows its store: --ttl-min and --ttl-max.
+struct LeaseBounds {
+  std::optional<Duration> least;  // not given: the lease that it begins with
+  std::optional<Duration> most;
+};
+void add_lease_bounds(CLI::App* verb, LeaseBounds& bounds, const char* help_least, const char* help_most);
+// kInvalid, naming the options, when `first` does not lie within them or the shortest lease has no room for its times.
+Result<election::AdaptiveSettings> settings_within(const LeaseBounds& bounds, Duration first, Duration usual_most);
+
+// What --by says, else $USER, else `usual`.
+std::string who_asks(const std::string& by, std::string_view usual = "an operator");
 
 }  // namespace bellwether::cli

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/commands.h"
-#include "cli/durations.h"
-#include "cli/seen_lease.h"
+#include "cli/agents.h"
+#include "cli/lease.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
 #include "core/runtime/epoll_runtime.h"
@@ -48,7 +48,7 @@ struct WatchOptions {
   std::vector<std::string> command;
 };
 
-void say(const std::string& text) { std::fprintf(stderr, "bellwether watch: %s\n", text.c_str()); }
+void say(const std::string& text) { refuse("watch", text); }
 
 std::string describe(const runtime::ChildEnd& end) {
   return end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
@@ -188,16 +188,12 @@ class Watch {
   task<void> write_state() {
     if (options_.state.empty()) co_return;
     const runtime::ProcessIdentity self = runtime_.self();
-    const json state{{"format", "bellwether.watch/1"},
-                     {"pid", self.pid},
-                     {"start_time", self.start_time},
-                     {"child", child_ ? json(child_->pid()) : json(nullptr)},
-                     {"restarts", watchdog_.restarts()},
-                     {"restarts_last_hour", watchdog_.restarts_last_hour(runtime_.now())},
-                     {"last_cause", cause_},
-                     {"checked_at", format_wall(runtime_.wall_now())}};
-    const std::string text = state.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-    Status written = co_await store::write_beside(runtime_, options_.state, text, 0644);
+    const Value state =
+        object_of({told("format", "bellwether.watch/1"), told("pid", self.pid), told("start_time", self.start_time),
+                   told("child", child_ ? Value(child_->pid()) : Value()), told("restarts", watchdog_.restarts()),
+                   told("restarts_last_hour", watchdog_.restarts_last_hour(runtime_.now())), told("last_cause", cause_),
+                   told("checked_at", format_wall(runtime_.wall_now()))});
+    Status written = co_await store::write_beside(runtime_, options_.state, state.document(), 0644);
     if (written) written = co_await store::put_in_place(runtime_, options_.state);
     if (!written) say("warning: " + written.error().message);
   }
@@ -228,33 +224,28 @@ task<bool> ask_running_watchdog(EpollRuntime& runtime, std::string path) {
   co_return ::kill(static_cast<pid_t>(pid), SIGHUP) == 0;
 }
 
-int refuse_watch(const std::string& why, int code = kExitUsage) {
-  say(why);
-  return code;
-}
-
 int run_watch(const WatchOptions& options) {
-  const auto profile = lead::find_profile(options.profile);
-  if (!profile) return refuse_watch("there is no profile '" + options.profile + "'");
+  const auto profile = profile_named(options.profile);
+  if (!profile) return refuse("watch", profile.error().message);
   const lead::WatchdogSettings settings{.stale_after = options.stale_after.value_or(profile->stale_after)};
   const Duration interval = options.interval.value_or(profile->watchdog);
   if (interval <= Duration::zero() || settings.stale_after <= Duration::zero()) {
-    return refuse_watch("--interval and --stale-after must be longer than 0");
+    return refuse("watch", "--interval and --stale-after must be longer than 0");
   }
   auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse_watch(runtime.error().message, kExitNo);
+  if (!runtime) return refuse("watch", runtime.error().message, kExitNo);
   if (options.restart && !options.state.empty() && (*runtime)->run(ask_running_watchdog(**runtime, options.state))) {
     say("asked the watchdog that runs already for a restart");
     return kExitOk;
   }
   if (options.command.empty()) {
-    return refuse_watch("what shall it keep alive? Give it behind '--':  bellwether watch … -- COMMAND ARGUMENTS");
+    return refuse("watch", "what shall it keep alive? Give it behind '--':  bellwether watch … -- COMMAND ARGUMENTS");
   }
   if (options.via.empty() == options.registry.empty()) {
-    return refuse_watch("where does the heartbeat show? Give either --via URL --key K or --registry PATH --id NAME");
+    return refuse("watch", "where does the heartbeat show? Give either --via URL --key K or --registry PATH --id NAME");
   }
   auto signals = runtime::Signals::collect(**runtime, {SIGHUP, SIGINT, SIGTERM});
-  if (!signals) return refuse_watch(signals.error().message, kExitNo);
+  if (!signals) return refuse("watch", signals.error().message, kExitNo);
   Watch watch(**runtime, options, settings, interval);
   return (*runtime)->run(watch.run(signals->get()));
 }
@@ -264,12 +255,10 @@ int run_watch(const WatchOptions& options) {
 void add_watch(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WatchOptions>();
   CLI::App* command = new_verb(app, "watch", "Keep the leader's process alive; restart one that is frozen");
-  CLI::Option* via =
-      command->add_option("--via", options->via, "The heartbeat is this store's lease")->type_name("URL");
+  CLI::Option* via = add_text(command, "--via", options->via, "URL", "The heartbeat is this store's lease");
   CLI::Option* key = command->add_option("-k,--key", options->key, "... of this key");
   CLI::Option* registry =
-      command->add_option("--registry", options->registry, "The heartbeat is in this registry of agents")
-          ->type_name("PATH");
+      add_text(command, "--registry", options->registry, "PATH", "The heartbeat is in this registry of agents");
   CLI::Option* id = command->add_option("--id", options->id, "... of this agent");
   via->needs(key)->excludes(registry);
   key->needs(via);
@@ -280,8 +269,8 @@ void add_watch(CLI::App& app, int& exit_code) {
   add_duration(command, "--stale-after", options->stale_after,
                "Alive without a heartbeat for so long is frozen (default by profile: 120s)");
   add_duration(command, "--grace", options->grace, "From SIGTERM to SIGKILL (default 10s)");
-  command->add_option("--state", options->state, "Keep count in this file, for --restart and `bellwether doctor`")
-      ->type_name("PATH");
+  add_text(command, "--state", options->state, "PATH",
+           "Keep count in this file, for --restart and `bellwether doctor`");
   command->add_flag("--restart", options->restart,
                     "Restart now: asks the watchdog of --state, or else starts one that begins with a restart");
   command->add_option("COMMAND", options->command, "The leader's process, behind --");

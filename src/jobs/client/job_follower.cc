@@ -77,7 +77,9 @@ namespace {
 
 // Before it had done what it was to do; the setup of a run that is stopped later was not, nor the teardown.
 bool was_stopped(const dispatch::JobSheet& sheet, std::size_t workflow) {
-  return sheet.stop && std::any_of(sheet.shares.begin(), sheet.shares.end(), [&](const dispatch::ShareSheet& share) {
+  const bool before_its_end = sheet.stop && sheet.stop->cause != dispatch::JobStop::Cause::kPlanned;
+  return before_its_end &&
+         std::any_of(sheet.shares.begin(), sheet.shares.end(), [&](const dispatch::ShareSheet& share) {
            return share.workflow == workflow && share.end &&
                   (share.end->outcome == dispatch::ShareOutcome::kStopped ||
                    share.end->outcome == dispatch::ShareOutcome::kAborted);

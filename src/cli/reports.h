@@ -1,4 +1,4 @@
-// --out FORMAT=FILE and --to FORMAT=FILE: the reports of a run, as several commands have them.
+// What a run gives at its end: reports (--out FORMAT=FILE, --to FORMAT=FILE), a summary, and its place in the store.
 #pragma once
 
 #include <span>
@@ -8,6 +8,8 @@
 
 #include "core/base/result.h"
 #include "load/report/result_file.h"
+#include "load/report/run_report.h"
+#include "load/results/recorder.h"
 
 namespace CLI {
 class App;
@@ -34,8 +36,12 @@ Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::
 Status can_deliver(const std::vector<Out>& outs);
 // Whether there are such steps. kNotFound, with the nearest name.
 Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view> steps);
-// `json` is the result file. Goes on with the others when one cannot be written, and tells each problem on standard
-// error under the name of the verb. False: something is missing.
-bool write_outs(const std::string& json, const std::vector<Out>& outs, std::string_view verb);
+// The reports, and the summary on standard output. The exit code of the process: that of the verdict, unless
+// something could not be written. `verb` speaks in messages: "run".
+int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
+
+// Puts its result into the store. Whatever becomes of it, the run is what it was: what goes wrong is told on standard
+// error, and that is all.
+void keep(results::Recorder& recorder, const report::RunReport& report);
 
 }  // namespace bellwether::cli

@@ -4,11 +4,17 @@
 
 #include <string>
 
+#include "core/base/result.h"
+#include "lead/agents/profile.h"
+
 namespace CLI {
 class App;
 }
 
 namespace bellwether::cli {
+
+// kInvalid: there is none of that name.
+Result<lead::AgentProfile> profile_named(const std::string& name);
 
 struct FleetPlaces {
   std::string folder;    // with all of them, unless they are given one by one
@@ -19,6 +25,8 @@ struct FleetPlaces {
 
   // What was not given is taken from the folder, if that was given.
   void complete();
+  // The folder, if one was given, is there from here on.
+  Status make_folder() const;
 };
 
 // A change replaces the whole file. Made by root it would be root's, and no agent could read it any more: from here on
@@ -28,7 +36,7 @@ void act_as_owner_of(const std::string& path);
 // `--dir`; `places` must outlive the command.
 void add_fleet_folder(CLI::App* command, FleetPlaces& places);
 
-void add_agents_lead(CLI::App* agents, int& exit_code);
-void add_agents_tasks(CLI::App* agents, int& exit_code);
+void add_agents_lead(CLI::App& agents, int& exit_code);
+void add_agents_tasks(CLI::App& agents, int& exit_code);
 
 }  // namespace bellwether::cli

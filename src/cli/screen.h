@@ -1,24 +1,34 @@
-// What a person sees of a run, wherever it runs: a screen or a line every few seconds while it goes on, and its result
-// at the end.
+// What a person sees of a run while it goes on, wherever it runs, and how that person ends it: a screen or a line every
+// few seconds, keys and signals.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/live_screen.h"
-#include "cli/outs.h"
 #include "core/base/result.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/scope.h"
 #include "load/aggregate/totals.h"
 #include "load/console/board.h"
 #include "load/console/ci.h"
+#include "load/console/steering.h"
 #include "load/console/view_maker.h"
 #include "load/plan/plan.h"
-#include "load/report/run_report.h"
 
 namespace bellwether::cli {
+
+// What is seen of a run while it goes on.
+enum class Ui : uint8_t { kNone, kCi, kFull };
+
+// Of `--ui`; empty: full on a terminal that can, unless $CI is set or it is a job of the background, else ci. An error
+// says why full cannot be, when it was asked for.
+Result<Ui> ui_of(const std::string& word);
+inline constexpr const char* kUiHelp =
+    "full: a screen, ci: a line every few seconds, none (usual: full on a terminal, else ci)";
 
 // Lines on standard error, or a board for a screen. One thread tells of a run; say() may be called on another.
 class RunScreen {
@@ -52,8 +62,31 @@ class RunScreen {
   const plan::Plan* plan_ = nullptr;
 };
 
-// The reports, and the summary on standard output. The exit code of the process: that of the verdict, unless
-// something could not be written. `verb` speaks in messages: "run".
-int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
+// What can be ended by a key and by a signal.
+class Stoppable : public console::Controls {
+ public:
+  void stop() final { stop("the q key"); }
+  virtual void stop(const std::string& why) = 0;
+};
+
+class LiveScreen;
+
+// SIGINT and SIGTERM are obeyed while a run goes on, and with `--ui full` there is a screen.
+class Attendance {
+ public:
+  // From here on the signals are collected. `runtime` must outlive it.
+  static Result<std::unique_ptr<Attendance>> open(runtime::EpollRuntime& runtime, Ui ui);
+  ~Attendance();
+
+  // Until the scope is cancelled. The others must outlive that.
+  void begin(runtime::Scope& scope, console::Board& board, Stoppable& controls);
+
+ private:
+  explicit Attendance(runtime::EpollRuntime& runtime);
+  runtime::task<void> obey_signals(Stoppable* controls, runtime::Cancellation* cancel);
+
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
 
 }  // namespace bellwether::cli
