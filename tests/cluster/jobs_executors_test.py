@@ -83,7 +83,7 @@ class Controlled(jobs.Test):
         cluster, owner = self.at_work(3, workers=2)
         client = cluster.run_for(1, self.told(cluster))
         self.users(cluster, client.job, 2)
-        self.assertEqual(cluster.job("vus", client.job, "9")[0], 0)
+        self.assertEqual(cluster.job("vus", client.job, "9", "--by", "ann")[0], 0)
         self.users(cluster, client.job, 9)
         cluster.running[owner].kill()
         until("another owner", lambda: "owner_changed" in [one["kind"] for one in cluster.events(client.job)])
@@ -91,15 +91,15 @@ class Controlled(jobs.Test):
         cluster.running["w1"].signal(signal.SIGTERM)
         until("the other worker has all", lambda: "share_moved" in [one["kind"] for one in cluster.events(client.job)])
         self.users(cluster, client.job, 9)
-        self.assertEqual(cluster.job("vus", client.job, "4", "--workflow", "w")[0], 0)
+        self.assertEqual(cluster.job("vus", client.job, "4", "--workflow", "w", "--by", "ann")[0], 0)
         self.users(cluster, client.job, 4)
         # It runs until it is stopped: that is its end as planned.
         self.assertEqual(cluster.job("cancel", client.job, "--graceful")[0], 0)
         result = self.ended(client)
         self.assertEqual([one["status"] for one in result["workflows"]], ["completed"])
         self.assertEqual([one["detail"] for one in result["events"] if one["kind"] == "scaled"],
-                         ["workflow 'w': 2 to 9 virtual users, by 'root'",
-                          "workflow 'w': 9 to 4 virtual users, by 'root'"])
+                         ["workflow 'w': 2 to 9 virtual users, by 'ann'",
+                          "workflow 'w': 9 to 4 virtual users, by 'ann'"])
 
     def test_what_cannot_be_is_refused_and_says_why(self):
         cluster, _ = self.at_work(1, workers=1)
