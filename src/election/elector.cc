@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
@@ -82,14 +83,8 @@ Verdict ClaimRule::assess_free(Instant now, const LeaseRecord& record) const {
 Duration ClaimRule::unknown_lease() const { return std::max(timing_.lease, longest_lease_); }
 
 const char* to_string(EndReason reason) {
-  switch (reason) {
-    case EndReason::kResigned: return "resigned";
-    case EndReason::kExpired: return "expired";
-    case EndReason::kTaken: return "taken";
-    case EndReason::kLostData: return "store lost data";
-    case EndReason::kUnhealthy: return "unhealthy";
-  }
-  return "?";
+  static constexpr EnumNames<EndReason> kNames("resigned", "expired", "taken", "store lost data", "unhealthy");
+  return kNames[reason];
 }
 
 Elector::Elector(ElectorConfig config, uint64_t seed)

@@ -2,19 +2,15 @@
 
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "core/base/units.h"
 #include "election/lease_timing.h"
 
 namespace bellwether::election {
 
 const char* to_string(EvidenceKind kind) {
-  switch (kind) {
-    case EvidenceKind::kWork: return "work";
-    case EvidenceKind::kDisk: return "disk";
-    case EvidenceKind::kCommand: return "health command";
-    case EvidenceKind::kSelf: return "own judgement";
-  }
-  return "?";
+  static constexpr EnumNames<EvidenceKind> kNames("work", "disk", "health command", "own judgement");
+  return kNames[kind];
 }
 
 void Evidence::require(EvidenceKind kind, Duration within) { sources_[static_cast<std::size_t>(kind)].within = within; }

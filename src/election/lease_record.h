@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/enum_names.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "election/epoch.h"
@@ -83,13 +84,8 @@ struct WriteRequest {
 
 // Its name, in lower case.
 inline const char* to_string(WriteRequest::Kind kind) {
-  switch (kind) {
-    case WriteRequest::Kind::kTake: return "take";
-    case WriteRequest::Kind::kRenew: return "renew";
-    case WriteRequest::Kind::kRelease: return "release";
-    case WriteRequest::Kind::kAmend: return "amend";
-  }
-  return "?";
+  static constexpr EnumNames<WriteRequest::Kind> kNames("take", "renew", "release", "amend");
+  return kNames[kind];
 }
 
 struct WriteOutcome {

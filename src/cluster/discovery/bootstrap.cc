@@ -5,12 +5,10 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::discovery {
 namespace {
-
-constexpr std::string_view kStates[] = {"initial", "resolving", "probing", "backoff", "joined", "failed"};
-constexpr std::string_view kSources[] = {"cache", "seed", "dns", "long ago"};
 
 // An address and no name: whatever has a colon (IPv6) or only digits and dots.
 bool is_literal(std::string_view host) {
@@ -52,8 +50,15 @@ void NameCache::keep(const Question& question, Entry entry) {
   entries_.erase(oldest);
 }
 
-std::string_view to_string(BootstrapState state) { return kStates[static_cast<std::size_t>(state)]; }
-std::string_view to_string(Source source) { return kSources[static_cast<std::size_t>(source)]; }
+std::string_view to_string(BootstrapState state) {
+  static constexpr EnumNames<BootstrapState> kNames("initial", "resolving", "probing", "backoff", "joined", "failed");
+  return kNames[state];
+}
+
+std::string_view to_string(Source source) {
+  static constexpr EnumNames<Source> kNames("cache", "seed", "dns", "long ago");
+  return kNames[source];
+}
 
 Bootstrap::Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics)
     : settings_(std::move(settings)), prng_(prng), metrics_(metrics), names_(settings_.dns) {

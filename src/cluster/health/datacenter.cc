@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/enum_names.h"
+
 namespace bellwether::health {
 namespace {
-
-constexpr std::string_view kDatacenterStateNames[] = {"healthy", "busy", "degraded", "unhealthy"};
 
 bool is_majority(std::size_t part, std::size_t all) { return part >= all / 2 + 1; }
 
@@ -22,7 +22,10 @@ const ManagerView* best_informed(const std::vector<ManagerView>& managers) {
 
 }  // namespace
 
-std::string_view to_string(DatacenterHealth health) { return kDatacenterStateNames[static_cast<std::size_t>(health)]; }
+std::string_view to_string(DatacenterHealth health) {
+  static constexpr EnumNames<DatacenterHealth> kNames("healthy", "busy", "degraded", "unhealthy");
+  return kNames[health];
+}
 
 DatacenterVerdict judge(const std::vector<ManagerView>& managers) {
   const auto count = [&](auto holds) {

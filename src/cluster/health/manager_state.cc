@@ -1,5 +1,7 @@
 #include "cluster/health/manager_state.h"
 
+#include "core/base/enum_names.h"
+
 namespace bellwether::health {
 namespace {
 
@@ -13,12 +15,8 @@ std::string missing_in(const ManagerStates::Sight& sight) {
 }  // namespace
 
 std::string_view to_string(ManagerState state) {
-  switch (state) {
-    case ManagerState::kSyncing: return "syncing";
-    case ManagerState::kActive: return "active";
-    case ManagerState::kDraining: return "draining";
-  }
-  return "unknown";
+  static constexpr EnumNames<ManagerState> kNames("syncing", "active", "draining");
+  return kNames[state];
 }
 
 bool ManagerStates::look(Instant now, const Sight& sight) {

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::health {
 namespace {
-
-constexpr std::string_view kProgress[] = {"idle", "normal", "slow", "degraded", "stuck"};
-constexpr std::string_view kRouting[] = {"route", "investigate", "hold", "drain", "evict"};
 
 // The worst share of the possible that was done; nothing when nothing was possible.
 std::optional<double> share_done(const Report& report) {
@@ -23,8 +21,15 @@ std::optional<double> share_done(const Report& report) {
 
 }  // namespace
 
-std::string_view to_string(Progress progress) { return kProgress[static_cast<std::size_t>(progress)]; }
-std::string_view to_string(Routing routing) { return kRouting[static_cast<std::size_t>(routing)]; }
+std::string_view to_string(Progress progress) {
+  static constexpr EnumNames<Progress> kNames("idle", "normal", "slow", "degraded", "stuck");
+  return kNames[progress];
+}
+
+std::string_view to_string(Routing routing) {
+  static constexpr EnumNames<Routing> kNames("route", "investigate", "hold", "drain", "evict");
+  return kNames[routing];
+}
 
 Report report_of(const WorkerReport& worker) {
   return {worker.accepting && worker.free_cores > 0,

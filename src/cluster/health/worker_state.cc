@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/enum_names.h"
+
 namespace bellwether::health {
-namespace {
 
-constexpr std::string_view kWorkerStateNames[] = {"registering", "healthy", "degraded", "draining", "offline"};
-
-}  // namespace
-
-std::string_view to_string(WorkerState state) { return kWorkerStateNames[static_cast<std::size_t>(state)]; }
+std::string_view to_string(WorkerState state) {
+  static constexpr EnumNames<WorkerState> kNames("registering", "healthy", "degraded", "draining", "offline");
+  return kNames[state];
+}
 
 void WorkerStates::registered() {
   if (state_ == WorkerState::kRegistering) state_ = WorkerState::kHealthy;

@@ -14,9 +14,8 @@ constexpr Duration kAskMost = Duration::seconds(2);
 
 Result<node::OperatorClient> make_client(const Folder& folder, const cluster::NodeConfig& config) {
   // What is in the environment is of another cluster.
-  auto keyring = node::read_secrets(config, [](const char*) -> const char* { return nullptr; });
-  if (!keyring) return tl::unexpected(keyring.error());
-  auto client = node::OperatorClient::make(config, std::move(*keyring), kClientName);
+  BW_TRY(auto keyring, node::read_secrets(config, [](const char*) -> const char* { return nullptr; }));
+  auto client = node::OperatorClient::make(config, std::move(keyring), kClientName);
   if (!client) return fail(client.error().code, "'" + folder.path() + "': " + client.error().message);
   return client;
 }

@@ -1,6 +1,7 @@
 #include "cluster/membership/member_table.h"
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::membership {
 namespace {
@@ -15,14 +16,8 @@ uint64_t mix(NodeId id, const Member& member) {
 }  // namespace
 
 const char* to_string(MemberState state) {
-  switch (state) {
-    case MemberState::kUnknown: return "unknown";
-    case MemberState::kAlive: return "alive";
-    case MemberState::kSuspect: return "suspect";
-    case MemberState::kDead: return "dead";
-    case MemberState::kLeft: return "left";
-  }
-  return "unknown";
+  static constexpr EnumNames<MemberState> kNames("unknown", "alive", "suspect", "dead", "left");
+  return kNames[state];
 }
 
 MemberTable::~MemberTable() {

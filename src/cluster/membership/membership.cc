@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::membership {
 namespace {
@@ -54,39 +55,19 @@ std::optional<NodeIndex> ProbeList::next(Prng& prng) {
 }
 
 const char* to_string(MemberChange change) {
-  switch (change) {
-    case MemberChange::kJoined: return "joined";
-    case MemberChange::kSuspected: return "suspected";
-    case MemberChange::kRefuted: return "refuted";
-    case MemberChange::kDied: return "died";
-    case MemberChange::kLeft: return "left";
-    case MemberChange::kUpdated: return "updated";
-    case MemberChange::kRestarted: return "restarted";
-    case MemberChange::kForgotten: return "forgotten";
-  }
-  return "unknown";
+  static constexpr EnumNames<MemberChange> kNames("joined", "suspected", "refuted", "died", "left", "updated",
+                                                  "restarted", "forgotten");
+  return kNames[change];
 }
 
 const char* to_string(Cause cause) {
-  switch (cause) {
-    case Cause::kOwnProbe: return "own-probe";
-    case Cause::kGossip: return "gossip";
-    case Cause::kSync: return "sync";
-    case Cause::kTimeout: return "timeout";
-    case Cause::kProof: return "proof";
-    case Cause::kItself: return "itself";
-    case Cause::kAge: return "age";
-  }
-  return "unknown";
+  static constexpr EnumNames<Cause> kNames("own-probe", "gossip", "sync", "timeout", "proof", "itself", "age");
+  return kNames[cause];
 }
 
 const char* to_string(ConflictKind kind) {
-  switch (kind) {
-    case ConflictKind::kName: return "name";
-    case ConflictKind::kAddress: return "address";
-    case ConflictKind::kId: return "id";
-  }
-  return "unknown";
+  static constexpr EnumNames<ConflictKind> kNames("name", "address", "id");
+  return kNames[kind];
 }
 
 Membership::Membership(MembershipConfig config, Directory& directory, uint64_t seed)

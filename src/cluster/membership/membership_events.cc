@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/enum_names.h"
+
 namespace bellwether::membership {
 
 bool VersionedClock::accept(uint64_t entity, StateVersion version, Instant now) {
@@ -31,14 +33,8 @@ void VersionedClock::forget_older_than(Duration age, Instant now) {
 }
 
 const char* to_string(Degradation level) {
-  switch (level) {
-    case Degradation::kNormal: return "normal";
-    case Degradation::kElevated: return "elevated";
-    case Degradation::kHigh: return "high";
-    case Degradation::kSevere: return "severe";
-    case Degradation::kCritical: return "critical";
-  }
-  return "unknown";
+  static constexpr EnumNames<Degradation> kNames("normal", "elevated", "high", "severe", "critical");
+  return kNames[level];
 }
 
 Degradation degradation_of(int score, double lag) {

@@ -1,6 +1,7 @@
 #include "cluster/membership/packet.h"
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::membership {
 namespace {
@@ -22,14 +23,8 @@ std::size_t body_size(const Update& update) {
 }  // namespace
 
 const char* to_string(UpdateKind kind) {
-  switch (kind) {
-    case UpdateKind::kJoin: return "join";
-    case UpdateKind::kLeave: return "leave";
-    case UpdateKind::kAlive: return "alive";
-    case UpdateKind::kSuspect: return "suspect";
-    case UpdateKind::kDead: return "dead";
-  }
-  return "unknown";
+  static constexpr EnumNames<UpdateKind> kNames("join", "leave", "alive", "suspect", "dead");
+  return kNames[kind];
 }
 
 void PacketWriter::fixed(uint64_t value, int width) {

@@ -39,10 +39,7 @@ void take(const Settings& from, std::string_view name, Role& into) {
   into = wire::parse_role(from.text(name)).value_or(Role::kManager);
 }
 void take(const Settings& from, std::string_view name, vote::QuorumRule& into) {
-  for (std::size_t i = 0; i < vote::kQuorumRules; ++i) {
-    const auto rule = static_cast<vote::QuorumRule>(i);
-    if (to_string(rule) == from.text(name)) into = rule;
-  }
+  into = vote::quorum_rule_named(from.text(name)).value_or(into);
 }
 void take_at(const Settings& from, std::string_view name, uint16_t port, HostPort& into) {
   into = from.place(name, port);

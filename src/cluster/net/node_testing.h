@@ -13,7 +13,6 @@
 #include "cluster/wire/link/link_testing.h"
 #include "core/base/check.h"
 #include "core/runtime/scope.h"
-#include "jobs/dispatch/codec/letters_codec.h"
 
 namespace bellwether::cluster {
 
@@ -44,8 +43,8 @@ class MemoryKv final : public Kv {
 // A node that others reach.
 struct TestNode : PeerLinks::Listener {
   TestNode(runtime::Runtime& on, const std::string& called, wire::Role role = wire::Role::kManager,
-           runtime::Endpoint at = {runtime::IpAddress::loopback(), 0})
-      : runtime(on), name(called) {
+           runtime::Endpoint at = {runtime::IpAddress::loopback(), 0}, MessageClasses classes = MessageClasses())
+      : runtime(on), name(called), switchboard(classes) {
     dialling.handshake = link::test_node(name, role);
     dialling.connect_timeout = Duration::seconds(1);
     link::ServerSettings serving;
@@ -70,7 +69,7 @@ struct TestNode : PeerLinks::Listener {
   wire::Keyring keys = link::test_keyring();
   link::RefusalWatch refusals{nullptr};
   link::DialSettings dialling;
-  Switchboard switchboard{MessageClasses(&message::message_of<dispatch::Letter>())};
+  Switchboard switchboard;
   std::unique_ptr<link::Server> server;
   std::unique_ptr<PeerLinks> links;
   runtime::Scope scope;

@@ -39,7 +39,7 @@ struct NodeOptions {
 inline constexpr int kExitNotStarted = 104;  // settings, files, ports, secrets
 inline constexpr int kExitNotJoined = 1;     // within its limit; or another process bears its name
 
-class ClusterNode final : public NodeCore, public cluster::VitalMeter::Listener {
+class ClusterNode final : private cluster::VitalMeter::Listener {
  public:
   // `runtime`, `options` and `journal` must outlive it. Of the roles one that stands on another comes after it.
   ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies supplies,
@@ -51,7 +51,7 @@ class ClusterNode final : public NodeCore, public cluster::VitalMeter::Listener 
   // Until it has left, or cannot go on: the exit code of its process. Once.
   runtime::task<int> run();
   // Hands over and leaves, and then run() ends.
-  void go(const std::string& cause) override;
+  void go(const std::string& cause);
   bool leaves() const { return leaving_.is_set(); }
   // Of one that leaves: waits for nothing any more.
   void end_at_once(int exit_code);
@@ -61,16 +61,25 @@ class ClusterNode final : public NodeCore, public cluster::VitalMeter::Listener 
   // What operators ask and do. REQUIRES that it has found its cluster.
   NodeAdmin& admin() { return *admin_; }
 
+  // What its parts tell it as a whole, and what they ask of it. Calls come one after the other, on the thread of its
+  // runtime, and must not wait.
+  void on_member(const membership::MemberEvent& event);
+  // What another node says of itself.
+  void on_peer_state(const std::string& name, const PeerState& state);
+  void on_joined() { tell_health(); }
+  // It is no member any more, as the others know.
+  void on_left();
+  // Another process bears its name.
+  void on_name_taken(const runtime::Endpoint& holder);
+  void on_degraded();
+  // Whether it leads, and whom it follows, is what others are told.
+  void on_standing_changed() { tell_state(); }
+  // Why it is not ready for work; empty: it is.
+  std::string not_ready() const;
+  // Takes nothing new, and goes when what it has is done. False: it has nothing that could be drained.
+  bool drain(const std::string& cause);
+
  private:
-  void on_member(const membership::MemberEvent& event) override;
-  void on_peer_state(const std::string& name, const PeerState& state) override;
-  void on_joined() override { tell_health(); }
-  void on_left() override;
-  void on_name_taken(const runtime::Endpoint& holder) override;
-  void on_degraded() override;
-  void on_standing_changed() override { tell_state(); }
-  std::string not_ready() const override;
-  bool drain(const std::string& cause) override;
   void on_loop_lag(double ratio) override;
   void on_vital_signs(const cluster::VitalSigns& signs) override;
 

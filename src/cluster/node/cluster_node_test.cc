@@ -214,7 +214,7 @@ TEST_F(ClusterNodeTest, a_node_that_does_not_vote_hears_of_the_leader_from_anoth
 
   // Of a term that it knows of, it believes the leader alone.
   const uint64_t term = worker.node->election().leader_term();
-  NodeCore& told = *worker.node;
+  ClusterNode& told = *worker.node;
   told.on_peer_state(leading, {.leads = false, .term = term});
   EXPECT_EQ(worker.leader(), "");
   told.on_peer_state("m9", {.term = term, .leader = leading});

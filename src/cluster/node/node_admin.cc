@@ -94,7 +94,7 @@ void AdminService::on_request(link::Connection& connection, const wire::Inbound&
 using runtime::task;
 
 NodeAdmin::NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodePort& port, NodeMembers& members,
-                     NodeElection& election, NodeRoles& roles, NodeLog& log, NodeCore& node)
+                     NodeElection& election, NodeRoles& roles, NodeLog& log, ClusterNode& node)
     : runtime_(runtime),
       config_(config),
       port_(port),

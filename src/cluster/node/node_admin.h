@@ -43,7 +43,7 @@ class NodeAdmin final : public NodeDesk, public AdminService::Audit, public Node
  public:
   // All must outlive it.
   NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodePort& port, NodeMembers& members,
-            NodeElection& election, NodeRoles& roles, NodeLog& log, NodeCore& node);
+            NodeElection& election, NodeRoles& roles, NodeLog& log, ClusterNode& node);
   NodeAdmin(const NodeAdmin&) = delete;
   NodeAdmin& operator=(const NodeAdmin&) = delete;
   ~NodeAdmin() override;
@@ -86,7 +86,7 @@ class NodeAdmin final : public NodeDesk, public AdminService::Audit, public Node
   NodeElection& election_;
   NodeRoles& roles_;
   NodeLog& log_;
-  NodeCore& node_;
+  ClusterNode& node_;
   cluster::VitalSigns vital_;
   NodeProbes probes_;
   AdminService service_;

@@ -17,7 +17,7 @@ constexpr Duration kHandOverMost = Duration::seconds(2);
 }  // namespace
 
 NodeElection::NodeElection(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies& supplies,
-                           NodePort& port, NodeMembers& members, NodeRoles& roles, NodeLog& log, NodeCore& node)
+                           NodePort& port, NodeMembers& members, NodeRoles& roles, NodeLog& log, ClusterNode& node)
     : runtime_(runtime),
       options_(options),
       config_(options.config),

@@ -20,7 +20,7 @@ class NodeElection final : public cluster::Leadership::Listener {
  public:
   // All must outlive it.
   NodeElection(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies& supplies, NodePort& port,
-               NodeMembers& members, NodeRoles& roles, NodeLog& log, NodeCore& node);
+               NodeMembers& members, NodeRoles& roles, NodeLog& log, ClusterNode& node);
   NodeElection(const NodeElection&) = delete;
   NodeElection& operator=(const NodeElection&) = delete;
 
@@ -80,7 +80,7 @@ class NodeElection final : public cluster::Leadership::Listener {
   NodeMembers& members_;
   NodeRoles& roles_;
   NodeLog& log_;
-  NodeCore& node_;
+  ClusterNode& node_;
   std::unique_ptr<cluster::Leadership> leadership_;
   election::TermOfOffice term_;  // of this node; over when its end says so
   std::string leader_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/node/cluster_node.h"
 #include "cluster/node/dialling.h"
 #include "core/base/bytes.h"
 #include "core/base/printable.h"
@@ -23,7 +24,7 @@ constexpr Duration kRememberEvery = Duration::seconds(30);
 }  // namespace
 
 NodeMembers::NodeMembers(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies,
-                         NodePort& port, NodeLog& log, NodeCore& node)
+                         NodePort& port, NodeLog& log, ClusterNode& node)
     : runtime_(runtime), config_(config), supplies_(supplies), port_(port), log_(log), node_(node) {}
 
 NodeMembers::~NodeMembers() { port_.report_to(nullptr); }
@@ -209,6 +210,9 @@ void NodeMembers::on_joined(std::size_t members) {
            {{"members", static_cast<int64_t>(members)}});
   node_.on_joined();
 }
+
+void NodeMembers::on_left() { node_.on_left(); }
+void NodeMembers::on_name_taken(const runtime::Endpoint& holder) { node_.on_name_taken(holder); }
 
 void NodeMembers::on_incarnation(uint32_t incarnation) {
   if (supplies_.kv != nullptr && scope_ != nullptr) scope_->spawn(remember(kIncarnation, std::to_string(incarnation)));

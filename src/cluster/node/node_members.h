@@ -20,30 +20,7 @@
 
 namespace bellwether::node {
 
-// What the parts of a node tell it as a whole, and what they ask of it. Calls come one after the other, on the thread
-// of its runtime, and must not wait.
-class NodeCore {
- public:
-  virtual ~NodeCore() = default;
-  virtual void on_member(const membership::MemberEvent& event) = 0;
-  // What another node says of itself.
-  virtual void on_peer_state(const std::string& name, const PeerState& state) = 0;
-  virtual void on_joined() = 0;
-  // It is no member any more, as the others know.
-  virtual void on_left() = 0;
-  // Another process bears its name.
-  virtual void on_name_taken(const runtime::Endpoint& holder) = 0;
-  virtual void on_degraded() = 0;
-  // Whether it leads, and whom it follows, is what others are told.
-  virtual void on_standing_changed() = 0;
-
-  // Why it is not ready for work; empty: it is.
-  virtual std::string not_ready() const = 0;
-  // Leaves in good order, and ends.
-  virtual void go(const std::string& cause) = 0;
-  // Takes nothing new, and goes when what it has is done. False: it has nothing that could be drained.
-  virtual bool drain(const std::string& cause) = 0;
-};
+class ClusterNode;
 
 class NodeMembers final : public cluster::Addresses,
                           public StoreElection::Rivals,
@@ -62,7 +39,7 @@ class NodeMembers final : public cluster::Addresses,
 
   // All must outlive it.
   NodeMembers(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies, NodePort& port,
-              NodeLog& log, NodeCore& node);
+              NodeLog& log, ClusterNode& node);
   ~NodeMembers() override;
   NodeMembers(const NodeMembers&) = delete;
   NodeMembers& operator=(const NodeMembers&) = delete;
@@ -110,9 +87,9 @@ class NodeMembers final : public cluster::Addresses,
   void on_member(const membership::MemberEvent& event) override;
   void on_state(const membership::StateArrived& state) override;
   void on_conflict(const membership::Conflict& conflict) override;
-  void on_name_taken(const runtime::Endpoint& holder) override { node_.on_name_taken(holder); }
+  void on_name_taken(const runtime::Endpoint& holder) override;
   void on_joined(std::size_t members) override;
-  void on_left() override { node_.on_left(); }
+  void on_left() override;
   void on_incarnation(uint32_t incarnation) override;
   void on_degraded(const membership::DegradationChanged& changed) override;
   void on_guard(const membership::GuardChanged& guard) override;
@@ -128,7 +105,7 @@ class NodeMembers final : public cluster::Addresses,
   NodeSupplies& supplies_;
   NodePort& port_;
   NodeLog& log_;
-  NodeCore& node_;
+  ClusterNode& node_;
   discovery::PeerCache peers_;
   std::unique_ptr<cluster::MembershipDriver> driver_;
   runtime::Scope* scope_ = nullptr;  // while it takes part

@@ -4,19 +4,16 @@
 
 #include "cluster/register/content.h"
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
 
 namespace bellwether::registers {
 
 const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kGranted: return "granted";
-    case Verdict::kFenced: return "a newer claim is known";
-    case Verdict::kLeased: return "the job is held under a lease";
-    case Verdict::kUnable: return "cannot say";
-  }
-  return "?";
+  static constexpr EnumNames<Verdict> kNames("granted", "a newer claim is known", "the job is held under a lease",
+                                             "cannot say");
+  return kNames[verdict];
 }
 
 void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects& out) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/enum_names.h"
 #include "core/base/printable.h"
 
 namespace bellwether::copies {
@@ -35,17 +36,9 @@ bool fits(const CopyHead& head, std::size_t index, std::string_view piece) {
 }
 
 const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kKept: return "kept";
-    case Verdict::kWanted: return "wanted";
-    case Verdict::kNothing: return "nothing";
-    case Verdict::kNewer: return "newer";
-    case Verdict::kFenced: return "fenced";
-    case Verdict::kDropped: return "dropped";
-    case Verdict::kBusy: return "busy";
-    case Verdict::kUnable: return "unable";
-  }
-  return "unknown";
+  static constexpr EnumNames<Verdict> kNames("kept", "wanted", "nothing", "newer", "fenced", "dropped", "busy",
+                                             "unable");
+  return kNames[verdict];
 }
 
 }  // namespace bellwether::copies

@@ -88,10 +88,10 @@ CopyKeeper::CopyKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Li
 task<void> CopyKeeper::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   disk_.begin(co_await load(), scope);
-  lines_.serve(static_cast<registers::Lines::CopyKeeper*>(this));
+  lines_.serve(this);
   started_ = true;
   co_await sweep(cancel);
-  lines_.serve(static_cast<registers::Lines::CopyKeeper*>(nullptr));
+  lines_.serve(static_cast<CopyKeeper*>(nullptr));
   while (answering_ > 0) {
     idle_.reset();
     co_await idle_.wait();

@@ -22,7 +22,7 @@ struct CopyKeeperSettings {
   Duration sweep_every = Duration::seconds(15);
 };
 
-class CopyKeeper final : private registers::Lines::CopyKeeper {
+class CopyKeeper final {
  public:
   // All must outlive it. `kv` is one of its own: votes must not wait for megabytes.
   CopyKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, CopyKeeperSettings settings,
@@ -40,8 +40,10 @@ class CopyKeeper final : private registers::Lines::CopyKeeper {
   // Empty while it keeps copies, else why not.
   const std::string& unable() const { return disk_.unable(); }
 
+  // By its lines.
+  runtime::task<Answer> answer(Question question);
+
  private:
-  runtime::task<Answer> answer(Question question) override;
   runtime::task<Answer> decide(Question question);
   runtime::task<Answer> read(ReadPiece piece);
   runtime::task<Status> load();

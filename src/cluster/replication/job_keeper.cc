@@ -16,10 +16,10 @@ const std::string kRecords = "jobs/";
 // Also a simulated process that is killed stops to serve: handles that end after it give their jobs back.
 class Serving {
  public:
-  Serving(registers::Lines& lines, registers::Lines::Keeper& keeper) : lines_(lines) { lines_.serve(&keeper); }
+  Serving(registers::Lines& lines, JobKeeper& keeper) : lines_(lines) { lines_.serve(&keeper); }
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
-  ~Serving() { lines_.serve(static_cast<registers::Lines::Keeper*>(nullptr)); }
+  ~Serving() { lines_.serve(static_cast<JobKeeper*>(nullptr)); }
 
  private:
   registers::Lines& lines_;

@@ -24,7 +24,7 @@ struct KeeperSettings {
   Duration retired_kept = Duration::hours(1);
 };
 
-class JobKeeper final : public JobView, private registers::Lines::Keeper {
+class JobKeeper final : public JobView {
  public:
   // All must outlive it.
   JobKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, KeeperSettings settings,
@@ -43,6 +43,9 @@ class JobKeeper final : public JobView, private registers::Lines::Keeper {
   // Empty while it promises and accepts, else why not.
   const std::string& unable() const { return disk_.unable(); }
 
+  // By its lines.
+  void on_ask(registers::MemberId from, const registers::Ask& ask);
+
  private:
   using Loop =
       runtime::KernelDriver<JobKeeper, registers::JobAcceptor, registers::AcceptorEvent, registers::AcceptorEffects>;
@@ -51,7 +54,6 @@ class JobKeeper final : public JobView, private registers::Lines::Keeper {
   void visit_keys(VisitKey visit, void* context) const override {
     kernel_.for_each_key([&](const std::string& key) { visit(context, key); });
   }
-  void on_ask(registers::MemberId from, const registers::Ask& ask) override;
   runtime::task<Result<registers::AcceptorStart>> load();
   runtime::task<void> sweep(runtime::Cancellation* cancel);
   // Why this cannot be taken, apart from the disk; empty when it can.

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "cluster/net/message_types.h"
+#include "cluster/replication/copy_keeper.h"
+#include "cluster/replication/job_keeper.h"
+#include "cluster/replication/quorum_job_store.h"
 #include "cluster/wire/identity.h"
 #include "core/base/check.h"
 #include "core/base/overloaded.h"

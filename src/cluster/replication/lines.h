@@ -13,31 +13,19 @@
 #include "cluster/register/codec.h"
 #include "core/runtime/scope.h"
 
+namespace bellwether::jobs {
+class JobKeeper;
+class QuorumJobStore;
+}  // namespace bellwether::jobs
+
+namespace bellwether::copies {
+class CopyKeeper;
+}  // namespace bellwether::copies
+
 namespace bellwether::registers {
 
 class Lines final : private cluster::Service {
  public:
-  // Who keeps small values on this node.
-  class Keeper {
-   public:
-    virtual ~Keeper() = default;
-    virtual void on_ask(MemberId from, const Ask& ask) = 0;
-  };
-  // Those who own registers on this node.
-  class Owners {
-   public:
-    virtual ~Owners() = default;
-    virtual void on_answer(MemberId from, const Answer& answer) = 0;
-    virtual void on_freed(const Freed& freed) = 0;
-    virtual void on_unable(MemberId from, const Unable& unable) = 0;
-  };
-  // Who keeps large values on this node.
-  class CopyKeeper {
-   public:
-    virtual ~CopyKeeper() = default;
-    virtual runtime::task<copies::Answer> answer(copies::Question question) = 0;
-  };
-
   // `keepers`: the names of all that keep registers, the same on every node for as long as there are jobs. REQUIRES 1
   // to quorum::kMostMembers of them, whose ids differ. All must outlive it.
   Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, const cluster::Addresses& addresses,
@@ -46,11 +34,11 @@ class Lines final : private cluster::Service {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // nullptr: nobody (any more). What is for small ones is lost then; who keeps large ones goes on with what it was
-  // asked before, and must wait for its end.
-  void serve(Keeper* keeper) { keeper_ = keeper; }
-  void serve(Owners* owners) { owners_ = owners; }
-  void serve(CopyKeeper* keeper) { copy_keeper_ = keeper; }
+  // Who keeps small values on this node, owns registers, and keeps large values. nullptr: nobody (any more). What is
+  // for small ones is lost then; who keeps large ones goes on with what it was asked before, and must wait for its end.
+  void serve(jobs::JobKeeper* keeper) { keeper_ = keeper; }
+  void serve(jobs::QuorumJobStore* owners) { owners_ = owners; }
+  void serve(copies::CopyKeeper* keeper) { copy_keeper_ = keeper; }
 
   // About a small value; it may be lost.
   void send(MemberId to, decltype(Message::body) body);
@@ -94,9 +82,9 @@ class Lines final : private cluster::Service {
   uint64_t fingerprint_ = 0;
   std::map<MemberId, std::string> names_;   // of keepers
   std::map<MemberId, std::string> askers_;  // of others who have asked
-  Keeper* keeper_ = nullptr;
-  Owners* owners_ = nullptr;
-  CopyKeeper* copy_keeper_ = nullptr;
+  jobs::JobKeeper* keeper_ = nullptr;
+  jobs::QuorumJobStore* owners_ = nullptr;
+  copies::CopyKeeper* copy_keeper_ = nullptr;
   std::map<uint64_t, Served> served_;  // whose connection is still there
   std::size_t serving_ = 0;
   std::size_t serving_bytes_ = 0;

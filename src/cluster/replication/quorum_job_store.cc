@@ -270,12 +270,12 @@ QuorumJobStore::QuorumJobStore(runtime::Runtime& runtime, registers::Lines& line
                                uint64_t seed)
     : runtime_(runtime), lines_(lines), settings_(settings), prng_(seed) {
   check(check_settings(settings).has_value(), "settings are validated before they are used");
-  lines_.serve(static_cast<registers::Lines::Owners*>(this));
+  lines_.serve(this);
 }
 
 QuorumJobStore::~QuorumJobStore() {
   check(jobs_.empty(), "handles end before their store");
-  lines_.serve(static_cast<registers::Lines::Owners*>(nullptr));
+  lines_.serve(static_cast<QuorumJobStore*>(nullptr));
 }
 
 std::string QuorumJobStore::describe() const {

@@ -13,7 +13,7 @@ namespace bellwether::jobs {
 
 class QuorumJob;
 
-class QuorumJobStore final : public JobStore, private registers::Lines::Owners {
+class QuorumJobStore final : public JobStore {
  public:
   // Both must outlive it. `seed` must differ between nodes and between starts. REQUIRES good settings.
   QuorumJobStore(runtime::Runtime& runtime, registers::Lines& lines, const JobSettings& settings, uint64_t seed);
@@ -25,6 +25,11 @@ class QuorumJobStore final : public JobStore, private registers::Lines::Owners {
   Result<std::unique_ptr<JobHandle>> open(std::string key, JobHandle::Listener& listener) override;
   runtime::task<void> close(Duration most) override;
 
+  // By its lines.
+  void on_answer(registers::MemberId from, const registers::Answer& answer);
+  void on_freed(const registers::Freed& freed);
+  void on_unable(registers::MemberId from, const registers::Unable& unable);
+
  private:
   friend class QuorumJob;
 
@@ -33,9 +38,6 @@ class QuorumJobStore final : public JobStore, private registers::Lines::Owners {
     Instant at;
   };
 
-  void on_answer(MemberId from, const registers::Answer& answer) override;
-  void on_freed(const registers::Freed& freed) override;
-  void on_unable(MemberId from, const registers::Unable& unable) override;
   void forget(const std::string& key) { jobs_.erase(key); }
   std::string silence() const;
 

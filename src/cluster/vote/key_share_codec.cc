@@ -2,18 +2,15 @@
 
 #include "cluster/wire/crypto.h"
 #include "cluster/wire/identity.h"
+#include "core/base/enum_names.h"
 #include "core/message/describe.h"
 #include "core/secret/key_codec.h"
 
 namespace bellwether::cluster {
 
 std::string_view to_string(KeyProgress::Stage stage) {
-  switch (stage) {
-    case KeyProgress::Stage::kCollecting: return "collecting";
-    case KeyProgress::Stage::kReady: return "ready";
-    case KeyProgress::Stage::kFailed: return "failed";
-  }
-  return "";
+  static constexpr EnumNames<KeyProgress::Stage> kNames("collecting", "ready", "failed");
+  return kNames[stage];
 }
 
 }  // namespace bellwether::cluster

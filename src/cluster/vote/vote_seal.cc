@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "core/base/printable.h"
 #include "core/message/describe.h"
 
@@ -19,12 +20,9 @@ struct Sealed {
 };
 
 std::string_view name_of(VoteSeal::About about) {
-  switch (about) {
-    case VoteSeal::About::kVote: return "bellwether-vote-1\n";
-    case VoteSeal::About::kKeyShare: return "bellwether-key-share-1\n";
-    case VoteSeal::About::kContext: return "bellwether-context-1\n";
-  }
-  return "";
+  static constexpr EnumNames<VoteSeal::About> kNames("bellwether-vote-1\n", "bellwether-key-share-1\n",
+                                                     "bellwether-context-1\n");
+  return kNames[about];
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "cluster/vote/vote_words.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -28,12 +29,8 @@ void ElectionLengths::add(Duration span) {
 }
 
 std::string_view to_string(Unheard unheard) {
-  switch (unheard) {
-    case Unheard::kUnsigned: return "not_signed";
-    case Unheard::kUnreadable: return "unreadable";
-    case Unheard::kImpostor: return "impostor";
-  }
-  return "";
+  static constexpr EnumNames<Unheard> kNames("not_signed", "unreadable", "impostor");
+  return kNames[unheard];
 }
 
 VoteWatch::VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self) : names_(std::move(names)) {

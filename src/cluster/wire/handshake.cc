@@ -175,13 +175,9 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   if (header.kind == HeaderKind::kRefused) {
     const auto refused = message::decode<RefusedText>(as_text(text));
     if (!refused) return declined(Refusal::kGarbage, "the other end's refusal is no message of ours");
-    for (std::size_t i = 0; i < kRefusalKinds; ++i) {
-      const auto reason = static_cast<Refusal>(i);
-      if (reason != Refusal::kNone && to_string(reason) == refused->reason) {
-        return declined(reason, "refused by the other end: " + refused->detail);
-      }
-    }
-    return declined(Refusal::kUnexpected, "refused by the other end: " + refused->detail);
+    const Refusal reason = refusal_named(refused->reason).value_or(Refusal::kNone);
+    return declined(reason == Refusal::kNone ? Refusal::kUnexpected : reason,
+                    "refused by the other end: " + refused->detail);
   }
   auto peer = decode_hello(text);
   if (!peer) return declined(Refusal::kGarbage, peer.error().message);

@@ -4,31 +4,19 @@
 #include <array>
 
 #include "cluster/wire/big_endian.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::wire {
 namespace {
+
+constexpr EnumNames<Role> kRoleNames("client", "gate", "manager", "worker", "operator");
 
 uint64_t short_hash(std::string_view text) { return load_be<uint64_t>(sha256(as_bytes(text)).data()); }
 
 }  // namespace
 
-std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::kClient: return "client";
-    case Role::kGate: return "gate";
-    case Role::kManager: return "manager";
-    case Role::kWorker: return "worker";
-    case Role::kOperator: return "operator";
-  }
-  return "unknown";
-}
-
-std::optional<Role> parse_role(std::string_view text) {
-  for (const Role role : {Role::kClient, Role::kGate, Role::kManager, Role::kWorker, Role::kOperator}) {
-    if (text == to_string(role)) return role;
-  }
-  return std::nullopt;
-}
+std::string_view to_string(Role role) { return kRoleNames[role]; }
+std::optional<Role> parse_role(std::string_view text) { return kRoleNames.find(text); }
 
 bool may_connect(Role from, Role to, bool has_gates) {
   static constexpr std::array<std::array<bool, kRoles>, kRoles> kMay = {{

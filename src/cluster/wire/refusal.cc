@@ -1,34 +1,18 @@
 #include "cluster/wire/refusal.h"
 
-namespace bellwether::wire {
+#include "core/base/enum_names.h"
 
-std::string_view to_string(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kNone: return "none";
-    case Refusal::kRateLimited: return "rate_limited";
-    case Refusal::kTruncated: return "truncated";
-    case Refusal::kOversized: return "oversized";
-    case Refusal::kGarbage: return "garbage";
-    case Refusal::kFormat: return "format";
-    case Refusal::kUnknownKey: return "unknown_key";
-    case Refusal::kForged: return "forged";
-    case Refusal::kReplayed: return "replayed";
-    case Refusal::kUnproven: return "unproven";
-    case Refusal::kBomb: return "bomb";
-    case Refusal::kCluster: return "cluster";
-    case Refusal::kEnvironment: return "environment";
-    case Refusal::kVersion: return "version";
-    case Refusal::kRole: return "role";
-    case Refusal::kCertificate: return "certificate";
-    case Refusal::kName: return "name";
-    case Refusal::kOwnName: return "own_name";
-    case Refusal::kSender: return "sender";
-    case Refusal::kUnknownMessage: return "unknown_message";
-    case Refusal::kUnexpected: return "unexpected";
-    case Refusal::kTimeout: return "timeout";
-    case Refusal::kCrowded: return "crowded";
-  }
-  return "unknown";
-}
+namespace bellwether::wire {
+namespace {
+
+constexpr EnumNames<Refusal> kNames("none", "rate_limited", "truncated", "oversized", "garbage", "format",
+                                    "unknown_key", "forged", "replayed", "unproven", "bomb", "cluster", "environment",
+                                    "version", "role", "certificate", "name", "own_name", "sender", "unknown_message",
+                                    "unexpected", "timeout", "crowded");
+
+}  // namespace
+
+std::string_view to_string(Refusal refusal) { return kNames[refusal]; }
+std::optional<Refusal> refusal_named(std::string_view name) { return kNames.find(name); }
 
 }  // namespace bellwether::wire

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,7 @@ inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::k
 
 // A short stable name ("rate_limited", "forged"): a label of metrics and logs.
 std::string_view to_string(Refusal refusal);
+std::optional<Refusal> refusal_named(std::string_view name);
 
 // What did not fit, of a refusal that compares two names: of the cluster, of the environment, the roles of the opener
 // and the acceptor, the node's name in its certificate and in its hello. Else empty.

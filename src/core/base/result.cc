@@ -3,30 +3,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/enum_names.h"
+
 namespace bellwether {
 
 std::string_view to_string(Errc code) {
-  switch (code) {
-    case Errc::kOk: return "ok";
-    case Errc::kInvalid: return "invalid";
-    case Errc::kNotFound: return "not_found";
-    case Errc::kExists: return "exists";
-    case Errc::kRefused: return "refused";
-    case Errc::kReset: return "reset";
-    case Errc::kClosed: return "closed";
-    case Errc::kTimeout: return "timeout";
-    case Errc::kCancelled: return "cancelled";
-    case Errc::kUnreachable: return "unreachable";
-    case Errc::kExhausted: return "exhausted";
-    case Errc::kTooLarge: return "too_large";
-    case Errc::kProtocol: return "protocol";
-    case Errc::kTls: return "tls";
-    case Errc::kDns: return "dns";
-    case Errc::kIo: return "io";
-    case Errc::kNoSpace: return "no_space";
-    case Errc::kUnsupported: return "unsupported";
-  }
-  return "unknown";
+  static constexpr EnumNames<Errc> kNames("ok", "invalid", "not_found", "exists", "refused", "reset", "closed",
+                                          "timeout", "cancelled", "unreachable", "exhausted", "too_large", "protocol",
+                                          "tls", "dns", "io", "no_space", "unsupported");
+  return kNames[code];
 }
 
 Errc errc_from_errno(int error_number) {

@@ -1,15 +1,14 @@
 #include "core/resilience/backpressure.h"
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::resilience {
-namespace {
 
-constexpr std::string_view kBackpressureNames[kBackpressures] = {"none", "throttle", "batch", "reject"};
-
-}  // namespace
-
-std::string_view to_string(Backpressure level) { return kBackpressureNames[static_cast<std::size_t>(level)]; }
+std::string_view to_string(Backpressure level) {
+  static constexpr EnumNames<Backpressure> kNames("none", "throttle", "batch", "reject");
+  return kNames[level];
+}
 
 Backpressure backpressure_of(std::size_t used, std::size_t most) {
   check(most > 0, "a buffer has room for something");

@@ -3,17 +3,19 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::resilience {
-namespace {
 
-constexpr std::string_view kCategoryNames[kCategories] = {"network", "protocol", "execution", "state"};
-constexpr std::string_view kStateNames[] = {"closed", "open", "half-open"};
+std::string_view to_string(Category category) {
+  static constexpr EnumNames<Category> kNames("network", "protocol", "execution", "state");
+  return kNames[category];
+}
 
-}  // namespace
-
-std::string_view to_string(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }
-std::string_view to_string(BreakerState state) { return kStateNames[static_cast<std::size_t>(state)]; }
+std::string_view to_string(BreakerState state) {
+  static constexpr EnumNames<BreakerState> kNames("closed", "open", "half-open");
+  return kNames[state];
+}
 
 Category category_of(Errc error) {
   switch (error) {

@@ -3,22 +3,21 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::resilience {
-namespace {
 
-constexpr std::string_view kReasons[] = {"long workflow", "pause", "contention for resources"};
-constexpr std::string_view kDenials[] = {"granted",
-                                         "all extensions are used",
-                                         "no progress since the last extension",
-                                         "others suspect that it is dead",
-                                         "its time is over",
-                                         "the progress is no share of a whole"};
+std::string_view to_string(ExtensionRequest::Reason reason) {
+  static constexpr EnumNames<ExtensionRequest::Reason> kNames("long workflow", "pause", "contention for resources");
+  return kNames[reason];
+}
 
-}  // namespace
-
-std::string_view to_string(ExtensionRequest::Reason reason) { return kReasons[static_cast<std::size_t>(reason)]; }
-std::string_view to_string(ExtensionAnswer::Denial denial) { return kDenials[static_cast<std::size_t>(denial)]; }
+std::string_view to_string(ExtensionAnswer::Denial denial) {
+  static constexpr EnumNames<ExtensionAnswer::Denial> kNames(
+      "granted", "all extensions are used", "no progress since the last extension", "others suspect that it is dead",
+      "its time is over", "the progress is no share of a whole");
+  return kNames[denial];
+}
 
 ExtensionTracker::ExtensionTracker(Instant now, const ExtensionSettings& settings)
     : settings_(settings), deadline_(now + settings.base) {

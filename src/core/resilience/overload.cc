@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::resilience {
 namespace {
-
-constexpr std::string_view kLoadStateNames[kLoadStates] = {"healthy", "busy", "stressed", "overloaded"};
 
 bool ascend(const LoadBounds& bounds) { return 0 < bounds[0] && bounds[0] <= bounds[1] && bounds[1] <= bounds[2]; }
 
@@ -19,7 +18,10 @@ LoadState level(double value, const LoadBounds& bounds, double share) {
 
 }  // namespace
 
-std::string_view to_string(LoadState state) { return kLoadStateNames[static_cast<std::size_t>(state)]; }
+std::string_view to_string(LoadState state) {
+  static constexpr EnumNames<LoadState> kNames("healthy", "busy", "stressed", "overloaded");
+  return kNames[state];
+}
 
 template <std::size_t kMost>
 void OverloadDetector::Recent<kMost>::add(double value) {

@@ -5,12 +5,10 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::resilience {
 namespace {
-
-constexpr std::string_view kOperationNames[kOperations] = {"statistics", "heartbeat", "progress", "submit", "status",
-                                                           "dispatch",   "cancel",    "fetch",    "piece",  "other"};
 
 // A little later rather than a little too early.
 Duration of_window(Duration window, double share) {
@@ -23,7 +21,11 @@ double progress(Instant now, Duration window) {
 
 }  // namespace
 
-std::string_view to_string(Operation operation) { return kOperationNames[static_cast<std::size_t>(operation)]; }
+std::string_view to_string(Operation operation) {
+  static constexpr EnumNames<Operation> kNames("statistics", "heartbeat", "progress", "submit", "status", "dispatch",
+                                               "cancel", "fetch", "piece", "other");
+  return kNames[operation];
+}
 
 void SlidingCounter::move_to(Instant now, Duration window) {
   const int64_t number = now.ns() / window.ns();

@@ -1,13 +1,13 @@
 #include "core/resilience/shedding.h"
 
+#include "core/base/enum_names.h"
+
 namespace bellwether::resilience {
-namespace {
 
-constexpr std::string_view kUrgencyNames[kUrgencies] = {"critical", "high", "normal", "low"};
-
-}  // namespace
-
-std::string_view to_string(Urgency urgency) { return kUrgencyNames[static_cast<std::size_t>(urgency)]; }
+std::string_view to_string(Urgency urgency) {
+  static constexpr EnumNames<Urgency> kNames("critical", "high", "normal", "low");
+  return kNames[urgency];
+}
 
 Duration shed_for(LoadState state) {
   switch (state) {

@@ -27,9 +27,8 @@ Result<std::size_t> random_bytes_for(std::size_t secret_bytes, SplitRule rule) {
 }
 
 Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, SecretBytes random) {
-  const Result<std::size_t> size = random_bytes_for(secret.size(), rule);
-  if (!size) return tl::unexpected(size.error());
-  check(random.size() == *size, "as much randomness as was asked for");
+  BW_TRY(const std::size_t size, random_bytes_for(secret.size(), rule));
+  check(random.size() == size, "as much randomness as was asked for");
   // A source that gives nothing, or stops early, would make key shares that are the secret.
   if (all_zero(random.bytes().first(kSaltBytes)) || all_zero(random.bytes().last(kSaltBytes))) {
     return fail(Errc::kIo, "the source of randomness gave zeros: nothing is split before it works");

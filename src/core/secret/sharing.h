@@ -35,9 +35,8 @@ Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, 
 template <class Fill>
   requires std::same_as<std::invoke_result_t<Fill&, MutableBytes>, Status>
 Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, Fill&& fill) {
-  const Result<std::size_t> size = random_bytes_for(secret.size(), rule);
-  if (!size) return tl::unexpected(size.error());
-  SecretBytes random(*size);
+  BW_TRY(const std::size_t size, random_bytes_for(secret.size(), rule));
+  SecretBytes random(size);
   BW_RETURN_IF_ERROR(fill(random.bytes()));
   return split(id, secret, rule, std::move(random));
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
@@ -17,9 +18,9 @@ constexpr std::size_t kMostAnswers = 10'000;  // that wait for a write
 }  // namespace
 
 std::string_view to_string(Duty duty) {
-  static constexpr std::string_view kDuties[] = {"not_leading", "taking", "idle",     "starting",
-                                                 "generating",  "paused", "stopping", "handing_over"};
-  return kDuties[static_cast<std::size_t>(duty)];
+  static constexpr EnumNames<Duty> kNames("not_leading", "taking", "idle", "starting", "generating", "paused",
+                                          "stopping", "handing_over");
+  return kNames[duty];
 }
 
 DutyLeader::DutyLeader(DutyConfig config, uint64_t seed)

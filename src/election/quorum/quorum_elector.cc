@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
 
@@ -11,16 +12,9 @@ namespace bellwether::quorum {
 using election::EndReason;
 
 const char* to_string(Role role) {
-  switch (role) {
-    case Role::kIdle: return "idle";
-    case Role::kFollower: return "follower";
-    case Role::kPreCandidate: return "pre-candidate";
-    case Role::kCandidate: return "candidate";
-    case Role::kWinning: return "winning";
-    case Role::kLeader: return "leader";
-    case Role::kStopping: return "stopping";
-  }
-  return "?";
+  static constexpr EnumNames<Role> kNames("idle", "follower", "pre-candidate", "candidate", "winning", "leader",
+                                          "stopping");
+  return kNames[role];
 }
 
 QuorumElector::QuorumElector(QuorumConfig config, uint64_t seed)

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-namespace bellwether::vote {
+#include "core/base/enum_names.h"
 
-std::string_view to_string(QuorumRule rule) {
-  switch (rule) {
-    case QuorumRule::kMajority: return "majority";
-    case QuorumRule::kPlurality: return "plurality";
-    case QuorumRule::kHighestScore: return "highest_score";
-  }
-  return "";
-}
+namespace bellwether::vote {
+namespace {
+
+constexpr EnumNames<QuorumRule> kRules("majority", "plurality", "highest_score");
+
+}  // namespace
+
+std::string_view to_string(QuorumRule rule) { return kRules[rule]; }
+std::optional<QuorumRule> quorum_rule_named(std::string_view name) { return kRules.find(name); }
 
 void Ballot::announce(NodeId node, std::optional<Candidate> candidate) {
   announced_.try_emplace(node, std::move(candidate));

@@ -18,9 +18,9 @@ enum class QuorumRule : uint8_t {
   kPlurality,     // unsafe: whoever has most votes when the election closes, few as they are
   kHighestScore,  // unsafe: as kPlurality; without any vote, the best candidate that was heard of
 };
-inline constexpr std::size_t kQuorumRules = 3;
 // "majority", "plurality", "highest_score".
 std::string_view to_string(QuorumRule rule);
+std::optional<QuorumRule> quorum_rule_named(std::string_view name);
 
 constexpr std::size_t majority_of(std::size_t members) { return members / 2 + 1; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
 
@@ -11,37 +12,20 @@ namespace bellwether::vote {
 using election::EndReason;
 
 std::string_view to_string(State state) {
-  switch (state) {
-    case State::kIdle: return "idle";
-    case State::kDiscovering: return "discovering";
-    case State::kElecting: return "electing";
-    case State::kReconstructing: return "reconstructing_keys";
-    case State::kComplete: return "complete";
-  }
-  return "";
+  static constexpr EnumNames<State> kNames("idle", "discovering", "electing", "reconstructing_keys", "complete");
+  return kNames[state];
 }
 
 std::string_view to_string(Trigger trigger) {
-  switch (trigger) {
-    case Trigger::kSplitBrain: return "split_brain_detected";
-    case Trigger::kManual: return "manual_trigger";
-    case Trigger::kHeartbeatTimeout: return "admin_heartbeat_timeout";
-    case Trigger::kQuorumRestored: return "quorum_restored";
-    case Trigger::kDiscoveryFailure: return "no_admin_discovered";
-  }
-  return "";
+  static constexpr EnumNames<Trigger> kNames("split_brain_detected", "manual_trigger", "admin_heartbeat_timeout",
+                                             "quorum_restored", "no_admin_discovered");
+  return kNames[trigger];
 }
 
 std::string_view to_string(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kStranger: return "not_a_member";
-    case Refusal::kEarlierLife: return "earlier_life";
-    case Refusal::kSecondProcess: return "second_process";
-    case Refusal::kReplay: return "heard_before";
-    case Refusal::kOlderTerm: return "older_term";
-    case Refusal::kNotElected: return "not_elected";
-  }
-  return "";
+  static constexpr EnumNames<Refusal> kNames("not_a_member", "earlier_life", "second_process", "heard_before",
+                                             "older_term", "not_elected");
+  return kNames[refusal];
 }
 
 VoteElector::VoteElector(VoteConfig config, uint64_t seed)

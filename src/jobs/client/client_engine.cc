@@ -23,9 +23,8 @@ Engine::Engine(Settings settings, std::unique_ptr<runtime::EpollRuntime> runtime
     : settings_(std::move(settings)), runtime_(std::move(runtime)), prng_(runtime_->prng().fork()) {}
 
 bellwether::Result<std::shared_ptr<Engine>> Engine::start(Settings settings) {
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return tl::unexpected(runtime.error());
-  const std::shared_ptr<Engine> engine(new Engine(std::move(settings), std::move(*runtime)));
+  BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
+  const std::shared_ptr<Engine> engine(new Engine(std::move(settings), std::move(runtime)));
   std::unique_lock lock(engine->mutex_);
   {
     const runtime::NoSignals no_signals;  // they are the application's

@@ -3,26 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "jobs/client/job_follower.h"
 #include "load/report/json.h"
 
 namespace bellwether::client {
 
 std::string_view to_string(Code code) {
-  switch (code) {
-    case Code::kInvalid: return "invalid";
-    case Code::kScenario: return "scenario";
-    case Code::kNotFound: return "not_found";
-    case Code::kConflict: return "conflict";
-    case Code::kRefused: return "refused";
-    case Code::kUnreachable: return "unreachable";
-    case Code::kUnavailable: return "unavailable";
-    case Code::kUnconfirmed: return "unconfirmed";
-    case Code::kTimeout: return "timeout";
-    case Code::kInCallback: return "in_callback";
-    case Code::kClosed: return "closed";
-  }
-  return "unknown";
+  static constexpr EnumNames<Code> kNames("invalid", "scenario", "not_found", "conflict", "refused", "unreachable",
+                                          "unavailable", "unconfirmed", "timeout", "in_callback", "closed");
+  return kNames[code];
 }
 
 }  // namespace bellwether::client

@@ -81,10 +81,9 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
       const auto answer =
           co_await links_.request(to, cluster::message_type::kDispatch, wire::Priority::kControl, body, left, cancel);
       if (answer) {
-        auto decoded = dispatch::decode_response(*answer);
-        if (!decoded) co_return tl::unexpected(decoded.error());
+        BW_CO_TRY(auto decoded, dispatch::decode_response(*answer));
         answered_by_ = to_string(place);
-        const auto* refusal = std::get_if<Refusal>(&*decoded);
+        const auto* refusal = std::get_if<Refusal>(&decoded);
         if (refusal == nullptr) co_return decoded;
         refused = true;
         last = {code_of(refusal->kind), refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};

@@ -251,6 +251,8 @@ class Job {
   bool hopeless(Instant now, uint16_t workflow) const;
   uint32_t deaths(uint16_t workflow, uint32_t part) const;
   bool is_past(Instant now, uint16_t workflow) const;
+  uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
+  void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
 
   // --- job_place.cc, too: what is handed from one layer to the next
   void hear_notes(Instant now, const std::vector<std::string>& notes);
@@ -271,9 +273,7 @@ class Job {
 
   // --- job_shares.cc, too: what was not measured
   static std::string how_lost(const ShareSheet& share);
-  uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
   void lose_iterations(Instant now, ShareSheet& share);
-  void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);

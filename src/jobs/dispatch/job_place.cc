@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "core/base/probe.h"
+#include "core/base/units.h"
 #include "jobs/dispatch/job.h"
+#include "load/plan/schedule.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -252,6 +254,32 @@ void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartR
   }
   sheet_.shares.push_back(std::move(share));
   changed_ = true;
+}
+
+// That nobody has begun, of a part which somebody is to run.
+uint64_t Job::iterations_of(uint16_t workflow, uint32_t part) const {
+  if (!spec_[workflow].counted) return 0;
+  const ShareSheet* last = nullptr;
+  for (const ShareSheet& share : sheet_.shares) {
+    const bool holds = share.workflow == workflow && share.state == ShareState::kGone && share.streams &&
+                       part >= share.parts.first && part - share.parts.first < share.parts.count;
+    if (holds) last = &share;
+  }
+  return last == nullptr ? spec_[workflow].counted->planned(part, sheet_.workflows[workflow].parts)
+                         : plan::dealt_to(last->left, part - last->parts.first, last->parts.count);
+}
+
+// Nobody will run these parts any more.
+void Job::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+  if (!spec_[workflow].counted) return write_losses(workflow, parts, until);
+  uint64_t left = 0;
+  for (const uint32_t part : parts) left += iterations_of(workflow, part);
+  Duration since = until;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (share.workflow == workflow && share.left > 0) since = std::min(since, share.lost_from);
+  }
+  add_loss(workflow, format_count(left, "iteration") + " that nobody was left for", static_cast<uint32_t>(parts.size()),
+           since, until);
 }
 
 // What was handed out of a group that cannot begin is taken back; the group is tried again a little later.

@@ -7,7 +7,6 @@
 #include "core/base/probe.h"
 #include "core/base/units.h"
 #include "jobs/dispatch/job.h"
-#include "load/plan/schedule.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -409,46 +408,20 @@ std::string Job::how_lost(const ShareSheet& share) {
   return "worker '" + share.worker + (left ? "' left" : "' was lost");
 }
 
-// That nobody has begun, of a part which somebody is to run.
-uint64_t Job::iterations_of(uint16_t workflow, uint32_t part) const {
-  if (!spec_[workflow].counted) return 0;
-  const ShareSheet* last = nullptr;
-  for (const ShareSheet& share : sheet_.shares) {
-    const bool holds = share.workflow == workflow && share.state == ShareState::kGone && share.streams &&
-                       part >= share.parts.first && part - share.parts.first < share.parts.count;
-    if (holds) last = &share;
-  }
-  return last == nullptr ? spec_[workflow].counted->planned(part, sheet_.workflows[workflow].parts)
-                         : plan::dealt_to(last->left, part - last->parts.first, last->parts.count);
-}
-
 // Others begin no iteration that it may have begun; which of these it did not tell any more is a loss.
 void Job::lose_iterations(Instant now, ShareSheet& share) {
   if (!spec_[share.workflow].counted) return;
   const plan::Iterated& told = iterated_[share.id];
   const Duration ran =
       share.end ? seconds(sheet_.workflows[share.workflow].base_second) + share.end->ran : elapsed(now);
-  uint64_t begun = told.ended;
-  if (!has_all_of(share)) begun = told.begun(std::max(ran - share.lost_from, Duration::zero()));
+  uint64_t begun = has_all_of(share) ? told.ended : told.begun(std::max(ran - share.lost_from, Duration()));
   if (share.end && share.end->outcome == ShareOutcome::kCompleted) begun = share.iterations;
-  share.left = share.iterations - std::min(share.iterations, begun);
-  const uint64_t lost = share.iterations - share.left - std::min(share.iterations - share.left, told.ended);
-  if (lost == 0) return;
-  add_loss(share.workflow, how_lost(share) + " with " + format_count(lost, "iteration") + " that it may have begun",
+  begun = std::min(begun, share.iterations);
+  share.left = share.iterations - begun;
+  if (begun <= told.ended) return;
+  add_loss(share.workflow,
+           how_lost(share) + " with " + format_count(begun - told.ended, "iteration") + " that it may have begun",
            share.parts.count, share.lost_from, std::max(ran, share.lost_from));
-}
-
-// Nobody will run these parts any more.
-void Job::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  if (!spec_[workflow].counted) return write_losses(workflow, parts, until);
-  uint64_t left = 0;
-  for (const uint32_t part : parts) left += iterations_of(workflow, part);
-  Duration since = until;
-  for (const ShareSheet& share : sheet_.shares) {
-    if (share.workflow == workflow && share.left > 0) since = std::min(since, share.lost_from);
-  }
-  add_loss(workflow, format_count(left, "iteration") + " that nobody was left for", static_cast<uint32_t>(parts.size()),
-           since, until);
 }
 
 // A workflow that ends before its time, while the run goes on, is missing from then on.

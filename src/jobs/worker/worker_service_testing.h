@@ -94,9 +94,9 @@ class WorkerServiceTest : public sim::MachineTest {
   Prng prng_{7};
   SafeAccount safe_;
   metrics::Window measured_ = account::empty_window();
-  TestNode worker_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
-  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};
-  TestNode m2_{runtime_, "m2", wire::Role::kManager, kAnyPort};
+  TestNode worker_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
+  TestNode m2_{runtime_, "m2", wire::Role::kManager, kAnyPort, kLetters};
   FakeManager one_{m1_, safe_};
   FakeManager two_{m2_, safe_};
   TestManagers managers_;

@@ -72,6 +72,8 @@ inline bool same(const metrics::Window& a, const metrics::Window& b) {
 
 using cluster::TestNode;
 
+inline const cluster::MessageClasses kLetters(&message::message_of<dispatch::Letter>());
+
 class TestManagers final : public Managers {
  public:
   std::vector<cluster::PeerAddress> managers() const override { return all; }

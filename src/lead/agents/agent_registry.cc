@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/base/enum_names.h"
 #include "core/base/wall_text.h"
 #include "lead/agents/utf8.h"
 
@@ -13,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "bellwether.agents/1";
-constexpr std::array<std::string_view, 3> kStatuses{"active", "stale", "dead"};
+constexpr EnumNames<AgentStatus> kStatuses("active", "stale", "dead");
 
 Status check_name(std::string_view what, const std::string& name, bool may_be_empty) {
   const bool printable = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -41,21 +42,21 @@ Result<Agent> read_agent(const json& entry) {
   agent.pid = entry.at("pid").get<int64_t>();
   const auto registered = parse_wall(text("registered_at"));
   const auto heartbeat = parse_wall(text("last_heartbeat"));
-  const auto status = std::find(kStatuses.begin(), kStatuses.end(), text("status"));
-  if (!registered || !heartbeat || status == kStatuses.end()) return not_a_registry("a time or a status is none");
+  const auto status = kStatuses.find(text("status"));
+  if (!registered || !heartbeat || !status) return not_a_registry("a time or a status is none");
   for (const auto& [what, name] : {std::pair{"id", &agent.id}, {"role", &agent.role}, {"host", &agent.host}}) {
     if (const auto good = check_name(what, *name, name != &agent.id); !good)
       return not_a_registry(good.error().message);
   }
   agent.registered_at = *registered;
   agent.last_heartbeat = *heartbeat;
-  agent.status = static_cast<AgentStatus>(status - kStatuses.begin());
+  agent.status = *status;
   return agent;
 }
 
 }  // namespace
 
-std::string_view to_string(AgentStatus status) { return kStatuses[static_cast<std::size_t>(status)]; }
+std::string_view to_string(AgentStatus status) { return kStatuses[status]; }
 
 AgentStatus status_of(const Agent& agent, WallTime now, const AgentAges& ages) {
   const Duration age = age_of(agent, now);

@@ -70,8 +70,7 @@ class LeaderChange final : public FileChange {
 // Keeps what an act gave, so that it can be handed out once the file is safe.
 template <class T>
 Status keep(Result<T> given, T& into) {
-  if (!given) return tl::unexpected(given.error());
-  into = std::move(*given);
+  BW_TRY(into, std::move(given));
   return {};
 }
 
@@ -188,9 +187,8 @@ task<Result<QueuedTask::State>> QueueFile::fail_attempt(Grant grant, std::string
   QueuedTask::State state = QueuedTask::State::kWaiting;
   LeaderChange change(leaders_.path(), grant.epoch, leader_,
                       [&](TaskQueue& queue) { return keep(queue.fail_attempt(grant, outcome, tries_most), state); });
-  Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
-  if (done) done = change.done();
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await leaders_.change(change, runtime_.now() + kWaitForLock));
+  BW_CO_RETURN_IF_ERROR(change.done());
   co_return state;
 }
 

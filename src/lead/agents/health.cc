@@ -1,8 +1,8 @@
 #include "lead/agents/health.h"
 
 #include <algorithm>
-#include <array>
 
+#include "core/base/enum_names.h"
 #include "core/base/units.h"
 
 namespace bellwether::lead {
@@ -77,8 +77,8 @@ void judge_holder(const LeaseLooks& looks, const Observation& last, WallTime now
 }  // namespace
 
 std::string_view to_string(Severity severity) {
-  constexpr std::array<std::string_view, 3> kNames{"note", "warning", "critical"};
-  return kNames[static_cast<std::size_t>(severity)];
+  static constexpr EnumNames<Severity> kNames("note", "warning", "critical");
+  return kNames[severity];
 }
 
 void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limits, Findings& out) {

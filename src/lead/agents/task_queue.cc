@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/base/enum_names.h"
 #include "lead/agents/utf8.h"
 
 namespace bellwether::lead {
@@ -13,7 +14,7 @@ using election::Epoch;
 using nlohmann::json;
 
 constexpr std::string_view kTaskQueueFormat = "bellwether.tasks/1";
-constexpr std::array<std::string_view, 5> kStates{"waiting", "running", "done", "failed", "dropped"};
+constexpr EnumNames<QueuedTask::State> kStates("waiting", "running", "done", "failed", "dropped");
 
 tl::unexpected<Error> not_a_queue(const std::string& why) {
   return fail(Errc::kProtocol, "this is no queue of tasks: " + utf8_line(why, TaskQueue::kOutcomeBytesMax));
@@ -30,9 +31,9 @@ Result<QueuedTask> read_task(const json& entry) {
   task.number = entry.at("number").get<uint64_t>();
   task.name = entry.at("name").get<std::string>();
   task.payload = entry.at("payload").get<std::string>();
-  const auto state = std::find(kStates.begin(), kStates.end(), entry.at("state").get<std::string>());
-  if (state == kStates.end()) return not_a_queue("a task is in no known state");
-  task.state = static_cast<QueuedTask::State>(state - kStates.begin());
+  const auto state = kStates.find(entry.at("state").get<std::string>());
+  if (!state) return not_a_queue("a task is in no known state");
+  task.state = *state;
   task.agent = entry.at("agent").get<std::string>();
   task.epoch = Epoch(entry.at("epoch").get<uint64_t>());
   task.attempt = entry.at("attempt").get<uint32_t>();
@@ -85,7 +86,7 @@ Status check_task(const std::string& name, const std::string& payload) {
 
 }  // namespace
 
-std::string_view to_string(QueuedTask::State state) { return kStates[static_cast<std::size_t>(state)]; }
+std::string_view to_string(QueuedTask::State state) { return kStates[state]; }
 
 Result<TaskQueue> TaskQueue::parse(std::string_view text) {
   TaskQueue queue;

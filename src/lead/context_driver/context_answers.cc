@@ -91,11 +91,10 @@ Result<std::string> ContextDriver::transfer(const AskTransfer& wish) {
                                      "' is no member of this cluster; name one of those that "
                                      "`bellwether cluster quorum` shows");
   }
-  const Status begun = ask([&](Effects& out) {
+  BW_RETURN_IF_ERROR(ask([&](Effects& out) {
     return kernel_.transfer(moment(), known->first, wish.reason.empty() ? "an operator asks for it" : wish.reason,
                             "operator " + wish.by, out);
-  });
-  if (!begun) return tl::unexpected(begun.error());
+  }));
   steps_.clear();
   note_step("the transfer to '" + wish.target + "' begins");
   failover_.reset();
@@ -104,11 +103,10 @@ Result<std::string> ContextDriver::transfer(const AskTransfer& wish) {
 }
 
 Result<std::string> ContextDriver::generation(const AskGeneration& wish) {
-  const Status done = ask([&](Effects& out) {
+  BW_RETURN_IF_ERROR(ask([&](Effects& out) {
     return wish.start ? kernel_.start_generation(moment(), out)
                       : kernel_.stop_generation(moment(), "operator " + printable(wish.by) + " says so", out);
-  });
-  if (!done) return tl::unexpected(done.error());
+  }));
   say("context_generation",
       "operator '" + printable(wish.by) + "' " + (wish.start ? "starts" : "stops") + " the generation");
   return std::string(wish.start ? "the generation starts" : "the generation stops when what runs has ended");

@@ -1,5 +1,6 @@
 #include "lead/context_driver/context_codec.h"
 
+#include "core/base/enum_names.h"
 #include "core/base/prng.h"
 #include "core/message/describe.h"
 
@@ -205,8 +206,8 @@ const Message& message_of<ContextMessage>() {
 namespace bellwether::cluster {
 
 std::string_view to_string(OutcomeAnswer::Standing standing) {
-  static constexpr std::string_view kStandings[] = {"unknown", "queued", "active", "completed", "failed"};
-  return kStandings[static_cast<std::size_t>(standing)];
+  static constexpr EnumNames<OutcomeAnswer::Standing> kNames("unknown", "queued", "active", "completed", "failed");
+  return kNames[standing];
 }
 
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {

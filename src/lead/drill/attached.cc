@@ -68,7 +68,7 @@ task<Status> Attached::break_one(std::string holder, uint64_t epoch) {
     auto done = co_await command(options_.break_command);
     co_return done;
   }
-  if (!pid) co_return tl::unexpected(pid.error());
+  BW_CO_RETURN_IF_ERROR(pid);
   const bool pause = options_.fault == DrillFault::kPause;
   if (::kill(static_cast<pid_t>(pid_), pause ? SIGSTOP : SIGKILL) != 0) {
     co_return fail_errno(errno, "process " + std::to_string(pid_) + " of '" + holder_ + "'");

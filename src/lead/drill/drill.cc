@@ -12,6 +12,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "core/base/enum_names.h"
 #include "core/base/units.h"
 #include "core/runtime/child.h"
 #include "core/runtime/runtime.h"
@@ -321,13 +322,8 @@ runtime::task<DrillReport> Drill::run() {
 }  // namespace
 
 const char* to_string(DrillFault fault) {
-  switch (fault) {
-    case DrillFault::kKill: return "kill";
-    case DrillFault::kPause: return "pause";
-    case DrillFault::kCut: return "cut";
-    case DrillFault::kCommand: return "command";
-  }
-  return "?";
+  static constexpr EnumNames<DrillFault> kNames("kill", "pause", "cut", "command");
+  return kNames[fault];
 }
 
 bool DrillReport::within() const {

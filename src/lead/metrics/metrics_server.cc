@@ -1,12 +1,7 @@
 #include "lead/metrics/metrics_server.h"
 
-#include <future>
-#include <thread>
-
 #include "core/runtime/boot_clock.h"
-#include "core/runtime/epoll_runtime.h"
 #include "core/runtime/thread.h"
-#include "core/web/http_server.h"
 #include "core/web/labels.h"
 #include "lead/metrics/prometheus_text.h"
 
@@ -23,109 +18,94 @@ std::optional<std::string> parameter(const web::Request& request, std::string_vi
   return std::nullopt;
 }
 
-class Server final : public MetricsServer, private web::Handler {
- public:
-  explicit Server(std::vector<const LeaseFigures*> figures) : figures_(std::move(figures)) {}
-  ~Server() override {
-    if (!thread_.joinable()) return;
-    while (!runtime_->post([](void* self) { static_cast<Server*>(self)->over_->cancel(); }, this)) {
-      std::this_thread::yield();
-    }
-    thread_.join();
-  }
-
-  Status start(std::string at) {
-    auto listening = std::make_shared<std::promise<Status>>();
-    auto answer = listening->get_future();
-    const runtime::NoSignals no_signals;
-    thread_ = std::thread([this, listening, at = std::move(at)] {
-      runtime::set_up_thread("metrics", std::nullopt);
-      auto made = runtime::EpollRuntime::create({});
-      if (!made) {
-        listening->set_value(tl::unexpected(made.error()));
-        return;
-      }
-      runtime_ = std::move(*made);
-      runtime_->run(serve(at, listening));
-    });
-    Status done = answer.get();
-    if (!done) thread_.join();
-    return done;
-  }
-  std::string where() const override { return where_; }
-
- private:
-  // Tells `listening` how it began, and is the whole life of the thread.
-  task<void> serve(std::string at, std::shared_ptr<std::promise<Status>> listening) {
-    const auto endpoint = co_await web::endpoint_of(*runtime_, std::move(at));
-    if (!endpoint) {
-      listening->set_value(tl::unexpected(endpoint.error()));
-      co_return;
-    }
-    auto server = web::HttpServer::listen(*runtime_, *endpoint, *this, {});
-    if (!server) {
-      listening->set_value(tl::unexpected(server.error()));
-      co_return;
-    }
-    runtime::Cancellation over;
-    over_ = &over;
-    where_ = (*server)->local().to_string();
-    listening->set_value(Status());
-    co_await (*server)->serve(&over);
-  }
-
-  task<web::Answer> answer(web::Request request, runtime::Cancellation*) override { co_return answer_to(request); }
-
-  web::Answer answer_to(const web::Request& request) const {
-    if (request.method != "GET" && request.method != "HEAD") {
-      return {.status = 405, .body = "this is a page to be read\n", .fields = {{"Allow", "GET, HEAD"}}};
-    }
-    if (request.path == "/metrics") return metrics();
-    if (request.path == "/healthz" || request.path == "/leader") return health(request, true);
-    if (request.path == "/follower") return health(request, false);
-    return {.status = 404, .body = "there are /metrics, /healthz, /leader and /follower\n"};
-  }
-
-  web::Answer metrics() const {
-    std::vector<LeaseSnapshot> keys;
-    const Instant now = runtime::BootClock::now();
-    keys.reserve(figures_.size());
-    for (const LeaseFigures* figures : figures_) keys.push_back(figures->read(now));
-    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = prometheus_text(keys)};
-  }
-
-  web::Answer health(const web::Request& request, bool as_leader) const {
-    const auto loop = parameter(request, "loop");
-    const auto key = parameter(request, "key");
-    const Instant now = runtime::BootClock::now();
-    std::size_t asked = 0;
-    std::size_t held = 0;
-    std::string body;
-    for (const LeaseFigures* figures : figures_) {
-      if ((loop && *loop != figures->loop()) || (key && *key != figures->key())) continue;
-      const LeaseSnapshot one = figures->read(now);
-      ++asked;
-      held += one.leader ? 1 : 0;
-      body += (one.leader ? "leader   " : "follower ") + web::label_value(one.loop.empty() ? one.key : one.loop) + "\n";
-    }
-    if (asked == 0) return {.status = 404, .body = "there is no such loop or key here\n"};
-    return {.status = held == (as_leader ? asked : 0) ? 200 : 503, .body = std::move(body)};
-  }
-
-  std::vector<const LeaseFigures*> figures_;
-  std::unique_ptr<runtime::EpollRuntime> runtime_;  // made and used by the thread; ends after it
-  runtime::Cancellation* over_ = nullptr;
-  std::string where_;
-  std::thread thread_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& at,
                                                             std::vector<const LeaseFigures*> figures) {
-  auto server = std::make_unique<Server>(std::move(figures));
-  BW_RETURN_IF_ERROR(server->start(at));
-  return std::unique_ptr<MetricsServer>(std::move(server));
+  std::unique_ptr<MetricsServer> server(new MetricsServer(std::move(figures)));
+  BW_RETURN_IF_ERROR(server->begin(at));
+  return server;
+}
+
+MetricsServer::~MetricsServer() {
+  if (!thread_.joinable()) return;
+  while (!runtime_->post([](void* self) { static_cast<MetricsServer*>(self)->over_->cancel(); }, this)) {
+    std::this_thread::yield();
+  }
+  thread_.join();
+}
+
+Status MetricsServer::begin(std::string at) {
+  auto listening = std::make_shared<std::promise<Status>>();
+  auto answer = listening->get_future();
+  const runtime::NoSignals no_signals;
+  thread_ = std::thread([this, listening, at = std::move(at)] {
+    runtime::set_up_thread("metrics", std::nullopt);
+    auto made = runtime::EpollRuntime::create({});
+    if (!made) {
+      listening->set_value(tl::unexpected(made.error()));
+      return;
+    }
+    runtime_ = std::move(*made);
+    runtime_->run(serve(at, listening));
+  });
+  Status done = answer.get();
+  if (!done) thread_.join();
+  return done;
+}
+
+task<void> MetricsServer::serve(std::string at, std::shared_ptr<std::promise<Status>> listening) {
+  const auto endpoint = co_await web::endpoint_of(*runtime_, std::move(at));
+  if (!endpoint) {
+    listening->set_value(tl::unexpected(endpoint.error()));
+    co_return;
+  }
+  auto server = web::HttpServer::listen(*runtime_, *endpoint, *this, {});
+  if (!server) {
+    listening->set_value(tl::unexpected(server.error()));
+    co_return;
+  }
+  runtime::Cancellation over;
+  over_ = &over;
+  where_ = (*server)->local().to_string();
+  listening->set_value(Status());
+  co_await (*server)->serve(&over);
+}
+
+task<web::Answer> MetricsServer::answer(web::Request request, runtime::Cancellation*) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    co_return web::Answer{.status = 405, .body = "this is a page to be read\n", .fields = {{"Allow", "GET, HEAD"}}};
+  }
+  if (request.path == "/metrics") co_return metrics();
+  if (request.path == "/healthz" || request.path == "/leader") co_return health(request, true);
+  if (request.path == "/follower") co_return health(request, false);
+  co_return web::Answer{.status = 404, .body = "there are /metrics, /healthz, /leader and /follower\n"};
+}
+
+web::Answer MetricsServer::metrics() const {
+  std::vector<LeaseSnapshot> keys;
+  const Instant now = runtime::BootClock::now();
+  keys.reserve(figures_.size());
+  for (const LeaseFigures* figures : figures_) keys.push_back(figures->read(now));
+  return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = prometheus_text(keys)};
+}
+
+web::Answer MetricsServer::health(const web::Request& request, bool as_leader) const {
+  const auto loop = parameter(request, "loop");
+  const auto key = parameter(request, "key");
+  const Instant now = runtime::BootClock::now();
+  std::size_t asked = 0;
+  std::size_t held = 0;
+  std::string body;
+  for (const LeaseFigures* figures : figures_) {
+    if ((loop && *loop != figures->loop()) || (key && *key != figures->key())) continue;
+    const LeaseSnapshot one = figures->read(now);
+    ++asked;
+    held += one.leader ? 1 : 0;
+    body += (one.leader ? "leader   " : "follower ") + web::label_value(one.loop.empty() ? one.key : one.loop) + "\n";
+  }
+  if (asked == 0) return {.status = 404, .body = "there is no such loop or key here\n"};
+  return {.status = held == (as_leader ? asked : 0) ? 200 : 503, .body = std::move(body)};
 }
 
 }  // namespace bellwether::lead

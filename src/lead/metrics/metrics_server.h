@@ -7,26 +7,42 @@
 // where ?loop=NAME or ?key=KEY asks for one of several.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/runtime/epoll_runtime.h"
+#include "core/web/http_server.h"
 #include "lead/metrics/lease_figures.h"
 
 namespace bellwether::lead {
 
-class MetricsServer {
+class MetricsServer final : private web::Handler {
  public:
   // `at`: HOST:PORT; port 0 takes a free one. `figures` must outlive it. kExists when the port is taken.
   static Result<std::unique_ptr<MetricsServer>> start(const std::string& at, std::vector<const LeaseFigures*> figures);
   // Returns when its thread has ended.
-  virtual ~MetricsServer() = default;
+  ~MetricsServer() override;
   // "127.0.0.1:9090", with the port that was really taken.
-  virtual std::string where() const = 0;
+  const std::string& where() const { return where_; }
 
- protected:
-  MetricsServer() = default;
+ private:
+  explicit MetricsServer(std::vector<const LeaseFigures*> figures) : figures_(std::move(figures)) {}
+  Status begin(std::string at);
+  // Tells `listening` how it began, and is the whole life of the thread.
+  runtime::task<void> serve(std::string at, std::shared_ptr<std::promise<Status>> listening);
+  runtime::task<web::Answer> answer(web::Request request, runtime::Cancellation* cancel) override;
+  web::Answer metrics() const;
+  web::Answer health(const web::Request& request, bool as_leader) const;
+
+  std::vector<const LeaseFigures*> figures_;
+  std::unique_ptr<runtime::EpollRuntime> runtime_;  // made and used by the thread; ends after it
+  runtime::Cancellation* over_ = nullptr;
+  std::string where_;
+  std::thread thread_;
 };
 
 }  // namespace bellwether::lead

@@ -79,8 +79,7 @@ runtime::task<Status> GuardedCommand::start() {
   if (call.lock_fd >= 0) spawn.keep_open.push_back(call.lock_fd);
   auto guardian = co_await runtime_.spawn(std::move(spawn));
   ::close(std::exchange(guardian_fd_, -1));
-  if (!guardian) co_return tl::unexpected(guardian.error());
-  guardian_ = std::move(*guardian);
+  BW_CO_TRY(guardian_, std::move(guardian));
 
   const std::string first = co_await hear(runtime_.read_clock() + kStartMost, nullptr);
   std::string_view text = first;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::aggregate {
 namespace {
@@ -169,13 +170,8 @@ std::optional<double> trend_value(const Histogram& trend, double scale, plan::Ag
 }  // namespace
 
 std::string_view to_string(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::kCounter: return "counter";
-    case MetricKind::kGauge: return "gauge";
-    case MetricKind::kRate: return "rate";
-    case MetricKind::kTrend: return "trend";
-  }
-  return "";
+  static constexpr EnumNames<MetricKind> kNames("counter", "rate", "trend", "gauge");
+  return kNames[kind];
 }
 
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/units.h"
 
 namespace bellwether::aggregate {
@@ -92,13 +93,8 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
 }
 
 std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass: return "pass";
-    case Outcome::kFail: return "fail";
-    case Outcome::kInconclusive: return "inconclusive";
-    case Outcome::kAborted: return "aborted";
-  }
-  return "";
+  static constexpr EnumNames<Outcome> kNames("pass", "fail", "inconclusive", "aborted");
+  return kNames[outcome];
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/units.h"
 
 namespace bellwether::plan {
@@ -30,16 +31,9 @@ bool is_shorter(const std::pair<const std::string, Duration>& a, const std::pair
 }  // namespace
 
 std::string_view to_string(Strain strain) {
-  switch (strain) {
-    case Strain::kCpu: return "cpu";
-    case Strain::kLoopLag: return "loop_lag";
-    case Strain::kExhausted: return "exhausted";
-    case Strain::kDescriptors: return "descriptors";
-    case Strain::kThrottled: return "throttled";
-    case Strain::kStolen: return "stolen";
-    case Strain::kMemory: return "memory";
-  }
-  return "";
+  static constexpr EnumNames<Strain> kNames("cpu", "loop_lag", "exhausted", "descriptors", "throttled", "stolen",
+                                            "memory");
+  return kNames[strain];
 }
 
 std::string_view remedy(Strain strain) {

@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::report {
 
 std::string_view to_string(WorkerState state) {
-  switch (state) {
-    case WorkerState::kCompleted: return "completed";
-    case WorkerState::kDrained: return "drained";
-    case WorkerState::kLost: return "lost";
-  }
-  return "";
+  static constexpr EnumNames<WorkerState> kNames("completed", "drained", "lost");
+  return kNames[state];
 }
 
 namespace {

@@ -103,14 +103,11 @@ void take_in_ledger(const std::string& key, const FileText& text, Found& found) 
 // The claim comes first: a claim is never there before its ledger, so that no ledger is missed that was there in time.
 task<Result<Found>> find(State state, File* locked) {
   Found found;
-  Result<FileText> text = fail(Errc::kInvalid, "not read");
   if (locked != nullptr && state->files.lock == state->files.claim) {
-    text = co_await read_text(*locked);
+    BW_CO_TRY(found.text, co_await read_text(*locked));
   } else {
-    text = co_await read_text(state->runtime, state->files.claim);
+    BW_CO_TRY(found.text, co_await read_text(state->runtime, state->files.claim));
   }
-  if (!text) co_return tl::unexpected(text.error());
-  found.text = std::move(*text);
   take_in_claim(state->rules.form(), found);
   BW_CO_TRY(const auto ledger, co_await read_text(state->runtime, state->files.ledger));
   take_in_ledger(state->key, ledger, found);
@@ -167,31 +164,28 @@ task<Status> take_hold(State state, std::string token) {
 bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }
 
 task<Result<Observation>> look_now(State state, Instant deadline) {
-  auto found = co_await find(state, nullptr);
-  if (!found) co_return tl::unexpected(found.error());
-  const bool released = found->text.text.empty() && state->rules.form() == ClaimForm::kLockFile;
+  BW_CO_TRY(auto found, co_await find(state, nullptr));
+  const bool released = found.text.text.empty() && state->rules.form() == ClaimForm::kLockFile;
   const Duration patience = std::min(kPatience, (deadline - state->runtime.now()) / 3);
-  for (int i = 0; i < kMoreLooks && may_be_torn(*found) && !released; ++i) {
+  for (int i = 0; i < kMoreLooks && may_be_torn(found) && !released; ++i) {
     BW_PROBE("store: a claim that makes no sense is read again");
     co_await state->runtime.sleep(patience / kMoreLooks);
-    found = co_await find(state, nullptr);
-    if (!found) co_return tl::unexpected(found.error());
+    BW_CO_TRY(found, co_await find(state, nullptr));
   }
-  if (may_be_torn(*found)) {
+  if (may_be_torn(found)) {
     // Whoever writes under the lock has finished when we have it.
     const runtime::OpenOptions options{.no_follow = true};
     auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
     if (locked) {
-      found = co_await find(state, locked->get());
-      if (!found) co_return tl::unexpected(found.error());
+      BW_CO_TRY(found, co_await find(state, locked->get()));
     } else if (locked.error().code != Errc::kNotFound) {
       co_return tl::unexpected(locked.error());
     }
   }
-  BW_CO_RETURN_IF_ERROR(state->rules.may_show(state->files, *found));
-  auto seen = state->rules.understand(state->files, *found);
+  BW_CO_RETURN_IF_ERROR(state->rules.may_show(state->files, found));
+  auto seen = state->rules.understand(state->files, found);
   if (seen) {
-    const runtime::ProcessIdentity* holder = found->claim ? &found->claim->process : nullptr;
+    const runtime::ProcessIdentity* holder = found.claim ? &found.claim->process : nullptr;
     state->holder_pid = holder != nullptr && seen->record.held() ? holder->pid : 0;
     drop_hold_unless(*state, seen->record.token);
     co_await doubt_death(state, *seen);
@@ -265,9 +259,8 @@ task<Result<std::unique_ptr<File>>> lock_register(State state, Instant deadline)
 
 task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant deadline) {
   BW_CO_TRY(auto locked, co_await lock_register(state, deadline));
-  auto found = co_await find(state, locked.get());
-  if (!found) co_return tl::unexpected(found.error());
-  BW_CO_TRY(auto seen, state->rules.understand(state->files, *found));
+  BW_CO_TRY(auto found, co_await find(state, locked.get()));
+  BW_CO_TRY(auto seen, state->rules.understand(state->files, found));
   if (seen.version != request.expected) {
     drop_hold_unless(*state, seen.record.token);
     co_await doubt_death(state, seen);
@@ -275,27 +268,26 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
   }
 
   const bool takes = request.kind == Kind::kTake;
-  if (takes && request.record.epoch <= highest_epoch(*found)) {
+  if (takes && request.record.epoch <= highest_epoch(found)) {
     co_return fail(Errc::kInvalid, "epoch " + std::to_string(request.record.epoch.value()) + " of '" + state->key +
                                        "' was given out before");
   }
-  BW_CO_RETURN_IF_ERROR(state->rules.may_write(state->files, *found, request));
-  const DiskClaim claim = next_claim(*state, *found, seen, request);
+  BW_CO_RETURN_IF_ERROR(state->rules.may_write(state->files, found, request));
+  const DiskClaim claim = next_claim(*state, found, seen, request);
   BW_CO_RETURN_IF_ERROR(can_be_read_back(claim));
   if (state->runtime.now() >= deadline) {
     co_return fail(Errc::kTimeout, "'" + state->files.claim + "' was read, but there was no time left to write it");
   }
-  const bool with_ledger = ledger_must_know(*found, request);
+  const bool with_ledger = ledger_must_know(found, request);
   if (takes || request.kind == Kind::kRenew) {
     BW_CO_RETURN_IF_ERROR(co_await take_hold(state, request.record.token));
   }
-  const Status written = co_await write_down(state, *found, claim, with_ledger, *locked);
+  const Status written = co_await write_down(state, found, claim, with_ledger, *locked);
   if (!written && takes) drop_hold(*state);
-  if (!written) co_return tl::unexpected(written.error());
+  BW_CO_RETURN_IF_ERROR(written);
   if (request.kind == Kind::kRelease) drop_hold(*state);
-  found = co_await find(state, locked.get());
-  if (!found) co_return tl::unexpected(found.error());
-  BW_CO_TRY(auto after, state->rules.understand(state->files, *found));
+  BW_CO_TRY(found, co_await find(state, locked.get()));
+  BW_CO_TRY(auto after, state->rules.understand(state->files, found));
   co_return WriteOutcome{true, std::move(after)};
 }
 

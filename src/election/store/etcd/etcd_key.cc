@@ -129,9 +129,8 @@ task<Result<bool>> EtcdKey::keep_alive(Call call) {
   const auto body = co_await api_.call("/v3/lease/keepalive", std::move(lease), true, call.deadline, call.cancel);
   if (!body && body.error().code == Errc::kNotFound) co_return false;
   if (!body) co_return tl::unexpected(body.error());
-  const auto left = parse_keep_alive(*body);
-  if (!left) co_return tl::unexpected(left.error());
-  co_return *left > 0;
+  BW_CO_TRY(const auto left, parse_keep_alive(*body));
+  co_return left > 0;
 }
 
 // The queue as it is now, and whether our lease, if we have one, lives on. A claim that is no more is forgotten, unless
@@ -161,8 +160,7 @@ task<Result<EtcdAnswer>> EtcdKey::see(bool& alive, Call call) {
     claim_->seconds = 0;
     kept = co_await keep_alive(call);
   }
-  if (!kept) co_return tl::unexpected(kept.error());
-  alive = *kept;
+  BW_CO_TRY(alive, kept);
   if (!alive) std::erase_if(answer->queue, [&](const EtcdEntry& entry) { return entry.key == claim_->name; });
   if (own(*answer) == nullptr && (!alive || !claim_->unsure)) claim_.reset();
   co_return answer;
@@ -171,13 +169,11 @@ task<Result<EtcdAnswer>> EtcdKey::see(bool& alive, Call call) {
 task<Result<Observation>> EtcdKey::look(Instant deadline, runtime::Cancellation* cancel) {
   const Call call{deadline, cancel};
   bool alive = false;
-  auto answer = co_await see(alive, call);
-  if (!answer) co_return tl::unexpected(answer.error());
-  if (claim_ && (claim_->given_up || must_stand_back(*answer, claim_->holder))) {
-    answer = co_await withdraw(LeaseRecord(), call);
-    if (!answer) co_return tl::unexpected(answer.error());
+  BW_CO_TRY(auto answer, co_await see(alive, call));
+  if (claim_ && (claim_->given_up || must_stand_back(answer, claim_->holder))) {
+    BW_CO_TRY(answer, co_await withdraw(LeaseRecord(), call));
   }
-  co_return observe(*answer);
+  co_return observe(answer);
 }
 
 task<Result<WriteOutcome>> EtcdKey::act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) {
@@ -264,15 +260,14 @@ task<Result<WriteOutcome>> EtcdKey::rewrite(EtcdEntry entry, LeaseRecord record,
   EtcdTransaction change = transaction();
   change.if_modified(entry.key, entry.modified);
   change.put(entry.key, etcd_value_of(record), lease);
-  const auto answer = co_await transact(std::move(change), false, call);
   // When the answer is lost, the new lease is kept alive only after a look has shown that it counts.
-  if (!answer) co_return tl::unexpected(answer.error());
-  if (const EtcdEntry* now = own(*answer); now != nullptr && now->lease == lease && answer->succeeded) {
+  BW_CO_TRY(const auto answer, co_await transact(std::move(change), false, call));
+  if (const EtcdEntry* now = own(answer); now != nullptr && now->lease == lease && answer.succeeded) {
     claim_->lease = lease;
     claim_->seconds = seconds_of(record.lease);
     if (lease != before) co_await revoke(before, call);
   }
-  co_return WriteOutcome{answer->succeeded, observe(*answer)};
+  co_return WriteOutcome{answer.succeeded, observe(answer)};
 }
 
 // Leaves the queue. With an heir in `left`, a note for it takes the place of the claim in the same instant.
@@ -296,25 +291,22 @@ task<Result<WriteOutcome>> EtcdKey::release(WriteRequest request, Call call) {
   bool alive = false;
   // Whatever becomes of the calls: a claim that nobody stands behind any more must not be kept alive.
   if (claim_) claim_->given_up = true;
-  auto answer = co_await see(alive, call);
-  if (!answer) co_return tl::unexpected(answer.error());
-  if (!claim_) co_return WriteOutcome{false, observe(*answer)};
+  BW_CO_TRY(auto answer, co_await see(alive, call));
+  if (!claim_) co_return WriteOutcome{false, observe(answer)};
   // Only a holder leaves the key to somebody.
-  if (!ours_is_first(*answer)) request.record.heir.clear();
-  answer = co_await withdraw(std::move(request.record), call);
-  if (!answer) co_return tl::unexpected(answer.error());
-  co_return WriteOutcome{true, observe(*answer)};
+  if (!ours_is_first(answer)) request.record.heir.clear();
+  BW_CO_TRY(answer, co_await withdraw(std::move(request.record), call));
+  co_return WriteOutcome{true, observe(answer)};
 }
 
 // Somebody's wish about the claim of the holder, who is somebody else.
 task<Result<WriteOutcome>> EtcdKey::amend(WriteRequest request, Call call) {
   bool alive = false;
-  auto answer = co_await see(alive, call);
-  if (!answer) co_return tl::unexpected(answer.error());
-  if (answer->queue.empty() || version_of(*answer) != request.expected) {
-    co_return WriteOutcome{false, observe(*answer)};
+  BW_CO_TRY(auto answer, co_await see(alive, call));
+  if (answer.queue.empty() || version_of(answer) != request.expected) {
+    co_return WriteOutcome{false, observe(answer)};
   }
-  const EtcdEntry head = answer->queue.front();
+  const EtcdEntry head = answer.queue.front();
   EtcdTransaction change = transaction();
   change.if_modified(head.key, head.modified);
   if (request.record.held()) {
@@ -326,9 +318,8 @@ task<Result<WriteOutcome>> EtcdKey::amend(WriteRequest request, Call call) {
       change.put(note_, etcd_value_of(request.record), lease);
     }
   }
-  answer = co_await transact(std::move(change), false, call);
-  if (!answer) co_return tl::unexpected(answer.error());
-  co_return WriteOutcome{answer->succeeded, observe(*answer)};
+  BW_CO_TRY(answer, co_await transact(std::move(change), false, call));
+  co_return WriteOutcome{answer.succeeded, observe(answer)};
 }
 
 }  // namespace bellwether::store

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <libpq-fe.h>
 
-#include "election/store/postgres/pg_pool.h"
+#include "election/store/postgres/postgres_store.h"
 
 namespace bellwether::store {
 namespace {
@@ -16,13 +16,13 @@ struct Free {
   void operator()(PGnotify* notice) const { PQfreemem(notice); }
 };
 
-void pass_on(PGconn* connection, PgEar& ear) {
-  while (const std::unique_ptr<PGnotify, Free> notice{PQnotifies(connection)}) ear.hear(notice->extra);
+void pass_on(PGconn* connection, PgWatch& watch) {
+  while (const std::unique_ptr<PGnotify, Free> notice{PQnotifies(connection)}) watch.hear(notice->extra);
 }
 
 }  // namespace
 
-task<Status> PgPool::listen(std::string channel, PgEar& ear) {
+task<Status> PgPool::listen(std::string channel, PgWatch& watch) {
   // Only to the server that calls go to: where they go is not for a watch to decide.
   const std::size_t host = host_;
   HostPort server = login_.hosts[host];
@@ -33,15 +33,15 @@ task<Status> PgPool::listen(std::string channel, PgEar& ear) {
   while (host == host_) {
     // Listening once more changes nothing and is a sign of life.
     BW_CO_RETURN_IF_ERROR(co_await run_on(pg, statement, {}, runtime_.read_clock() + kAnswerWithin, nullptr));
-    if (!std::exchange(begun, true)) ear.begin();
-    pass_on(pg, ear);
+    if (!std::exchange(begun, true)) watch.begin();
+    pass_on(pg, watch);
     const Instant next = runtime_.read_clock() + kPingEvery;
     while (host == host_ && runtime_.now() < next) {
       const Status ready = co_await wait(pg, false, std::min(next, runtime_.now() + kNoticeWithin), nullptr);
       if (!ready && ready.error().code == Errc::kTimeout) continue;
       if (!ready) co_return ready;
       if (PQconsumeInput(pg) == 0) co_return fail(Errc::kReset, where() + ": the connection broke");
-      pass_on(pg, ear);
+      pass_on(pg, watch);
     }
   }
   co_return Status();

@@ -26,14 +26,7 @@ struct PgLogin {
 // Rows of text; nothing where a value is null.
 using PgRow = std::vector<std::optional<std::string>>;
 
-// Hears what is told on a channel.
-class PgEar {
- public:
-  virtual ~PgEar() = default;
-  virtual void hear(std::string_view told) = 0;
-  // From here on everything is heard.
-  virtual void begin() = 0;
-};
+class PgWatch;
 
 class PgPool {
  public:
@@ -50,7 +43,7 @@ class PgPool {
                                                 Instant deadline, runtime::Cancellation* cancel);
   // Listens to a channel (a plain name), on a connection of its own, until that breaks, dies without a word, or calls
   // go to another server.
-  runtime::task<Status> listen(std::string channel, PgEar& ear);
+  runtime::task<Status> listen(std::string channel, PgWatch& watch);
   std::string where() const;
   // The next connection is made to another server: this one cannot do what it should.
   void avoid();

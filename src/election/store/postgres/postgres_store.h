@@ -23,7 +23,7 @@ namespace bellwether::store {
 
 // Hears of changes: a connection that listens to the channel on which each act tells of itself, for all keys of a
 // store. It is there while somebody waits. One thread.
-class PgWatch final : private PgEar {
+class PgWatch final {
  public:
   // One key's ear. Lives in whoever waits, and is taken off before it ends.
   struct Listener {
@@ -40,13 +40,14 @@ class PgWatch final : private PgEar {
   // Not from within a call of the other.
   void add(Listener& listener);
   void remove(Listener& listener);
+  // What the connection hears: from begin() on all that is told.
+  void begin();
+  void hear(std::string_view told);
   // As StoreKey::watch_refused().
   const std::string& refused() const { return refused_; }
 
  private:
   static runtime::task<void> keep(PgWatch* self);
-  void hear(std::string_view told) override;
-  void begin() override;
 
   runtime::Runtime& runtime_;
   PgPool& pool_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/base/prng.h"
 #include "load/metrics/histogram.h"
 #include "load/results/compare/student.h"
@@ -211,13 +212,13 @@ Batches Batcher::take() {
 }
 
 std::string_view to_string(Figure figure) {
-  static constexpr std::array<std::string_view, kFigures.size()> kNames{"rate", "errors", "p50", "p95", "p99"};
-  return kNames[static_cast<std::size_t>(figure)];
+  static constexpr EnumNames<Figure> kNames("rate", "errors", "p50", "p95", "p99");
+  return kNames[figure];
 }
 
 std::string_view to_string(Judgement judgement) {
-  static constexpr std::array<std::string_view, 5> kNames{"worse", "better", "same", "unclear", "not judged"};
-  return kNames[static_cast<std::size_t>(judgement)];
+  static constexpr EnumNames<Judgement> kNames("worse", "better", "same", "unclear", "not judged");
+  return kNames[judgement];
 }
 
 bool Comparison::any(Judgement judgement) const {

@@ -47,12 +47,11 @@ class LuaProgram final : public vuser::Program {
     lua_newtable(lua);
     made->host_.paths = luaL_ref(lua, LUA_REGISTRYINDEX);
     push_calls(lua, made->host_);
-    Status done = push_declarations(lua);
-    if (done) done = load_text(lua, *program.text, program.name);
-    if (done) done = call(lua, 0);
-    if (done) done = load_text(lua, kLock, "lock");
-    if (done) done = call(lua, 0);
-    if (!done) return tl::unexpected(done.error());
+    BW_RETURN_IF_ERROR(push_declarations(lua));
+    BW_RETURN_IF_ERROR(load_text(lua, *program.text, program.name));
+    BW_RETURN_IF_ERROR(call(lua, 0));
+    BW_RETURN_IF_ERROR(load_text(lua, kLock, "lock"));
+    BW_RETURN_IF_ERROR(call(lua, 0));
     return made;
   }
 
