@@ -197,10 +197,10 @@ class ManagerServiceTest : public testing::Test, private ManagerService::Listene
   sim::TestMachine machine_;
   runtime::Runtime& runtime_ = machine_.runtime();
   Prng prng_{1};
-  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};
-  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
-  TestNode w2_{runtime_, "w2", wire::Role::kWorker, kAnyPort};
-  TestNode c1_{runtime_, "c1", wire::Role::kOperator, kAnyPort};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
+  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
+  TestNode w2_{runtime_, "w2", wire::Role::kWorker, kAnyPort, kLetters};
+  TestNode c1_{runtime_, "c1", wire::Role::kOperator, kAnyPort, kLetters};
   Around around_;
   WillingWorker worker_;
   MemoryKv jobs_kv_;

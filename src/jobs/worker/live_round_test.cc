@@ -42,8 +42,8 @@ class LiveRoundTest : public sim::MachineTest, public LiveRound::Host {
   }
 
   SafeAccount safe_;
-  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
-  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};
+  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
   FakeManager manager_{m1_, safe_};
   mutable uint64_t asked_ = 0;
   Duration apart_;

@@ -256,7 +256,7 @@ TEST_F(WorkerServiceTest, one_that_runs_out_of_descriptors_or_waits_for_a_core_s
 }
 
 TEST_F(WorkerServiceTest, who_is_no_manager_is_not_listened_to) {
-  TestNode somebody(runtime_, "o1", wire::Role::kOperator, kAnyPort);
+  TestNode somebody(runtime_, "o1", wire::Role::kOperator, kAnyPort, kLetters);
   FakeManager as_manager(somebody, safe_);
   const auto answer =
       machine_.run(as_manager.ask(worker_.address(), dispatch::RetireLetter{"j1", dispatch::JobFence(9)}));

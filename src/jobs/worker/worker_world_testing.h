@@ -127,7 +127,7 @@ class Shown {
 
 inline runtime::task<void> live_as_worker(runtime::Runtime& runtime, void* context) {
   Stage& stage = *static_cast<Place*>(context)->stage;
-  TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint);
+  TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, kLetters);
   TestManagers managers;
   managers.all = stage.managers;
   ScheduledShares shares(runtime, stage);
@@ -167,7 +167,8 @@ inline runtime::task<void> hand_out(FakeManager& manager, Stage& stage, uint64_t
 inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* context) {
   const Place place = *static_cast<Place*>(context);
   Stage& stage = *place.stage;
-  TestNode node(runtime, stage.managers[place.index].name, wire::Role::kManager, stage.managers[place.index].endpoint);
+  TestNode node(runtime, stage.managers[place.index].name, wire::Role::kManager, stage.managers[place.index].endpoint,
+                kLetters);
   FakeManager manager(node, stage.safe);
   const Shown<FakeManager> shown(stage.at_work[place.index], manager);
   uint64_t fence = 0;  // under which it owns the job; 0: it does not

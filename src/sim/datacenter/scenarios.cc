@@ -59,10 +59,11 @@ std::string workflow(Prng& prng, const Bonds& bonds, int64_t number, int64_t mos
               "/s\n    vus: {preallocated: 2, max: " + std::to_string(prng.between(2, most_vus + 20)) + "}\n";
       break;
     case 4: {
-      const int64_t each = prng.below(2);
-      return text + "    executor: " + (each == 1 ? "per-vu" : "shared") +
-             "-iterations\n    vus: " + std::to_string(prng.between(1, most_vus)) +
-             "\n    iterations: " + std::to_string(each == 1 ? prng.between(1, 60) : prng.between(1, 60 * most_vus)) +
+      const bool each = prng.chance(0.5);
+      const int64_t vus = prng.between(1, most_vus);
+      const int64_t iterations = each ? prng.between(1, 60) : prng.between(vus, 60 * vus);
+      return text + "    executor: " + (each ? "per-vu" : "shared") + "-iterations\n    vus: " + std::to_string(vus) +
+             "\n    iterations: " + std::to_string(iterations) +
              "\n    max_duration: 10m\n    graceful_stop: " + graceful + "\n" + steps_of(prng, true);
     }
     default: text += "    vus: " + std::to_string(prng.between(1, most_vus)) + "\n";

@@ -133,7 +133,7 @@ class EngineShares final : public node::ShareFactory {
 
 task<void> live_as_worker(runtime::Runtime& runtime, void* context) {
   Stage& stage = *static_cast<Stage*>(context);
-  node::TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint);
+  node::TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, node::kLetters);
   node::TestManagers managers;
   managers.all = {stage.manager};
   EngineShares shares(runtime, stage);
@@ -147,7 +147,7 @@ task<void> live_as_worker(runtime::Runtime& runtime, void* context) {
 // Hands out one share, hears the reports, and judges them as a manager does.
 task<void> live_as_manager(runtime::Runtime& runtime, void* context) {
   Stage& stage = *static_cast<Stage*>(context);
-  node::TestNode node(runtime, "m1", wire::Role::kManager, stage.manager.endpoint);
+  node::TestNode node(runtime, "m1", wire::Role::kManager, stage.manager.endpoint, node::kLetters);
   node::SafeAccount safe;
   node::FakeManager manager(node, safe);
   manager.own();
