@@ -126,34 +126,14 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
   advance(now, out);
 }
 
-Result<uint16_t> Job::told_workflow(const std::string& name) const {
-  std::vector<uint16_t> told;
-  std::string names;
-  for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (!spec_[w].told_vus) continue;
-    if (spec_[w].name == name) return w;
-    told.push_back(w);
-    names += (names.empty() ? "" : ", ") + spec_[w].name;
-  }
-  if (told.empty()) {
-    return fail(Errc::kNotFound,
-                "no workflow of this job is controlled from outside (executor: externally-controlled)");
-  }
-  if (!name.empty()) {
-    return fail(Errc::kNotFound, "no workflow '" + name + "' is controlled from outside; there is: " + names);
-  }
-  if (told.size() == 1) return told.front();
-  return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
-}
-
 Status Job::scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out) {
-  BW_TRY(const auto w, told_workflow(workflow));
+  std::vector<plan::Told> told;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (spec_[w].told_vus) told.push_back({w, spec_[w].name, spec_[w].vus});
+  }
+  BW_TRY(const auto w, plan::find_told(told, workflow, vus));
   WorkflowSheet& one = sheet_.workflows[w];
   const std::string whose = "workflow '" + spec_[w].name + "'";
-  if (vus > spec_[w].vus) {
-    return fail(Errc::kInvalid, whose + " may have at most " + std::to_string(spec_[w].vus) +
-                                    " virtual users ('max_vus'), not " + std::to_string(vus));
-  }
   if (is_final(one.state)) return fail(Errc::kClosed, whose + " has ended: it is " + std::string(to_string(one.state)));
   if (one.vus == vus) return {};
   add_event(now, "scaled",

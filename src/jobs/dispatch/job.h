@@ -282,7 +282,6 @@ class Job {
 
   // --- job_time.cc: who tidies up after what was stopped, or has failed
   static std::string by_whom(const std::string& by);
-  Result<uint16_t> told_workflow(const std::string& name) const;
   // False: it was told before.
   bool take_stop(Instant now, const JobStop& stop);
   // It ends, or does not begin any more, because the job is stopped.

@@ -214,30 +214,13 @@ void LocalRun::resume() {
   if (stage_ != nullptr) stage_->group->resume();
 }
 
-Result<uint16_t> LocalRun::controlled(const std::string& workflow) const {
-  if (wanted_.empty()) {
-    return fail(Errc::kNotFound,
-                "no workflow of this run is controlled from outside (executor: externally-controlled)");
-  }
-  if (workflow.empty() && wanted_.size() == 1) return wanted_.begin()->first;
-  std::string names;
-  for (const auto& [w, vus] : wanted_) {
-    if (plan_.workflows[w].name == workflow) return w;
-    names += (names.empty() ? "" : ", ") + plan_.workflows[w].name;
-  }
-  if (workflow.empty())
-    return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
-  return fail(Errc::kNotFound, "no workflow '" + workflow + "' is controlled from outside; there is: " + names);
-}
-
 Status LocalRun::scale(const std::string& workflow, uint32_t vus) {
-  BW_TRY(const auto which, controlled(workflow));
-  const plan::Workflow& one = plan_.workflows[which];
-  const uint32_t most = std::get<plan::ExternallyControlled>(one.executor).vus_most;
-  if (vus > most) {
-    return fail(Errc::kInvalid, "workflow '" + one.name + "' may have at most " + std::to_string(most) +
-                                    " virtual users ('max_vus'), not " + std::to_string(vus));
+  std::vector<plan::Told> told;
+  for (const auto& [w, now] : wanted_) {
+    told.push_back({w, plan_.workflows[w].name, plan::facts_of(plan_.workflows[w].executor).vus_most});
   }
+  BW_TRY(const auto which, plan::find_told(told, workflow, vus));
+  const plan::Workflow& one = plan_.workflows[which];
   note("scaled", "workflow '" + one.name + "': " + std::to_string(wanted_[which]) + " to " + std::to_string(vus) +
                      " virtual users");
   wanted_[which] = vus;

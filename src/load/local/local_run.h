@@ -118,7 +118,6 @@ class LocalRun final : public LoadGroup::Listener {
   void timed_out(uint16_t workflow) override;
   void note(std::string kind, std::string detail);
   std::string timeout_of(uint16_t workflow) const;
-  Result<uint16_t> controlled(const std::string& workflow) const;
   static runtime::task<void> watch_timeout(LocalRun* self, runtime::Cancellation* cancel);
 
   runtime::EpollRuntime& control_;

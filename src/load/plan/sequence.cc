@@ -24,6 +24,29 @@ Links links_of(const Workflow& workflow) {
   return links;
 }
 
+Result<uint16_t> find_told(const std::vector<Told>& all, const std::string& name, uint32_t vus) {
+  if (all.empty()) {
+    return fail(Errc::kNotFound, "no workflow is controlled from outside (executor: externally-controlled)");
+  }
+  std::string names;
+  const Told* found = all.size() == 1 && name.empty() ? all.data() : nullptr;
+  for (const Told& one : all) {
+    if (one.name == name) found = &one;
+    names += (names.empty() ? "" : ", ") + one.name;
+  }
+  if (found == nullptr && name.empty()) {
+    return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
+  }
+  if (found == nullptr) {
+    return fail(Errc::kNotFound, "no workflow '" + name + "' is controlled from outside; there is: " + names);
+  }
+  if (vus > found->vus_most) {
+    return fail(Errc::kInvalid, "workflow '" + found->name + "' may have at most " + std::to_string(found->vus_most) +
+                                    " virtual users ('max_vus'), not " + std::to_string(vus));
+  }
+  return found->workflow;
+}
+
 bool Values::merge(uint16_t workflow, uint32_t by, const Provided& value) {
   if (value.listed) {
     const bool changed = lists[{workflow, value.provide}].add(value, by);

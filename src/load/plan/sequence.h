@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "load/plan/collection.h"
 #include "load/plan/context.h"
 #include "load/plan/plan.h"
@@ -32,6 +33,16 @@ struct Links {
   bool is_teardown = false;           // it follows also what failed, and what was stopped
 };
 Links links_of(const Workflow& workflow);
+
+// Somebody says while it runs how many users a workflow is to have.
+struct Told {
+  uint16_t workflow = 0;
+  std::string name;
+  uint32_t vus_most = 1;
+};
+// Which of these is meant by a name, when it is to have `vus` users; no name: the only one. kNotFound: none is,
+// kInvalid: several could be, or these are too many.
+Result<uint16_t> find_told(const std::vector<Told>& all, const std::string& name, uint32_t vus);
 
 // How a workflow stands for those that wait for it. kEnded: in any other way than by completing.
 enum class Standing : uint8_t { kOpen, kCompleted, kEnded };

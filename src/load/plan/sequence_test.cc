@@ -54,6 +54,18 @@ TEST(Sequence, what_a_workflow_waits_for_gives_and_takes_is_in_the_plan) {
   EXPECT_TRUE(b.uses[0].required);
 }
 
+TEST(Sequence, whose_users_are_meant_is_found_by_name_or_because_there_is_no_other) {
+  const std::vector<Told> one{{3, "a", 20}};
+  const std::vector<Told> two{{3, "a", 20}, {5, "b", 7}};
+  EXPECT_EQ(find_told(one, "", 20).value(), 3);
+  EXPECT_EQ(find_told(two, "b", 7).value(), 5);
+  const auto why = [](const Result<uint16_t>& found) { return found ? "found" : found.error().message; };
+  EXPECT_EQ(why(find_told({}, "", 1)), "no workflow is controlled from outside (executor: externally-controlled)");
+  EXPECT_EQ(why(find_told(two, "", 1)), "several workflows are controlled from outside; name one: a, b");
+  EXPECT_EQ(why(find_told(two, "c", 1)), "no workflow 'c' is controlled from outside; there is: a, b");
+  EXPECT_EQ(why(find_told(two, "b", 8)), "workflow 'b' may have at most 7 virtual users ('max_vus'), not 8");
+}
+
 TEST(Sequence, what_is_missing_or_was_cut_is_told) {
   const std::vector<Links> all{{.name = "a", .provides = {"one", "list"}, .lists = {1}},
                                {.name = "b", .uses = {{0, 0, "one", true}, {0, 1, "list", true}}},
