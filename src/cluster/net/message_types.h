@@ -1,4 +1,4 @@
-// The types of messages between nodes (cluster/wire/message.h), a hundred for each concern. A number that was used is
+// The types of messages between nodes (cluster/wire/session.h), a hundred for each concern. A number that was used is
 // never used for something else.
 #pragma once
 

@@ -1,17 +1,108 @@
-// The last election of a scored vote as one node has seen it, for people: who stood, what each said of itself and what
-// that is worth, who has voted for whom, and why it ended as it did.
+// What a node knows of the scored votes that it takes part in, for people: heartbeats and promises as they are now,
+// what it has counted since it was started, the last messages, and the last election. Plain values.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cluster/net/vote_status.h"
+#include "core/base/time.h"
 #include "election/vote/score.h"
+#include "election/vote/vote_events.h"
 
 namespace bellwether::cluster {
 
+// A histogram in the manner of Prometheus: counts of what was at most so many seconds.
+struct ElectionLengths {
+  static constexpr std::array<double, 10> kBounds{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+  std::array<uint64_t, kBounds.size()> at_most{};  // not added up
+  uint64_t count = 0;
+  double sum = 0;
+
+  void add(Duration span);
+};
+
+// Of an admin's heartbeats to one other node. One is missed when there is no answer by the time of the next.
+struct BeatCounts {
+  uint64_t answered = 0;
+  uint64_t missed = 0;
+  uint64_t lately = 0;         // of the last so many, at most 64
+  uint64_t missed_lately = 0;  // so many were missed
+};
+
+// Messages that come to nothing before their content is looked at.
+enum class Unheard : uint8_t {
+  kUnsigned,    // not signed by the key that this node has of the sender
+  kUnreadable,  // no message of this version, or out of its bounds
+  kImpostor,    // in the name of another node
+};
+inline constexpr std::size_t kUnheardKinds = 3;
+// "not_signed", "unreadable", "impostor".
+std::string_view to_string(Unheard unheard);
+
+struct VoteCounts {
+  struct Elections {
+    uint64_t elected = 0;
+    uint64_t nobody = 0;
+  };
+  std::array<Elections, vote::kTriggers> elections{};  // in which this node took part
+  ElectionLengths lengths;                             // from its first word to its end, as this node heard them
+  double participation = 0;                            // of the last: whose vote was heard, as a share of all
+  uint64_t beats_sent = 0;                             // as the admin
+  uint64_t beats_heard = 0;                            // of the admin
+  uint64_t beats_lost = 0;                             // that it must have sent between two that were heard
+  std::array<uint64_t, vote::kRefusals> refusals{};
+  std::array<uint64_t, kUnheardKinds> unheard{};
+  std::map<std::string, uint64_t> unsigned_of;  // by who is said to have sent them; members only
+  // By kind; what is said to all counts once.
+  std::map<std::string_view, uint64_t> sent;
+  std::map<std::string_view, uint64_t> heard;
+};
+
+struct VoteStatus {
+  struct Heartbeat {
+    bool sent = false;  // by this node, the admin; else heard of it
+    Duration age;
+    uint64_t term = 0;
+    uint64_t round = 0;     // its number in this term
+    uint64_t sequence = 0;  // among all messages of the admin's life
+  };
+  struct Promise {
+    std::string by;
+    std::string to;
+    Duration ends_in;  // below zero: it has ended
+  };
+  // As the admin.
+  struct Follower {
+    std::string node;
+    BeatCounts beats;
+  };
+  std::optional<Heartbeat> heartbeat;  // the last one
+  std::vector<Promise> promises;       // an admin knows those that it was given, others their own
+  std::vector<Follower> followers;
+  VoteCounts counts;
+  std::size_t elections_last_hour = 0;
+  std::size_t failed_last_hour = 0;  // nobody won
+};
+
+// One message of a scored vote.
+struct VoteMessageView {
+  WallTime at;
+  bool sent = false;
+  std::string peer;  // to whom, or who is said to have sent it; empty: to all
+  std::string kind;  // empty: it could not be read
+  uint64_t term = 0;
+  uint64_t sequence = 0;
+  std::string refused;  // why it counts for nothing; empty: it was listened to, or sent
+  std::string json;     // all that it says; empty: it could not be read
+};
+
+// The last election as one node has seen it: who stood, what each said of itself and what that is worth, who has voted
+// for whom, and why it ended as it did.
 struct VoteView {
   struct Node {
     std::string name;

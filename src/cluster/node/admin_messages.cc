@@ -3,7 +3,6 @@
 #include "cluster/wire/frame.h"
 #include "cluster/wire/identity.h"
 #include "cluster/wire/keyring.h"
-#include "cluster/wire/secret.h"
 #include "core/message/describe.h"
 
 namespace bellwether::message {

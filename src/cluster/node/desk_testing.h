@@ -8,7 +8,7 @@
 #include "cluster/node/node_admin.h"
 #include "cluster/node/node_view.h"
 #include "cluster/wire/identity.h"
-#include "cluster/wire/secret.h"
+#include "cluster/wire/keyring.h"
 #include "core/base/check.h"
 
 namespace bellwether::node {

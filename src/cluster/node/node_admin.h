@@ -11,7 +11,6 @@
 #include "cluster/net/switchboard.h"
 #include "cluster/node/node_election.h"
 #include "cluster/node/node_page.h"
-#include "cluster/node/node_probes.h"
 #include "cluster/node/node_view.h"
 
 namespace bellwether::node {

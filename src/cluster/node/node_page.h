@@ -7,11 +7,32 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/node/node_probes.h"
+#include "cluster/health/probe.h"
 #include "cluster/node/node_view.h"
+#include "core/runtime/runtime.h"
 #include "core/web/http_server.h"
 
 namespace bellwether::node {
+
+// A node looks at itself as an orchestrator would, with the thresholds of cluster/health/probe.h, and keeps the
+// verdicts for its page. One thread, that of its runtime.
+class NodeProbes {
+ public:
+  // Both must outlive it.
+  NodeProbes(runtime::Runtime& runtime, const NodeDesk& desk);
+
+  // Until it is cancelled.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+  const health::Probes& verdicts() const { return probes_; }
+
+ private:
+  void look(Instant due);
+
+  runtime::Runtime& runtime_;
+  const NodeDesk& desk_;
+  health::Probes::Settings settings_;
+  health::Probes probes_;
+};
 
 // One figure of the page of metrics. `labels` is what stands between the braces, or empty.
 struct Figure {

@@ -1,4 +1,3 @@
-#include "cluster/node/node_probes.h"
 
 #include <gtest/gtest.h>
 

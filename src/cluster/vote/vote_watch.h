@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/net/vote_status.h"
+#include "cluster/net/vote_view.h"
 #include "election/vote/vote_messages.h"
 
 namespace bellwether::cluster {

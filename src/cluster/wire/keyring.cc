@@ -2,12 +2,91 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <openssl/crypto.h>
+#include <string_view>
+#include <utility>
 
 #include "cluster/wire/big_endian.h"
+#include "cluster/wire/crypto.h"
+#include "core/base/check.h"
 #include "core/base/hex.h"
 
 namespace bellwether::wire {
 namespace {
+
+constexpr std::size_t kSecureHeap = 64 * 1024;  // OpenSSL's heap that is locked and left out of core dumps
+constexpr std::size_t kSmallest = 32;
+constexpr std::size_t kDistinctMin = 6;
+constexpr std::size_t kUnitMax = 8;
+
+std::byte* allocate(std::size_t size) {
+  static const int ready =
+      CRYPTO_secure_malloc_initialized() == 1 ? 1 : CRYPTO_secure_malloc_init(kSecureHeap, kSmallest);
+  static_cast<void>(ready);  // without it, OpenSSL gives ordinary memory
+  auto* data = static_cast<std::byte*>(OPENSSL_secure_malloc(size));
+  check(data != nullptr, "memory for a secret");
+  return data;
+}
+
+std::size_t distinct_characters(std::string_view text) {
+  std::array<bool, 256> seen{};
+  for (const char c : text) seen[static_cast<unsigned char>(c)] = true;
+  return static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true));
+}
+
+// "abcabcabc…": a short unit again and again.
+bool repeats(std::string_view text) {
+  for (std::size_t unit = 1; unit <= kUnitMax; ++unit) {
+    bool same = true;
+    for (std::size_t i = unit; same && i < text.size(); ++i) same = text[i] == text[i - unit];
+    if (same) return true;
+  }
+  return false;
+}
+
+// "abcdefgh…", "12345678…", "87654321…": the next character is nearly always the neighbour of the last one.
+bool counts_up_or_down(std::string_view text) {
+  std::size_t steps = 0;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const int step = text[i] - text[i - 1];
+    if (step == 1 || step == -1) ++steps;
+  }
+  return steps * 4 >= (text.size() - 1) * 3;
+}
+
+// Nothing but words that everybody tries first, with digits and signs between them.
+bool only_well_known_words(std::string_view text) {
+  static constexpr std::array<std::string_view, 20> kWords = {
+      "bellwether", "changeme", "password", "passphrase", "example", "default", "letmein",
+      "cluster",    "welcome",  "secret",   "please",     "qwerty",  "shared",  "change",
+      "admin",      "token",    "auth",     "test",       "key",     "the"};
+  std::string letters;
+  for (const char c : text) {
+    const char low = ascii_lower(c);
+    if (low >= 'a' && low <= 'z') letters += low;
+  }
+  std::string_view rest = letters;
+  while (!rest.empty()) {
+    const auto word =
+        std::find_if(kWords.begin(), kWords.end(), [&](std::string_view w) { return rest.starts_with(w); });
+    if (word == kWords.end()) break;
+    rest.remove_prefix(word->size());
+  }
+  const bool known = !letters.empty() && rest.empty();
+  wipe(std::as_writable_bytes(std::span(letters)));
+  return known;
+}
+
+const char* weakness(std::string_view text) {
+  if (text.size() < kSecretMin) return "it is shorter than 16 characters";
+  if (text.size() > kSecretMax) return "it is longer than 1024 characters";
+  if (distinct_characters(text) < kDistinctMin) return "it consists of too few different characters";
+  if (repeats(text)) return "it repeats a short piece";
+  if (counts_up_or_down(text)) return "it follows the alphabet or counts";
+  if (only_well_known_words(text)) return "it consists of words that are tried first";
+  return nullptr;
+}
 
 KeyId id_of(const Secret& secret) {
   std::array<std::byte, sizeof(KeyId)> bytes{};
@@ -16,6 +95,35 @@ KeyId id_of(const Secret& secret) {
 }
 
 }  // namespace
+
+Result<Secret> Secret::take(std::string&& text) {
+  const char* weak = weakness(text);
+  if (weak != nullptr) {
+    wipe(std::as_writable_bytes(std::span(text)));
+    text.clear();
+    return fail(Errc::kInvalid,
+                std::string("the cluster's secret is refused: ") + weak + "; make one with: openssl rand -base64 24");
+  }
+  std::byte* data = allocate(text.size());
+  const std::size_t size = text.size();
+  std::memcpy(data, text.data(), size);
+  wipe(std::as_writable_bytes(std::span(text)));
+  text.clear();
+  return Secret(data, size);
+}
+
+Secret::Secret(Secret&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Secret& Secret::operator=(Secret&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Secret::~Secret() {
+  if (data_ != nullptr) OPENSSL_secure_clear_free(data_, size_);
+}
 
 Keyring::Keyring(Secret first) {
   const KeyId id = id_of(first);

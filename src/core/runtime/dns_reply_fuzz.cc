@@ -1,5 +1,5 @@
 #include "core/base/check.h"
-#include "core/runtime/dns_reply.h"
+#include "core/runtime/resolver.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const auto ttl = bellwether::runtime::least_ttl({reinterpret_cast<const std::byte*>(data), size});

@@ -1,7 +1,7 @@
-#include "core/runtime/dns_reply.h"
-
 #include <gtest/gtest.h>
 #include <string>
+
+#include "core/runtime/resolver.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -17,7 +17,6 @@
 #include "core/runtime/direct_calls.h"
 #include "core/runtime/file_systems.h"
 #include "core/runtime/files.h"
-#include "core/runtime/folders.h"
 #include "core/runtime/processes.h"
 #include "core/runtime/resolver.h"
 #include "core/runtime/socket_address.h"

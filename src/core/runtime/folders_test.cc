@@ -1,7 +1,6 @@
-#include "core/runtime/folders.h"
-
 #include <gmock/gmock.h>
 
+#include "core/runtime/files.h"
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/temporary_testing.h"
 

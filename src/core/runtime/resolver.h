@@ -5,16 +5,23 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/bytes.h"
+#include "core/base/time.h"
 #include "core/runtime/epoll_runtime.h"
 
 struct ares_addrinfo;
 struct ares_channeldata;
 
 namespace bellwether::runtime {
+
+// What the library for names does not tell of a reply, how long it may be believed: the least time to live among its
+// answers (RFC 1035, section 4.1). Nothing when the reply is broken or answers nothing. Takes bytes from anywhere.
+std::optional<Duration> least_ttl(Bytes reply);
 
 class Resolver {
  public:

@@ -1,4 +1,3 @@
-#include "load/report/charts.h"
 
 #include <gmock/gmock.h>
 

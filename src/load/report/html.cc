@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "load/report/charts.h"
+#include "load/report/chart.h"
 #include "load/report/markup.h"
 #include "load/report/metric_charts.h"
 #include "load/report/text.h"
@@ -56,7 +56,7 @@ table{font-size:9px}th,td{padding:2px 4px}
 .charts{grid-template-columns:1fr 1fr}output{display:none}tr,.verdict,.tiles{break-inside:avoid}}
 )css";
 
-// C is the list of columns, as load/report/charts.h writes it; M what each metric shows in them
+// C is the list of columns, as load/report/chart.h writes it; M what each metric shows in them
 // (load/report/metric_charts.h).
 inline constexpr std::string_view kScript = R"js(
 const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));

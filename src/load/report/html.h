@@ -9,7 +9,7 @@
 namespace bellwether::report {
 
 // UTF-8. Everything that came from a scenario or a server is escaped, and the page forbids itself any request. A run of
-// an hour with 50 steps makes well under 1 MB: a chart has at most kMostColumns columns (load/report/charts.h).
+// an hour with 50 steps makes well under 1 MB: a chart has at most kMostColumns columns (load/report/chart.h).
 std::string to_html(const ResultFile& run);
 
 }  // namespace bellwether::report

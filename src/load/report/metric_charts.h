@@ -1,11 +1,11 @@
-// The scenario's own metrics over time as charts, one for each metric, beside those of load/report/charts.h.
+// The scenario's own metrics over time as charts, one for each metric, beside those of load/report/chart.h.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "load/report/charts.h"
+#include "load/report/chart.h"
 #include "load/report/result_file.h"
 
 namespace bellwether::report {
