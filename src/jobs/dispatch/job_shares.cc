@@ -402,7 +402,6 @@ void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::st
 }
 
 // What was not measured, because whoever was to run it was lost: written down while the run goes on.
-
 std::string Job::how_lost(const ShareSheet& share) {
   const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
   return "worker '" + share.worker + (left ? "' left" : "' was lost");
