@@ -477,8 +477,9 @@ void Job::follow_account(Instant now) {
       set(now, share, ShareState::kStopping);
     } else if (share.state == ShareState::kGone && until < share.lost_from) {
       BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
-      // Of parts that nobody has gone on with, the loss is not written yet.
-      const uint32_t written = is_final(sheet_.workflows[share.workflow].state) ? share.parts.count : succeeded(share);
+      // Of parts that nobody has gone on with, the loss is not written yet; of iterations all of it was.
+      const bool all = is_final(sheet_.workflows[share.workflow].state) || spec_[share.workflow].counted;
+      const uint32_t written = all ? share.parts.count : succeeded(share);
       if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
       share.lost_from = until;
     }
