@@ -124,7 +124,9 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std
     sight.free = report.cores - std::min(report.cores, taken);
     const bool heard = now - entry.heard < kFresh && !left_alone.contains(name);
     sight.takes_work = routing <= health::Routing::kInvestigate && heard;
-    sight.held = report.takes_work && routing >= health::Routing::kDrain && heard;
+    // Until a share that stands still has ended; or all of them, where the worker had more to do than it could.
+    const bool drains = report.state == to_string(health::WorkerState::kDraining) && used(report) > 0;
+    sight.held = heard && (report.takes_work ? routing >= health::Routing::kDrain : drains);
     sight.healthy = report.healthy && routing == health::Routing::kRoute;
     sight.leaves = report.leaves;
     out.push_back(std::move(sight));

@@ -66,6 +66,19 @@ TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_is_shown) {
   EXPECT_TRUE(sights[1].takes_work);
 }
 
+TEST(WorkerRegistry, who_drains_what_it_has_too_much_of_is_waited_for_and_one_that_is_empty_is_not) {
+  WorkerRegistry registry;
+  dispatch::WorkerReport drains = report(2, 0);
+  drains.takes_work = false;
+  drains.state = "draining";
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", drains));
+  EXPECT_FALSE(registry.sights(kWorkerRegistryNow, {}).at(0).takes_work);
+  EXPECT_TRUE(registry.sights(kWorkerRegistryNow, {}).at(0).held);
+  drains.free = 2;
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", drains));
+  EXPECT_FALSE(registry.sights(kWorkerRegistryNow, {}).at(0).held);
+}
+
 TEST(WhyWaiting, it_counts_those_that_take_no_work_by_their_state_and_else_the_cores) {
   EXPECT_EQ(why_waiting({}), "no worker is there");
   const auto line = [](const std::string& state, const std::string& progress) {
