@@ -47,6 +47,27 @@ TEST_F(AccountBookTest, a_second_is_closed_when_all_have_told_it) {
   EXPECT_EQ(book_.next_deadline(), Instant::never());
 }
 
+TEST_F(AccountBookTest, it_knows_what_a_stream_has_told_of_its_iterations_and_another_one_goes_on_from_there) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  metrics::Window window = empty_window();
+  window.workflows[0].iterations = 9;
+  window.workflows[0].interrupted = 1;
+  window.workflows[0].vus_active = 4;
+  ASSERT_TRUE(book_.apply(now_, kA, 1, 1, window));
+  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 10, .last = 10, .under_way = 4}));
+  ASSERT_TRUE(book_.apply(now_, kA, 1, 1, window));  // once
+  ASSERT_TRUE(book_.apply(now_, kA, 2, 4, window));
+  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 20, .last = 4, .under_way = 4}))
+      << "a third of ten, rounded up";
+  book_.take(now_);
+  AccountBook other{kShape, {}};
+  const AccountBook::State state = book_.save();
+  ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
+  EXPECT_EQ(other.iterated(kA), book_.iterated(kA));
+  // Ten of the last second go on for two, beside those that were under way.
+  EXPECT_EQ((plan::Iterated{.ended = 20, .last = 10, .under_way = 4}).begun(Duration::millis(1'001)), 44u);
+}
+
 TEST_F(AccountBookTest, one_that_is_silent_holds_the_others_up_for_a_while_only_and_amends_later) {
   ASSERT_TRUE(book_.open(kA, 0));
   ASSERT_TRUE(book_.open(kB, 0));

@@ -1,4 +1,4 @@
-// Workflows that do a number of iterations: what is left of it goes on elsewhere, and nothing is begun twice.
+// Workflows that do a number of iterations: what is left of it goes on elsewhere, and what may have begun does not.
 #include <gmock/gmock.h>
 
 #include "jobs/dispatch/job.h"

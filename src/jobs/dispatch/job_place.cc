@@ -271,7 +271,8 @@ uint64_t Job::iterations_of(uint16_t workflow, uint32_t part) const {
 
 // Nobody will run these parts any more.
 void Job::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  if (!spec_[workflow].counted) return write_losses(workflow, parts, until);
+  write_losses(workflow, parts, until);
+  if (!spec_[workflow].counted) return;
   uint64_t left = 0;
   for (const uint32_t part : parts) left += iterations_of(workflow, part);
   Duration since = until;

@@ -155,7 +155,7 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   share.from = one.base_second;
   if (resumes && !once) {
     share.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
-    if (!spec_[share.workflow].counted) write_losses(share.workflow, parts_of(share.parts), elapsed(now));
+    write_losses(share.workflow, parts_of(share.parts), elapsed(now));
     add_event(now, "share_moved",
               "worker '" + share.worker + "' goes on with " + std::to_string(share.parts.count) + " of " +
                   std::to_string(share.parts.of) + " parts of '" + spec_[share.workflow].name + "'");
@@ -290,7 +290,7 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
       share.from = sight->from;
       WorkflowSheet& one = sheet_.workflows[share.workflow];
       if (!std::exchange(one.begun, true)) one.base_second = sight->from;
-      if (sight->from > one.base_second && !spec_[share.workflow].counted) {
+      if (sight->from > one.base_second) {
         write_losses(share.workflow, parts_of(share.parts), seconds(sight->from + 1));
       }
     }
@@ -431,8 +431,10 @@ void Job::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
 }
 
 // What nobody measured of these parts from when their last share was lost until now; from the workflow's begin where no
-// share of theirs is known to have begun. What runs once begins whenever somebody runs it.
+// share of theirs is known to have begun. What runs once begins whenever somebody runs it, and of iterations time is no
+// loss: lose_iterations() has told of those.
 void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+  if (spec_[workflow].counted) return;
   const bool once = spec_[workflow].length == Duration::zero();
   const Duration begin = Duration::seconds(static_cast<int64_t>(sheet_.workflows[workflow].base_second));
   std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom

@@ -237,6 +237,19 @@ TEST(Parts, whose_time_is_over_end_at_once) {
   }
 }
 
+// --- what is left of a number of iterations --------------------------------------------------------------------------
+
+TEST(Parts, begin_as_many_iterations_as_are_left_for_them) {
+  for (const std::string executor : {"shared", "per-vu"}) {
+    Ground ground(1, "workflows:\n  a: {executor: " + executor +
+                         "-iterations, vus: 6, iterations: 60, steps: {one: {http: {get: \"http://10.0.0.1/a\"}}}}\n");
+    ground.pieces.push_back({.share = {.part = 0, .parts = 2, .workflows = {0}, .iterations = 7}});
+    ground.pieces.push_back({.share = {.part = 1, .parts = 2, .workflows = {0}, .iterations = 0}});
+    ground.live(Duration::seconds(10));
+    EXPECT_EQ(ground.by_target()["/a"].size(), 7u) << executor;
+  }
+}
+
 // --- fewer users than engines ----------------------------------------------------------------------------------------
 
 TEST(Parts, of_a_workflow_are_at_most_as_many_as_its_users) {
