@@ -29,6 +29,9 @@ OF_PROCESSES = re.compile(r"^(integration|cluster|bench)\.")
 WHY = re.compile(r"^(?:\w+Error|\w+Exception|SystemExit|\w+: this never came)\b.*$", re.MULTILINE)
 IN_VAIN = re.compile(r"this never came|timed out after")
 NEVER_BAD_LUCK = re.compile(r"crashed|check failed|Sanitizer|safety ")
+# What stands once more at the end of the screen: which case of a test failed, and by what.
+CAUSE = re.compile(r"^(?:FAIL: |ERROR: |\[  FAILED  \] |.*: Failure$|.*(?:crashed|check failed|Sanitizer:))|" + WHY.pattern)
+CAUSES_MOST, LINE_MOST = 12, 300
 AGAIN_MOST = 5
 
 
@@ -160,6 +163,7 @@ def main():
             names = "|".join(map(re.escape, again))
             status = follow([*command, "--parallel", "1", "--tests-regex", f"^({names})$"], second, screen, log)
             run.failed = second.failed
+            run.said |= second.said
 
     if run.ended == 0:
         screen.say("No test ran: ctest said what is in " + str(given.build / "last-test.log"))
@@ -176,6 +180,10 @@ def main():
     if again and not status:
         print(f"  passed at the second try: {', '.join(again)}")
     if status:
+        for name in run.failed:
+            causes = [line for line in run.said[name].splitlines() if CAUSE.search(line)]
+            for line in causes[:CAUSES_MOST]:
+                print(f"  {name}: {line[:LINE_MOST]}")
         print(f"Failed: {', '.join(run.failed) or 'see above'}. The whole output is in {given.build}/last-test.log.")
     else:
         print(f"{run.ended - len(run.skipped)} passed, 0 failed" +
