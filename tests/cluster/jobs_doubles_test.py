@@ -17,7 +17,7 @@ class Doubles(jobs.Test):
 
     def test_the_owner_and_a_worker_are_killed_at_once(self):
         cluster, owner = self.at_work(3, workers=4)
-        client = cluster.run_for(2, cluster.scenario(rate=80, seconds=14))
+        client = cluster.run_on_all(2, cluster.scenario(rate=80, seconds=14))
         cluster.running["w2"].kill()
         cluster.running[owner].kill()
         result = self.ended(client, jobs.LOST)

@@ -36,7 +36,7 @@ class Iterations(jobs.Test):
     def test_what_a_dead_worker_has_left_others_do_and_nothing_is_begun_twice(self):
         cluster, _ = self.at_work(3, workers=3)
         planned = 2000  # so that something is left when the death is noticed
-        client = cluster.run_for(2, self.counted(cluster, iterations=planned))
+        client = cluster.run_on_all(2, self.counted(cluster, iterations=planned))
         cluster.running["w1"].kill()
         result = self.ended(client, jobs.LOST)
         lost = [int(re.search(r"with (\d+) iterations? that it may have begun", one["cause"])[1])
@@ -49,7 +49,7 @@ class Iterations(jobs.Test):
 
     def test_what_a_worker_that_leaves_has_left_others_do_to_the_last(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_for(2, self.counted(cluster))
+        client = cluster.run_on_all(2, self.counted(cluster))
         cluster.running["w1"].signal(signal.SIGTERM)
         result = self.ended(client)
         self.assert_done(result, self.PLANNED)
@@ -58,7 +58,7 @@ class Iterations(jobs.Test):
 
     def test_another_owner_knows_what_is_left(self):
         cluster, owner = self.at_work(3, workers=2)
-        client = cluster.run_for(2, self.counted(cluster))
+        client = cluster.run_on_all(2, self.counted(cluster))
         cluster.running[owner].kill()
         until("another owner", lambda: "owner_changed" in [one["kind"] for one in cluster.events(client.job)])
         cluster.running["w1"].signal(signal.SIGTERM)

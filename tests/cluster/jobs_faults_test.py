@@ -12,8 +12,8 @@ from lib.world import until
 class Managers(jobs.Test):
     def test_the_leader_that_has_the_job_is_killed(self):
         cluster, leader = self.at_work(3, workers=3)
-        client = cluster.run(cluster.scenario(seconds=12))
-        self.assertEqual(cluster.under_load(client, 2)["manager"], leader)
+        client = cluster.run_on_all(2, cluster.scenario(seconds=12))
+        self.assertEqual(cluster.status(client.job)["manager"], leader)
         cluster.running[leader].kill()
         result = self.ended(client)
         self.assert_whole(result, 720, 12)
@@ -29,7 +29,7 @@ class Managers(jobs.Test):
 
     def test_the_owner_of_the_job_is_killed_while_another_one_leads(self):
         cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_for(1, cluster.scenario(seconds=20))
+        client = cluster.run_on_all(1, cluster.scenario(seconds=20))
         heir = next(name for name in cluster.voters if name != owner)
         until("a transfer", lambda: cluster.operator(heir, "transfer", "--to", heir)[0] == 0)
         cluster.agreed(cluster.voters, other_than=owner)
@@ -83,7 +83,7 @@ class Managers(jobs.Test):
 class Workers(jobs.Test):
     def lose_one(self, cluster, scenario):
         """A run of which a worker was killed: (exit code, result, who it was)."""
-        client = cluster.run_for(2, scenario)
+        client = cluster.run_on_all(2, scenario)
         cluster.running["w2"].kill()
         code, result = client.finish()
         return code, result, client.job
@@ -123,7 +123,7 @@ class Workers(jobs.Test):
 
     def test_a_worker_that_is_started_again_at_once_is_another_one(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_for(2, cluster.scenario(seconds=10))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=10))
         cluster.running["w2"].kill()
         cluster.start("w2")
         result = self.ended(client, jobs.LOST)
@@ -133,7 +133,7 @@ class Workers(jobs.Test):
 
     def test_the_process_of_a_share_is_killed(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=60))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=60))
         cluster.kill_share("w2")
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)

@@ -10,7 +10,7 @@ from lib.world import until
 class Leaving(jobs.Test):
     def test_a_manager_that_leaves_gives_its_jobs_to_another_one(self):
         cluster, leader = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=8))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=8))
         self.assertEqual(cluster.running[leader].stop(), 0)
         result = self.ended(client)
         self.assert_whole(result, 480, 8)
@@ -32,7 +32,7 @@ class Leaving(jobs.Test):
 
     def test_a_worker_that_leaves_hands_its_load_over(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=24))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=24))
         self.assertEqual(cluster.running["w2"].stop(), 0)
         self.assertEqual(cluster.status(client.job)["state"], "running", "it left before the end")
         result = self.ended(client)
@@ -56,7 +56,7 @@ class Leaving(jobs.Test):
         cluster = self.cluster(3, workers=3)
         cluster.settings("w2", hand_over="10m")
         cluster.at_work()
-        client = cluster.run_for(2, cluster.scenario(seconds=30, more={"on_loss": "pass"}))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=30, more={"on_loss": "pass"}))
         # So that it has nobody to hand its load over to before the second signal.
         cluster.world.cut("w2", cluster.voters)
         cluster.running["w2"].signal(signal.SIGTERM)

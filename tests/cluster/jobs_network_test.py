@@ -12,7 +12,7 @@ class Cuts(jobs.Test):
 
     def test_the_owner_is_cut_off_from_all_and_another_one_goes_on(self):
         cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=12))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=12))
         cluster.world.cut(owner, [name for name in cluster.names if name != owner])
         self.taken_over_from(cluster, owner)
         until("the end of its ownership", lambda: cluster.said(owner, "job_lost"))
@@ -26,7 +26,7 @@ class Cuts(jobs.Test):
 
     def test_the_owner_is_cut_off_from_the_managers_and_still_reaches_the_workers(self):
         cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=12))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=12))
         cluster.world.cut(owner, [name for name in cluster.voters if name != owner])
         self.taken_over_from(cluster, owner)
         result = self.ended(client)

@@ -11,7 +11,7 @@ from lib.world import until
 class Pauses(jobs.Test):
     def test_a_manager_that_stood_still_has_lost_the_job_and_counts_nothing_of_it(self):
         cluster, leader = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=20))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=20))
         cluster.running[leader].pause()
         rest = [name for name in cluster.voters if name != leader]
         until("another owner", lambda: cluster.said(rest[0], "job_taken_over") + cluster.said(rest[1],
@@ -28,7 +28,7 @@ class Pauses(jobs.Test):
 
     def test_a_worker_that_is_only_suspected_loses_nothing(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=16))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=16))
 
         def told(what):
             return [one["member"] for name in cluster.voters for one in cluster.said(name, f"member_{what}")]
@@ -45,7 +45,7 @@ class Pauses(jobs.Test):
 
     def test_a_worker_that_was_held_dead_has_made_extra_load_that_nobody_counts(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=40))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=40))
         # Its share is a process of its own, and does not stand still.
         cluster.running["w2"].pause()
         until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
@@ -65,7 +65,7 @@ class Pauses(jobs.Test):
 
     def test_a_worker_whose_share_stands_still_is_stuck_until_it_goes_on(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_for(2, cluster.scenario(seconds=30))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=30))
 
         def progress():
             code, workers = cluster.job("workers")
