@@ -30,7 +30,8 @@ WHY = re.compile(r"^(?:\w+Error|\w+Exception|SystemExit|\w+: this never came)\b.
 IN_VAIN = re.compile(r"this never came|timed out after")
 NEVER_BAD_LUCK = re.compile(r"crashed|check failed|Sanitizer|safety ")
 # What stands once more at the end of the screen: which case of a test failed, and by what.
-CAUSE = re.compile(r"^(?:FAIL: |ERROR: |\[  FAILED  \] |.*: Failure$|.*(?:crashed|check failed|Sanitizer:))|" + WHY.pattern)
+CAUSE = re.compile(r"^(?:FAIL: |ERROR: |\[  FAILED  \] |.*: Failure$|.*(?:crashed|check failed|Sanitizer:))|"
+                   + WHY.pattern)
 CAUSES_MOST, LINE_MOST = 12, 300
 AGAIN_MOST = 5
 
