@@ -10,7 +10,7 @@
 #include "core/runtime/epoll_runtime.h"
 #include "jobs/client/job_follower.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace {
 

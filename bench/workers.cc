@@ -29,7 +29,7 @@
 #include "jobs/worker/worker_service.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace {
 

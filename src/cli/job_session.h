@@ -9,7 +9,7 @@
 #include "bellwether/client.h"
 #include "cli/reports.h"
 #include "cli/screen.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace CLI {
 class App;

@@ -13,6 +13,7 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "core/base/units.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/until.h"
 #include "core/web/http_server.h"

@@ -26,7 +26,7 @@
 #include "lead/context_driver/command_manager.h"
 #include "lead/roles/context_role.h"
 #include "lead/roles/key_role.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace bellwether::cli {
 namespace {

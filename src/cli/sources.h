@@ -10,7 +10,7 @@
 #include "core/signature/keys.h"
 #include "jobs/client/scenario_files.h"
 #include "lead/policy/policy.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace CLI {
 class App;

@@ -1,8 +1,7 @@
-#include "sim/disk_file.h"
-
 #include <gmock/gmock.h>
 
 #include "core/runtime/scope.h"
+#include "sim/disk.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::sim {

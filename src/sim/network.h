@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/runtime/address.h"
-#include "core/runtime/service.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {

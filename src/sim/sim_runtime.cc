@@ -4,10 +4,10 @@
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
-#include "sim/disk_file.h"
+#include "sim/disk.h"
 #include "sim/node.h"
+#include "sim/sockets.h"
 #include "sim/tcp_stream.h"
-#include "sim/udp.h"
 
 namespace bellwether::sim {
 namespace {

@@ -19,10 +19,10 @@
 
 namespace bellwether::sim {
 
-// Something of a simulated process that the simulated kernel reports on: the counterpart of a descriptor in epoll. The
-// kernel marks it at any time; the process looks at it in its next turn, which comes later when the process is paused.
 class SimRuntime;
 
+// Something of a simulated process that the simulated kernel reports on: the counterpart of a descriptor in epoll. The
+// kernel marks it at any time; the process looks at it in its next turn, which comes later when the process is paused.
 class Source {
  public:
   explicit Source(SimRuntime& runtime) : runtime_(runtime) {}
@@ -123,5 +123,8 @@ class Sockets {
   std::map<Endpoint, std::vector<ListenQueue*>> listeners_;
   std::map<Endpoint, Mailbox*> mailboxes_;
 };
+
+// A datagram socket of a simulated process.
+Result<std::unique_ptr<runtime::UdpSocket>> bind_udp(SimRuntime& runtime, runtime::Endpoint at);
 
 }  // namespace bellwether::sim

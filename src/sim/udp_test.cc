@@ -1,8 +1,7 @@
-#include "sim/udp.h"
-
 #include <gmock/gmock.h>
 
 #include "sim/sim_testing.h"
+#include "sim/sockets.h"
 
 namespace bellwether::sim {
 namespace {

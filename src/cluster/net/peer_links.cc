@@ -1,11 +1,19 @@
+// What PeerLinks does with a question: whom it leaves alone, for how long, and what it asks again.
 #include "cluster/net/peer_links.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "cluster/net/message_types.h"
+#include "cluster/net/parcels.h"
+#include "cluster/wire/busy.h"
 #include "core/base/bytes.h"
+#include "core/base/units.h"
+#include "core/runtime/cancellation.h"
+#include "core/runtime/until.h"
 
 namespace bellwether::cluster {
+
 namespace {
 
 constexpr Duration kShortestPause = Duration::millis(50);
@@ -226,6 +234,206 @@ task<void> PeerLinks::close(Duration most) {
       runtime_, [this] { return open_connections() == 0; }, runtime_.read_clock() + most);
   scope_.cancel();
   co_await scope_.join();
+}
+
+using resilience::Category;
+using runtime::task;
+
+namespace {
+
+// Making more than that smaller takes milliseconds, in which no heartbeat leaves this thread.
+constexpr std::size_t kMostDeflated = 64 * 1024;
+
+// What these say about a peer, and not about this node or about how a connection happened to end.
+bool is_failure_of_peer(Errc code) {
+  if (code == Errc::kClosed || code == Errc::kTooLarge || code == Errc::kUnsupported) return false;
+  const Category category = resilience::category_of(code);
+  return category == Category::kNetwork || category == Category::kProtocol;
+}
+
+std::string name_of(const PeerAddress& address) {
+  return address.name.empty() ? address.endpoint.to_string() : "'" + address.name + "'";
+}
+
+Error busy(const PeerAddress& address, const std::string& why, Duration again_after) {
+  std::string text = name_of(address) + " is busy" + (why.empty() ? "" : ": " + why);
+  if (again_after > Duration::zero()) text += "; it may be asked again in " + format_duration(again_after);
+  return {Errc::kExhausted, std::move(text)};
+}
+
+}  // namespace
+
+// Why the peer is not to be asked at all. Nothing: it may be, perhaps as a trial, of whose outcome note() must be told.
+std::optional<Error> PeerLinks::left_alone(const PeerAddress& address) {
+  const Error& trouble = peer_at(address).trouble;  // one that has moved is another one
+  const Instant now = runtime_.now();
+  const std::string key = key_of(address);
+  Duration wait;
+  for (const Category category : {Category::kNetwork, Category::kProtocol}) {
+    wait = std::max(wait, breakers_.retry_in(now, key, category));
+  }
+  const std::string text = name_of(address) + " at " + address.endpoint.to_string() + " failed " +
+                           std::to_string(breaker_settings_.failures) + " times within " +
+                           format_duration(breaker_settings_.window) + " and is left alone: ";
+  const std::string last = trouble.message.empty() ? "" : " (" + trouble.message + ")";
+  if (wait > Duration::zero()) {
+    return Error{Errc::kUnreachable, text + "it is tried again in " + format_duration(wait) + last};
+  }
+  const bool allowed = breakers_.allow(now, key, Category::kNetwork) && breakers_.allow(now, key, Category::kProtocol);
+  if (!allowed) return Error{Errc::kUnreachable, text + "it is being tried" + last};
+  return std::nullopt;
+}
+
+// `failed_before`: it was asked although it should have been left alone. An answer then shows as much as a trial does.
+void PeerLinks::note(const std::string& key, const Outcome& outcome, bool failed_before) {
+  if (outcome.answered && failed_before) return breakers_.forget(key);
+  if (outcome.answered) {
+    breakers_.succeeded(key, Category::kNetwork);
+    breakers_.succeeded(key, Category::kProtocol);
+  } else if (is_failure_of_peer(outcome.result.error().code)) {
+    breakers_.failed(runtime_.now(), key, outcome.result.error().code);
+    const auto found = peers_.find(key);
+    if (found != peers_.end()) found->second->trouble = outcome.result.error();
+  }
+}
+
+// False: it was cancelled, or the links are being closed, and nothing of them may be touched any more.
+task<bool> PeerLinks::pause_until(Instant when, runtime::Cancellation* cancel) {
+  runtime::Cancellation either(cancel);
+  runtime::CancelCallback on_close(
+      scope_.cancellation(), [](void* both) { static_cast<runtime::Cancellation*>(both)->cancel(); }, &either);
+  co_await runtime_.sleep_until(when, &either);
+  co_return !either.cancelled();
+}
+
+task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type, wire::Priority priority,
+                                             std::string body, Duration timeout, runtime::Cancellation* cancel,
+                                             Duration* again_after) {
+  const Instant deadline = runtime_.read_clock() + timeout;
+  const std::string key = key_of(address);
+  const MessageClass what =
+      switchboard_.classes().class_of(type, as_bytes(body), settings_.handshake.self.identity.role);
+  const bool must_go = what.urgency == resilience::Urgency::kCritical;
+  resilience::ClientLimiter::Call call;
+  if (again_after != nullptr) *again_after = Duration::zero();
+  while (true) {
+    const Duration held = must_go ? Duration::zero() : limiter_.ready(key, what.operation) - runtime_.now();
+    if (held > Duration::zero()) {
+      const Instant until = runtime_.now() + held;
+      if (until >= deadline || !limiter_.waits(call, held)) {
+        if (again_after != nullptr) *again_after = held;
+        co_return tl::unexpected(busy(address, "", held));
+      }
+      const bool passed = co_await pause_until(until, cancel);
+      if (!passed) co_return fail(Errc::kCancelled, "the question was taken back, or this node is ending");
+      continue;
+    }
+    auto why = left_alone(address);
+    if (why && !must_go) co_return tl::unexpected(std::move(*why));
+    Outcome outcome = co_await ask(address, type, priority, &body, deadline, cancel);
+    note(key, outcome, why.has_value());
+    if (outcome.again_after == Duration::zero()) co_return std::move(outcome.result);
+    const auto next = limiter_.refused(call, runtime_.read_clock(), key, what.operation, outcome.again_after);
+    if (!next || *next >= deadline) {
+      if (again_after != nullptr) *again_after = outcome.again_after;
+      co_return std::move(outcome.result);
+    }
+    const bool passed = co_await pause_until(*next, cancel);
+    if (!passed) co_return fail(Errc::kCancelled, "the question was taken back, or this node is ending");
+  }
+}
+
+// The connection is still that of the peer; it may have ended while something was waited for.
+bool PeerLinks::is_still(const std::string& key, const link::Connection* connection) const {
+  const auto found = peers_.find(key);
+  return !closing_ && found != peers_.end() && found->second->connection == connection;
+}
+
+// One question, in as many pieces as it takes. What the pointers point to outlives it.
+task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection* connection, uint16_t type,
+                                               wire::Priority priority, const std::string* body, Instant deadline,
+                                               std::vector<std::byte>* answer, runtime::Cancellation* cancel) {
+  if (!needs_parcel(body->size())) {
+    const bool small = body->size() <= kMostDeflated;
+    const wire::Outgoing message{.type = type, .priority = priority, .compress = small, .body = as_bytes(*body)};
+    const auto status = co_await connection->request(message, deadline, *answer, cancel);
+    co_return status;
+  }
+  if (body->size() > wire::kMostBytesInPieces) {
+    co_return fail(Errc::kTooLarge, "a message of " + std::to_string(body->size()) + " bytes is above the limit of " +
+                                        std::to_string(wire::kMostBytesInPieces));
+  }
+  const uint64_t id = ++parcel_;
+  const std::size_t pieces = wire::pieces_of(body->size());
+  for (uint32_t i = 0;; ++i) {
+    if (i > 0 && !is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
+    const std::string piece = encode(ParcelPiece{id, body->size(), i, type, as_bytes(wire::piece_of(*body, i))});
+    const wire::Outgoing message{.type = message_type::kParcelPiece, .priority = priority, .body = as_bytes(piece)};
+    const auto status = co_await connection->request(message, deadline, *answer, cancel);
+    if (!status || *status != wire::ReplyStatus::kOk || i + 1 == pieces) co_return status;
+  }
+}
+
+task<Result<std::string>> PeerLinks::fetch(std::string key, link::Connection* connection, wire::Priority priority,
+                                           std::vector<std::byte>* answer, Instant deadline,
+                                           runtime::Cancellation* cancel) {
+  BW_CO_TRY(const auto slip, decode_parcel_slip(*answer));
+  std::string whole;
+  for (uint32_t i = 0; i < wire::pieces_of(slip.size); ++i) {
+    if (!is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
+    const std::string question = encode(ParcelFetch{slip.id, i});
+    const wire::Outgoing message{.type = message_type::kParcelFetch, .priority = priority, .body = as_bytes(question)};
+    BW_CO_TRY(const auto status, co_await connection->request(message, deadline, *answer, cancel));
+    if (status != wire::ReplyStatus::kOk) co_return fail(Errc::kReset, std::string(as_text(*answer)));
+    whole += as_text(*answer);
+  }
+  if (whole.size() != slip.size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
+  co_return whole;
+}
+
+// Once. `body` outlives it.
+task<PeerLinks::Outcome> PeerLinks::ask(PeerAddress address, uint16_t type, wire::Priority priority,
+                                        const std::string* body, Instant deadline, runtime::Cancellation* cancel) {
+  runtime::Until until(runtime_, deadline, cancel);
+  const std::string key = key_of(address);
+  while (true) {
+    if (closing_) co_return Outcome{fail(Errc::kClosed, "this node is ending")};
+    Peer& peer = peer_at(address);
+    link::Connection* const connection = usable(peer);
+    if (connection != nullptr) {
+      std::vector<std::byte> answer;
+      const auto status = co_await say(key, connection, type, priority, body, deadline, &answer, until.cancellation());
+      // The time that is up ends it as a cancellation too, whichever comes first.
+      const bool late = !status && status.error().code == Errc::kCancelled && until.why() == Errc::kTimeout;
+      if (late) co_return Outcome{fail(Errc::kTimeout, name_of(address) + " did not answer in time")};
+      if (!status) co_return Outcome{tl::unexpected(status.error())};
+      switch (*status) {
+        case wire::ReplyStatus::kParcel: {
+          auto whole = co_await fetch(key, connection, priority, &answer, deadline, until.cancellation());
+          const bool answered = whole.has_value();
+          co_return Outcome{std::move(whole), answered};
+        }
+        case wire::ReplyStatus::kOk: co_return Outcome{std::string(as_text(answer)), true};
+        case wire::ReplyStatus::kFailed: co_return Outcome{fail(Errc::kRefused, std::string(as_text(answer))), true};
+        case wire::ReplyStatus::kBusy: {
+          const wire::Busy why = wire::decode_busy(answer);
+          co_return Outcome{tl::unexpected(busy(address, why.why, why.again_after)), true, why.again_after};
+        }
+        default: co_return Outcome{fail(Errc::kUnsupported, name_of(address) + " does not answer such requests"), true};
+      }
+    }
+    runtime::Event tried;
+    peer.waiters.push_back(&tried);
+    wake(peer);
+    runtime::CancelCallback on_cancel(
+        until.cancellation(), [](void* event) { static_cast<runtime::Event*>(event)->set(); }, &tried);
+    co_await tried.wait();
+    const auto found = peers_.find(key_of(address));
+    if (found != peers_.end()) std::erase(found->second->waiters, &tried);
+    if (until.over()) co_return Outcome{fail(until.why(), name_of(address) + " was not reached in time")};
+    if (found == peers_.end()) co_return Outcome{fail(Errc::kClosed, "the peer is gone")};
+    if (found->second->connection == nullptr) co_return Outcome{tl::unexpected(found->second->trouble)};
+  }
 }
 
 }  // namespace bellwether::cluster

@@ -14,7 +14,6 @@
 #include "cluster/wire/link/client.h"
 #include "core/resilience/breaker.h"
 #include "core/resilience/client_limiter.h"
-#include "core/runtime/condition.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 

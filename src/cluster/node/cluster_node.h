@@ -22,7 +22,6 @@
 #include "cluster/node/node_members.h"
 #include "cluster/node/node_role.h"
 #include "core/journal/journal.h"
-#include "core/runtime/condition.h"
 #include "core/runtime/event.h"
 
 namespace bellwether::node {

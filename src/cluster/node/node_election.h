@@ -12,7 +12,7 @@
 #include "cluster/node/node_members.h"
 #include "cluster/node/node_roles.h"
 #include "cluster/node/node_view.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 
 namespace bellwether::node {
 

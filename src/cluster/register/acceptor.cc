@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
 #include "core/base/overloaded.h"

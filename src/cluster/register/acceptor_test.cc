@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 
 namespace bellwether::registers {
 namespace {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 #include "core/message/message_testing.h"
 
 namespace bellwether::registers {

@@ -8,8 +8,8 @@
 
 #include "cluster/register/acceptor.h"
 #include "cluster/register/codec.h"
-#include "cluster/register/content.h"
 #include "cluster/register/owner.h"
+#include "cluster/register/small.h"
 #include "core/base/check.h"
 
 namespace bellwether::registers {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/resilience/retry.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/until.h"
 
 namespace bellwether::copies {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 #include "core/base/periodic.h"
 
 namespace bellwether::jobs {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 #include "cluster/replication/quorum_world_testing.h"
 #include "core/runtime/stream_testing.h"
 

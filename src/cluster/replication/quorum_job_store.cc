@@ -6,9 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "cluster/register/content.h"
 #include "cluster/register/owner.h"
+#include "cluster/register/small.h"
 #include "core/base/check.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/until.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/runtime/socket_address.h"
+#include "core/runtime/sockets.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -5,9 +5,10 @@
 #include <string>
 #include <unistd.h>
 
+#include "core/runtime/boot_timers.h"
+#include "core/runtime/machine_texts.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
-#include "core/runtime/system_text.h"
 
 namespace bellwether::runtime {
 namespace {

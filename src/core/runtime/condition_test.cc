@@ -1,9 +1,8 @@
-#include "core/runtime/condition.h"
-
 #include <gtest/gtest.h>
 #include <optional>
 
 #include "core/runtime/epoll_runtime.h"
+#include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 
 namespace bellwether::runtime {

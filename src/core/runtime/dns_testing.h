@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/runtime/service.h"
-#include "core/runtime/socket_address.h"
+#include "core/runtime/address.h"
+#include "core/runtime/sockets.h"
 
 namespace bellwether::runtime {
 

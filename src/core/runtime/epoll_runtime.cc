@@ -13,13 +13,13 @@
 
 #include "core/runtime/blocking_pool.h"
 #include "core/runtime/boot_clock.h"
+#include "core/runtime/boot_timers.h"
 #include "core/runtime/descriptor_wait.h"
 #include "core/runtime/direct_calls.h"
-#include "core/runtime/file_systems.h"
 #include "core/runtime/files.h"
+#include "core/runtime/machine_texts.h"
 #include "core/runtime/processes.h"
 #include "core/runtime/resolver.h"
-#include "core/runtime/socket_address.h"
 #include "core/runtime/sockets.h"
 #include "core/runtime/spawn.h"
 

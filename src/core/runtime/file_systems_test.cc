@@ -1,7 +1,6 @@
-#include "core/runtime/file_systems.h"
-
 #include <gmock/gmock.h>
 
+#include "core/runtime/machine_texts.h"
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/temporary_testing.h"
 

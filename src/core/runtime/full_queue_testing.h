@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/check.h"
-#include "core/runtime/socket_address.h"
+#include "core/runtime/sockets.h"
 
 namespace bellwether::runtime {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <unistd.h>
 
-#include "core/runtime/system_text.h"
+#include "core/runtime/machine_texts.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -1,12 +1,32 @@
 // The processes of the operating system, as /proc and kill(2) show them. Nothing here waits for a disk.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "core/runtime/process.h"
-
 namespace bellwether::runtime {
+
+// Who a process is, so that another one can tell later whether it still lives: a process id alone is given to another
+// process some day, and means nothing on another machine, after a restart of this one, or in another container. What is
+// not known (because /proc is not there) is 0 or empty, and equals nothing.
+struct ProcessIdentity {
+  int64_t pid = 0;
+  uint64_t start_time = 0;    // clock ticks from the start of the machine to that of the process
+  std::string boot_id;        // another one at each start of the machine
+  std::string pid_namespace;  // process ids mean something only within it
+  std::string host;           // the name of the machine, for people
+};
+
+struct ProcessSight {
+  enum class State : unsigned char {
+    kDead,   // surely: there is no such process, or it has ended and its parent has not noticed yet
+    kAlive,  // there is a process of this id, or nobody can tell
+  };
+  State state = State::kAlive;
+  std::optional<uint64_t> start_time;  // as in ProcessIdentity; none when the system hides it
+};
 
 ProcessIdentity identify_self();
 // An id that no process can have (zero, negative, too large) is one of a dead process.

@@ -1,7 +1,7 @@
 // Held against long-form arithmetic on polynomials, for all elements.
-#include "core/secret/field.h"
-
 #include <gtest/gtest.h>
+
+#include "core/secret/polynomial.h"
 
 namespace bellwether::secret {
 namespace {

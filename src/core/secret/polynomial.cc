@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/secret/field.h"
 
 namespace bellwether::secret {
 namespace {

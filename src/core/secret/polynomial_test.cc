@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "core/secret/field.h"
-
 namespace bellwether::secret {
 namespace {
 

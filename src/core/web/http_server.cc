@@ -8,6 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/hex.h"
 #include "core/http1/request_head.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/until.h"
 
 namespace bellwether::web {

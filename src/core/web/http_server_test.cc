@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
+#include "core/runtime/cancellation.h"
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/until.h"
 #include "sim/world.h"

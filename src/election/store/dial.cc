@@ -1,5 +1,6 @@
 #include "election/store/dial.h"
 
+#include "core/runtime/cancellation.h"
 #include "core/runtime/until.h"
 
 namespace bellwether::store {

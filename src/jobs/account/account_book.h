@@ -19,7 +19,7 @@
 #include "core/base/strong_id.h"
 #include "core/base/time.h"
 #include "load/codec/window_codec.h"
-#include "load/plan/loss.h"
+#include "load/plan/finding.h"
 
 namespace bellwether::account {
 

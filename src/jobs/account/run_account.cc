@@ -72,7 +72,10 @@ Result<RunAccount::Heard> RunAccount::hear(Instant now, StreamId stream, uint64_
   }
   BW_TRY(const auto verdict, book_.apply(now, stream, first, last, decoded, window.size()));
   switch (verdict) {
-    case AccountBook::Verdict::kApplied: return Heard::kCounted;
+    case AccountBook::Verdict::kApplied:
+      ++told_.windows;
+      told_.bytes += window.size();
+      return Heard::kCounted;
     case AccountBook::Verdict::kKnown: return Heard::kKnown;
     case AccountBook::Verdict::kGap: return Heard::kGap;
   }
@@ -118,7 +121,13 @@ Result<std::string> RunAccount::save(Instant now) {
   for (AccountBook::StreamState& one : state.streams) one.closed = closed_.contains(one.id);
   AccountCopy out{std::move(totals), std::move(state.streams), {}, state.closed_upto, seconds_, excess_};
   for (const metrics::Window* window : state.open) out.open.push_back(encode_window(*window));
+  saved_ = {told_.windows, told_.bytes, book_.applied()};
   return message::encode(out);
+}
+
+uint64_t RunAccount::durable(StreamId stream) const {
+  const auto found = safe_.applied.find(stream);
+  return found == safe_.applied.end() ? 0 : found->second;
 }
 
 Result<std::string> RunAccount::totals_of(std::string_view bytes) {
@@ -143,6 +152,7 @@ Result<RunAccount> RunAccount::restore(Instant now, const plan::Plan& plan, std:
     if (one.closed) account.closed_.insert(one.id);
   }
   BW_RETURN_IF_ERROR(account.book_.restore(now, copy.streams, std::move(open), copy.closed_upto));
+  account.safe_.applied = account.book_.applied();
   return account;
 }
 

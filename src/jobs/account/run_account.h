@@ -86,10 +86,23 @@ class RunAccount {
 
   // An AccountCopy as bytes: another owner goes on exactly where this one was. kTooLarge, as encode_totals() says.
   Result<std::string> save(Instant now);
+  // What save() gave last is safe: it outlives this owner.
+  void kept() { safe_ = saved_; }
+  // The last second of a stream that is safe; 0: none.
+  uint64_t durable(StreamId stream) const;
+  // Something was counted that is not safe, and how many bytes it was told in.
+  bool unsafe() const { return told_.windows != safe_.windows; }
+  uint64_t unsafe_bytes() const { return told_.bytes - safe_.bytes; }
   // The totals (totals_codec.h) out of what save() gave, for those who only look.
   static Result<std::string> totals_of(std::string_view bytes);
 
  private:
+  // How much was counted, up to where.
+  struct Progress {
+    uint64_t windows = 0;
+    uint64_t bytes = 0;
+    std::map<StreamId, uint64_t> applied = {};
+  };
   void take(const AccountBook::Closed& closed);
 
   Shape shape_;
@@ -99,6 +112,9 @@ class RunAccount {
   uint64_t excess_ = 0;
   uint64_t seconds_ = 0;
   std::deque<Second> recent_;
+  Progress told_;  // by all streams, since it is here; `applied` is in the book
+  Progress saved_;
+  Progress safe_;
 };
 
 }  // namespace bellwether::account

@@ -4,7 +4,7 @@
 
 #include "bellwether/client.h"
 #include "jobs/client/client_following.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 #include "load/report/run_report.h"
 
 namespace bellwether::client::detail {

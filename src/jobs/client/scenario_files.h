@@ -9,7 +9,7 @@
 
 #include "bellwether/client.h"
 #include "core/signature/keys.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 #include "load/script/lua/state.h"
 
 namespace bellwether::client::detail {

@@ -81,7 +81,7 @@ void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
   held_.erase(held_.begin(), later);
   for (Held& one : due) {
     if (const auto* offer = std::get_if<job_effect::Offer>(&one.effect)) {
-      ShareSheet* share = find_share(offer->share);
+      ShareSheet* share = parts_.find(offer->share);
       if (share == nullptr || share->state != ShareState::kOffered) continue;
       share_since_[offer->share] = now;
     }
@@ -115,7 +115,7 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
     if (is_final(state) || (workflows.empty() && !is_stopped(w))) continue;
     stop_shares(now, w, stop.how, stop.why, out);
     const bool begun = sheet_.workflows[w].begun;
-    if (!workflows.empty() || (cancelled && !has_live(w)) || (!begun && cancelled)) {
+    if (!workflows.empty() || (cancelled && !parts_.has_live(w)) || (!begun && cancelled)) {
       if (!workflows.empty()) lose_rest(now, w, "cancelled");
       become(w, WorkflowState::kCancelled, stop.why, out);
     } else if (!begun) {
@@ -241,7 +241,7 @@ void Job::begin_group(Instant now, JobEffects& out) {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     const WorkflowSheet& one = sheet_.workflows[w];
     if (one.begun || !is_active(w)) continue;
-    if (!gaps(w).empty()) return;
+    if (!parts_.gaps(w).empty()) return;
     group.push_back(w);
   }
   if (group.empty()) return;
@@ -272,13 +272,13 @@ void Job::begin_group(Instant now, JobEffects& out) {
 // A workflow that runs has ended when all its parts have, or when nobody will ever run those that are left.
 void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const WorkflowSheet& one = sheet_.workflows[workflow];
-  if (!one.begun || is_final(one.state) || has_live(workflow)) return;
-  const std::vector<uint32_t> left = gaps(workflow);
+  if (!one.begun || is_final(one.state) || parts_.has_live(workflow)) return;
+  const std::vector<uint32_t> left = parts_.gaps(workflow);
   if (!left.empty() && !is_stopped(workflow) && !hopeless(now, workflow)) return;
   const Duration planned = clock_of(workflow) + spec_[workflow].length - *zero_;
   if (!left.empty()) {
     const Duration until = spec_[workflow].length > Duration::zero() ? std::min(elapsed(now), planned) : elapsed(now);
-    lose_gaps(workflow, left, until);
+    parts_.lose_gaps(workflow, left, until);
   }
   const bool all_begun = spec_[workflow].counted && left.empty();
   const bool some =

@@ -33,6 +33,7 @@
 #include "core/base/prng.h"
 #include "core/base/result.h"
 #include "core/resilience/extension.h"
+#include "jobs/dispatch/job_parts.h"
 #include "jobs/dispatch/job_sheet.h"
 #include "jobs/dispatch/job_spec.h"
 
@@ -131,6 +132,8 @@ class Job {
   static std::vector<WorkflowSheet> new_workflows(const JobSpec& spec);
   // A new one: the sheet has an id, a name, a bundle. REQUIRES as many workflows in the spec as the plan has.
   Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
 
   // Before each of the following when the wall clock matters to the reader of a report: what it is at `now`.
   void set_wall(Instant now, WallTime wall) { wall_now_ = wall, wall_at_ = now; }
@@ -193,7 +196,7 @@ class Job {
   bool over() const { return over_; }
   // It waits for cores: no group of it is being handed out.
   bool queued() const { return sheet_.state == JobState::kQueued; }
-  const ShareSheet* find(ShareId share) const;
+  const ShareSheet* find(ShareId share) const { return parts_.find(share); }
   // It has not said yet what it runs.
   bool asks(const std::string& worker) const { return asking_.contains(worker); }
   // What becomes of what a share tells of a second of the run.
@@ -247,12 +250,8 @@ class Job {
   bool usable(Instant now, const WorkerSight& worker) const;
   void exclude(Instant now, const ShareSheet& share);
   void set_aside(const std::string& worker);
-  uint32_t parts_on(const std::string& worker) const;
   bool hopeless(Instant now, uint16_t workflow) const;
-  uint32_t deaths(uint16_t workflow, uint32_t part) const;
   bool is_past(Instant now, uint16_t workflow) const;
-  uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
-  void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
 
   // --- job_place.cc, too: what is handed from one layer to the next
   void hear_notes(Instant now, const std::vector<std::string>& notes);
@@ -269,16 +268,11 @@ class Job {
   void fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out);
   void stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out);
   void begin_share(Instant now, ShareSheet& share, JobEffects& out);
-  std::vector<uint32_t> gaps(uint16_t workflow) const;
 
   // --- job_shares.cc, too: what was not measured
-  static std::string how_lost(const ShareSheet& share);
   void lose_iterations(Instant now, ShareSheet& share);
-  void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
-  void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);
   void follow_account(Instant now);
-  uint32_t succeeded(const ShareSheet& share) const;
 
   // --- job_time.cc: who tidies up after what was stopped, or has failed
   static std::string by_whom(const std::string& by);
@@ -297,9 +291,7 @@ class Job {
   // --- what is asked of the sheet
   Instant clock_of(uint16_t workflow) const;
   Duration limit_of(const ShareSheet& share) const;
-  bool has_live(uint16_t workflow) const;
   bool has_all_of(const ShareSheet& share) const;
-  ShareSheet* find_share(ShareId share);
   void set(Instant now, ShareSheet& share, ShareState state);
 
   // --- job_moves.cc: parts of shares that run, for others to go on with
@@ -312,7 +304,6 @@ class Job {
   // Its worker is dead before it has said anything: those that follow it go on, as far as they can.
   void release_followers(Instant now, const ShareSheet& from, JobEffects& out);
   void promote(Instant now, ShareSheet& follower, JobEffects& out);
-  std::vector<ShareId> followers_of(ShareId from) const;
   bool is_leaving(const ShareSheet& share) const;
   bool is_moving() const;
   // Until then somebody who has handed over runs a part of it, or one that is gone has told of it.
@@ -338,6 +329,7 @@ class Job {
   JobSpec spec_;
   JobRules rules_;
   JobSheet sheet_;
+  JobParts parts_{spec_, sheet_};
   Prng prng_;
   WallTime wall_now_;
   Instant wall_at_;

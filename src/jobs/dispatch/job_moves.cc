@@ -34,14 +34,6 @@ bool Job::is_spare(const ShareSheet& share) const {
   return from != nullptr && is_live(*from) && !from->handed_over;
 }
 
-std::vector<ShareId> Job::followers_of(ShareId from) const {
-  std::vector<ShareId> found;
-  for (const ShareSheet& share : sheet_.shares) {
-    if (share.follows == from && is_live(share) && !share.streams) found.push_back(share.id);
-  }
-  return found;
-}
-
 Job::Hearing Job::hearing(ShareId id, uint64_t second) const {
   const ShareSheet* const share = find(id);
   if (share == nullptr) return Hearing::kUnknown;
@@ -70,7 +62,7 @@ void Job::empty_workers(Instant now, JobEffects& out) {
   for (const ShareId id : leaving) {
     const ShareSheet share = *find(id);
     const bool once = spec_[share.workflow].length == Duration::zero();
-    if (once || is_final(sheet_.workflows[share.workflow].state) || !followers_of(id).empty()) continue;
+    if (once || is_final(sheet_.workflows[share.workflow].state) || !parts_.followers_of(id).empty()) continue;
     const Instant end = clock_of(share.workflow) + spec_[share.workflow].length;
     if (now + rules_.hand_over_lead + Duration::seconds(1) >= end || not_moved_.contains(id)) continue;
     if (spec_[share.workflow].counted) {
@@ -97,7 +89,7 @@ void Job::rebalance(Instant now) {
   if (now < rebalance_again_ || is_moving()) return;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     const WorkflowSheet& one = sheet_.workflows[w];
-    if (!spec_[w].rebalance || !one.begun || one.state != WorkflowState::kRunning || !gaps(w).empty()) continue;
+    if (!spec_[w].rebalance || !one.begun || one.state != WorkflowState::kRunning || !parts_.gaps(w).empty()) continue;
     if (now + rules_.rebalance_least >= clock_of(w) + spec_[w].length) continue;
     if (spread(now, w)) return;
   }
@@ -157,8 +149,8 @@ void Job::move_on(Instant now, JobEffects& out) {
     if (is_spare(share) && (moving.empty() || moving.back() != share.follows)) moving.push_back(share.follows);
   }
   for (const ShareId id : moving) {
-    ShareSheet& from = *find_share(id);
-    const std::vector<ShareId> followers = followers_of(id);
+    ShareSheet& from = *parts_.find(id);
+    const std::vector<ShareId> followers = parts_.followers_of(id);
     if (from.state != ShareState::kRunning || followers.empty()) continue;
     const auto all = [&](auto holds) { return std::all_of(followers.begin(), followers.end(), holds); };
     if (from.until == 0) {
@@ -178,8 +170,8 @@ void Job::settle_move(Instant now, ShareSheet& from, JobEffects& out) {
     return call_off(now, from, {}, out);  // its end comes first
   }
   from.until = until;
-  for (const ShareId one : followers_of(from.id)) {
-    find_share(one)->from = until;
+  for (const ShareId one : parts_.followers_of(from.id)) {
+    parts_.find(one)->from = until;
     to_take_over_.push_back(one);
   }
   changed_ = true;
@@ -193,14 +185,14 @@ void Job::taken_over(Instant now, ShareId id, JobEffects& out) {
 }
 
 void Job::handed_over(Instant now, ShareId id, uint64_t until, JobEffects& out) {
-  ShareSheet* const from = find_share(id);
+  ShareSheet* const from = parts_.find(id);
   if (!owned_ || from == nullptr || !is_live(*from) || !from->streams || from->handed_over || until == 0) return;
-  const std::vector<ShareId> followers = followers_of(id);
+  const std::vector<ShareId> followers = parts_.followers_of(id);
   from->until = until;
   from->handed_over = true;
   from->lost_from = Duration::seconds(static_cast<int64_t>(until));
   set(now, *from, from->state);
-  for (const ShareId one : followers) promote(now, *find_share(one), out);
+  for (const ShareId one : followers) promote(now, *parts_.find(one), out);
   advance(now, out);
 }
 
@@ -218,13 +210,13 @@ void Job::promote(Instant now, ShareSheet& follower, JobEffects& out) {
                   words_of(follower, spec_[follower.workflow].name) + ", from worker '" + from.worker + "'");
   }
   if (one.state == WorkflowState::kRetrying) become(follower.workflow, WorkflowState::kAssigned, {}, out);
-  if (one.state == WorkflowState::kAssigned && gaps(follower.workflow).empty()) {
+  if (one.state == WorkflowState::kAssigned && parts_.gaps(follower.workflow).empty()) {
     become(follower.workflow, WorkflowState::kRunning, {}, out);
   }
 }
 
 void Job::kept_on(Instant now, ShareId id, const std::string& why, JobEffects& out) {
-  ShareSheet* const from = find_share(id);
+  ShareSheet* const from = parts_.find(id);
   if (!owned_ || from == nullptr || from->handed_over || from->until == 0) return;
   call_off(now, *from, why, out);
   advance(now, out);
@@ -237,8 +229,8 @@ void Job::call_off(Instant now, ShareSheet& from, const std::string& why, JobEff
     add_event(now, "share_kept",
               "worker '" + from.worker + "' keeps " + words_of(from, spec_[from.workflow].name) + ": " + why);
   }
-  for (const ShareId id : followers_of(from.id)) {
-    ShareSheet& follower = *find_share(id);
+  for (const ShareId id : parts_.followers_of(from.id)) {
+    ShareSheet& follower = *parts_.find(id);
     out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "the share that it was to follow goes on"});
     if (late && taking_over_.contains(id)) {
       add_event(now, "extra_load",
@@ -255,13 +247,13 @@ void Job::call_off(Instant now, ShareSheet& from, const std::string& why, JobEff
 }
 
 void Job::release_followers(Instant now, const ShareSheet& from, JobEffects& out) {
-  for (const ShareId id : followers_of(from.id)) {
-    ShareSheet& follower = *find_share(id);
+  for (const ShareId id : parts_.followers_of(from.id)) {
+    ShareSheet& follower = *parts_.find(id);
     if (from.until == 0) {
       if (follower.state == ShareState::kReady && !adopting_) begin_share(now, follower, out);
     } else if (taking_over_.contains(id)) {
       BW_PROBE("dispatch: a share dies that was about to hand over");
-      write_losses(follower.workflow, parts_of(follower.parts), moment(from.until) - *zero_);
+      parts_.write_losses(follower.workflow, parts_of(follower.parts), moment(from.until) - *zero_);
       promote(now, follower, out);
     } else {
       // It may begin or not: others do, from now on.

@@ -58,14 +58,6 @@ void Job::set_aside(const std::string& worker) {
   }
 }
 
-uint32_t Job::parts_on(const std::string& worker) const {
-  uint32_t sum = 0;
-  for (const ShareSheet& share : sheet_.shares) {
-    if (is_live(share) && share.worker == worker) sum += share.parts.count;
-  }
-  return sum;
-}
-
 bool Job::waits(uint16_t workflow) const {
   const WorkflowSheet& one = sheet_.workflows[workflow];
   return one.state == WorkflowState::kPending || (one.state == WorkflowState::kRetrying && !one.begun);
@@ -77,7 +69,7 @@ std::vector<uint16_t> Job::ready_workflows() const {
     if (!waits(w)) continue;
     // A teardown waits until nothing runs any more of what it follows.
     const bool met = plan::may_begin(spec_[w], [&](uint16_t need) {
-      return spec_[w].is_teardown && has_live(need) ? plan::Standing::kOpen : standing(need);
+      return spec_[w].is_teardown && parts_.has_live(need) ? plan::Standing::kOpen : standing(need);
     });
     if (met) ready.push_back(w);
   }
@@ -135,7 +127,7 @@ void Job::fill_gaps(Instant now, JobEffects& out) {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     WorkflowSheet& one = sheet_.workflows[w];
     if (!is_active(w)) continue;
-    const std::vector<uint32_t> left = gaps(w);
+    const std::vector<uint32_t> left = parts_.gaps(w);
     if (left.empty()) {
       gap_since_.erase(w);
       continue;
@@ -155,14 +147,14 @@ void Job::fill_gaps(Instant now, JobEffects& out) {
     }
     std::vector<uint32_t> placeable;
     for (const uint32_t part : left) {
-      if (deaths(w, part) <= rules_.retries_most) placeable.push_back(part);
+      if (parts_.deaths(w, part) <= rules_.retries_most) placeable.push_back(part);
     }
     bool any = place(now, w, placeable, true);
     // Better some of them than none.
     for (std::size_t i = 0; !any && i < placeable.size() && place(now, w, {placeable[i]}, true); ++i) {
       any = i + 1 == placeable.size();
     }
-    if (gaps(w).size() == left.size()) continue;
+    if (parts_.gaps(w).size() == left.size()) continue;
     BW_PROBE("dispatch: parts are given to somebody else");
     if (one.state == WorkflowState::kRetrying) become(w, WorkflowState::kAssigned, {}, out);
   }
@@ -170,8 +162,8 @@ void Job::fill_gaps(Instant now, JobEffects& out) {
 
 // Nobody will run what nobody runs at the moment.
 bool Job::hopeless(Instant now, uint16_t workflow) const {
-  const std::vector<uint32_t> left = gaps(workflow);
-  const auto too_often = [&](uint32_t part) { return deaths(workflow, part) > rules_.retries_most; };
+  const std::vector<uint32_t> left = parts_.gaps(workflow);
+  const auto too_often = [&](uint32_t part) { return parts_.deaths(workflow, part) > rules_.retries_most; };
   if (!left.empty() && std::all_of(left.begin(), left.end(), too_often)) return true;
   const auto since = gap_since_.find(workflow);
   if (since != gap_since_.end() && now - since->second >= rules_.dispatch_limit) return true;
@@ -179,14 +171,6 @@ bool Job::hopeless(Instant now, uint16_t workflow) const {
 }
 
 // How many workers have died over a part. One that left, or was cut off, has not.
-uint32_t Job::deaths(uint16_t workflow, uint32_t part) const {
-  return static_cast<uint32_t>(std::count_if(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
-    const bool holds =
-        share.workflow == workflow && part >= share.parts.first && part - share.parts.first < share.parts.count;
-    return holds && share.state == ShareState::kGone && share.streams && !share.end;
-  }));
-}
-
 // Its planned end has come: nothing of it begins any more.
 bool Job::is_past(Instant now, uint16_t workflow) const {
   return sheet_.workflows[workflow].begun && spec_[workflow].length > Duration::zero() &&
@@ -200,7 +184,7 @@ bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& par
       if (!usable(now, worker) || (!worker.healthy && healthy)) continue;
       const bool there =
           std::any_of(takers.begin(), takers.end(), [&](const Taker& one) { return one.worker == &worker; });
-      if (!there) takers.push_back({&worker, worker.free, parts_on(worker.name), 0});
+      if (!there) takers.push_back({&worker, worker.free, parts_.parts_on(worker.name), 0});
     }
     for (std::size_t i = takers.size(); i > 1; --i) std::swap(takers[i - 1], takers[prng_.below(i)]);
     std::size_t left = parts.size();
@@ -246,7 +230,7 @@ void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartR
   share.cores = cores;
   share.squeeze = squeeze;
   share.follows = follows;
-  for (const uint32_t part : parts_of(parts)) share.iterations += iterations_of(workflow, part);
+  for (const uint32_t part : parts_of(parts)) share.iterations += parts_.iterations_of(workflow, part);
   share_since_[share.id] = now;
   to_hold_.push_back(job_effect::Offer{share.id});
   for (WorkerSight& one : pool_) {
@@ -254,33 +238,6 @@ void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartR
   }
   sheet_.shares.push_back(std::move(share));
   changed_ = true;
-}
-
-// That nobody has begun, of a part which somebody is to run.
-uint64_t Job::iterations_of(uint16_t workflow, uint32_t part) const {
-  if (!spec_[workflow].counted) return 0;
-  const ShareSheet* last = nullptr;
-  for (const ShareSheet& share : sheet_.shares) {
-    const bool holds = share.workflow == workflow && share.state == ShareState::kGone && share.streams &&
-                       part >= share.parts.first && part - share.parts.first < share.parts.count;
-    if (holds) last = &share;
-  }
-  return last == nullptr ? spec_[workflow].counted->planned(part, sheet_.workflows[workflow].parts)
-                         : plan::dealt_to(last->left, part - last->parts.first, last->parts.count);
-}
-
-// Nobody will run these parts any more.
-void Job::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  write_losses(workflow, parts, until);
-  if (!spec_[workflow].counted) return;
-  uint64_t left = 0;
-  for (const uint32_t part : parts) left += iterations_of(workflow, part);
-  Duration since = until;
-  for (const ShareSheet& share : sheet_.shares) {
-    if (share.workflow == workflow && share.left > 0) since = std::min(since, share.lost_from);
-  }
-  add_loss(workflow, format_count(left, "iteration") + " that nobody was left for", static_cast<uint32_t>(parts.size()),
-           since, until);
 }
 
 // What was handed out of a group that cannot begin is taken back; the group is tried again a little later.
@@ -400,7 +357,7 @@ bool Job::pass_border(Instant now, JobEffects& out) {
     for (uint16_t w = 0; w < spec_.size(); ++w) {
       if (is_final(all[w].state)) continue;
       if (!spec_[w].is_teardown && !all[w].begun) {
-        add_loss(w, "never begun", std::max(all[w].parts, 1U), elapsed(*border_since_), elapsed(now));
+        parts_.add_loss(w, "never begun", std::max(all[w].parts, 1U), elapsed(*border_since_), elapsed(now));
       }
       become(w, all[w].state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kFailed, why, out);
     }

@@ -19,23 +19,10 @@ bool is_failure(ShareOutcome outcome) {
 
 }  // namespace
 
-const ShareSheet* Job::find(ShareId share) const { return const_cast<Job*>(this)->find_share(share); }
-
-ShareSheet* Job::find_share(ShareId share) {
-  const auto at = std::find_if(sheet_.shares.begin(), sheet_.shares.end(),
-                               [share](const ShareSheet& one) { return one.id == share; });
-  return at == sheet_.shares.end() ? nullptr : &*at;
-}
-
 void Job::set(Instant now, ShareSheet& share, ShareState state) {
   share.state = state;
   share_since_[share.id] = now;
   changed_ = true;
-}
-
-bool Job::has_live(uint16_t workflow) const {
-  return std::any_of(sheet_.shares.begin(), sheet_.shares.end(),
-                     [&](const ShareSheet& share) { return share.workflow == workflow && is_live(share); });
 }
 
 Instant Job::clock_of(uint16_t workflow) const {
@@ -59,25 +46,6 @@ Duration Job::limit_of(const ShareSheet& share) const {
     case ShareState::kGone: break;
   }
   return Duration::hours(24);
-}
-
-// Parts that no share stands for.
-std::vector<uint32_t> Job::gaps(uint16_t workflow) const {
-  std::vector<bool> covered(sheet_.workflows[workflow].parts, false);
-  for (const ShareSheet& share : sheet_.shares) {
-    if (share.workflow != workflow || share.handed_over) continue;
-    // What had begun with all of its iterations leaves nothing to anybody.
-    const bool leaves_nothing = spec_[workflow].counted && share.streams && share.left == 0;
-    if (share.state == ShareState::kGone && !leaves_nothing) continue;
-    for (uint32_t i = 0; i < share.parts.count && share.parts.first + i < covered.size(); ++i) {
-      covered[share.parts.first + i] = true;
-    }
-  }
-  std::vector<uint32_t> left;
-  for (uint32_t part = 0; part < covered.size(); ++part) {
-    if (!covered[part]) left.push_back(part);
-  }
-  return left;
 }
 
 ShareOrder Job::order(ShareId id, JobFence fence) const {
@@ -109,7 +77,7 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
 // --- what is told of them --------------------------------------------------------------------------------------------
 
 void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
-  ShareSheet* share = find_share(id);
+  ShareSheet* share = parts_.find(id);
   if (!owned_ || share == nullptr || share->state != ShareState::kOffered) return;
   if (answer == OfferAnswer::kReady) {
     set(now, *share, ShareState::kReady);
@@ -155,7 +123,7 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   share.from = one.base_second;
   if (resumes && !once) {
     share.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
-    write_losses(share.workflow, parts_of(share.parts), elapsed(now));
+    parts_.write_losses(share.workflow, parts_of(share.parts), elapsed(now));
     add_event(now, "share_moved",
               "worker '" + share.worker + "' goes on with " + std::to_string(share.parts.count) + " of " +
                   std::to_string(share.parts.of) + " parts of '" + spec_[share.workflow].name + "'");
@@ -164,13 +132,13 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   set(now, share, ShareState::kRunning);
   if (one.state == WorkflowState::kAssigned || one.state == WorkflowState::kRetrying) {
     if (one.state == WorkflowState::kRetrying) become(share.workflow, WorkflowState::kAssigned, {}, out);
-    if (gaps(share.workflow).empty()) become(share.workflow, WorkflowState::kRunning, {}, out);
+    if (parts_.gaps(share.workflow).empty()) become(share.workflow, WorkflowState::kRunning, {}, out);
   }
   out.push_back(job_effect::Begin{share.id, clock, resumes && !once});
 }
 
 void Job::not_begun(Instant now, ShareId id, const std::string& why, JobEffects& out) {
-  ShareSheet* share = find_share(id);
+  ShareSheet* share = parts_.find(id);
   if (!owned_ || share == nullptr || !is_live(*share)) return;
   add_event(now, "share_lost", "worker '" + share->worker + "': " + why);
   lose(now, *share, why, out);
@@ -180,14 +148,14 @@ void Job::not_begun(Instant now, ShareId id, const std::string& why, JobEffects&
 void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
   uint64_t& known = applied_[id];
   known = std::max(known, number);
-  ShareSheet* share = find_share(id);
+  ShareSheet* share = parts_.find(id);
   if (share == nullptr || !is_live(*share) || !has_all_of(*share)) return;
   finish(now, *share, out);
   advance(now, out);
 }
 
 void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
-  ShareSheet* share = find_share(id);
+  ShareSheet* share = parts_.find(id);
   if (!owned_ || share == nullptr || !is_live(*share) || share->end) return;
   if (is_spare(*share)) {
     lose(now, *share, "it ended before it could go on", out);
@@ -224,7 +192,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   }
   if ((end.outcome == ShareOutcome::kIsolated || left) && share.handed_over) {
     const Duration ran = seconds(sheet_.workflows[workflow].base_second) + end.ran;
-    if (ran < share.lost_from) add_loss(workflow, how_lost(share), share.parts.count, ran, share.lost_from);
+    if (ran < share.lost_from)
+      parts_.add_loss(workflow, parts_.how_lost(share), share.parts.count, ran, share.lost_from);
   } else if ((end.outcome == ShareOutcome::kIsolated || left) && !was_stopped) {
     share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
     if (left) {
@@ -247,8 +216,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
     if (share.streams && !was_stopped) {
       // What it had not told when it ended.
       const Duration from = seconds(share.from + applied_[share.id]);
-      add_loss(workflow, "worker '" + share.worker + "' lost its process", share.parts.count, from,
-               std::max(from, std::min(elapsed(now), from + Duration::seconds(1))));
+      parts_.add_loss(workflow, "worker '" + share.worker + "' lost its process", share.parts.count, from,
+                      std::max(from, std::min(elapsed(now), from + Duration::seconds(1))));
     }
     if (!was_stopped) fail_workflow(now, workflow, WorkflowState::kFailed, whose + " " + why, out);
   } else if (end.outcome == ShareOutcome::kAborted && !sheet_.stop) {
@@ -257,7 +226,7 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
          {}, out);
   }
   const bool goes_on = !share.handed_over && share.state == ShareState::kEnded;
-  if (goes_on && !followers_of(share.id).empty()) call_off(now, share, {}, out);
+  if (goes_on && !parts_.followers_of(share.id).empty()) call_off(now, share, {}, out);
 }
 
 void Job::sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<ShareSight>& sights,
@@ -288,10 +257,11 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
       BW_PROBE("dispatch: a begin that its owner did not live to write down");
       share.streams = true;
       share.from = sight->from;
+      changed_ = true;
       WorkflowSheet& one = sheet_.workflows[share.workflow];
       if (!std::exchange(one.begun, true)) one.base_second = sight->from;
       if (sight->from > one.base_second) {
-        write_losses(share.workflow, parts_of(share.parts), seconds(sight->from + 1));
+        parts_.write_losses(share.workflow, parts_of(share.parts), seconds(sight->from + 1));
       }
     }
     if (share.state != ShareState::kStopping) {
@@ -336,7 +306,7 @@ void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, con
 }
 
 void Job::evicted(Instant now, ShareId id, const std::string& why, JobEffects& out) {
-  ShareSheet* const share = find_share(id);
+  ShareSheet* const share = parts_.find(id);
   if (!owned_ || share == nullptr || !is_live(*share) || !share->streams || share->end) return;
   BW_PROBE("dispatch: a share that stands still is given to somebody else");
   exclude(now, *share);
@@ -353,13 +323,13 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
   WorkflowSheet& one = sheet_.workflows[share.workflow];
   if (is_spare(share)) {
     set(now, share, ShareState::kGone);
-    return call_off(now, *find_share(share.follows), "worker '" + share.worker + "': " + why, out);
+    return call_off(now, *parts_.find(share.follows), "worker '" + share.worker + "': " + why, out);
   }
   if (share.handed_over) {
     // What others go on with is not lost; what it had begun, and did not tell any more, is.
     const Duration counted = seconds(share.from + applied_[share.id]);
     const Duration last = std::max(share.lost_from, std::min(elapsed(now), counted + Duration::seconds(1)));
-    if (last > counted) add_loss(share.workflow, how_lost(share), share.parts.count, counted, last);
+    if (last > counted) parts_.add_loss(share.workflow, parts_.how_lost(share), share.parts.count, counted, last);
     out.push_back(job_effect::CloseStream{share.id});
     return set(now, share, ShareState::kGone);
   }
@@ -371,7 +341,7 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
   set(now, share, ShareState::kGone);
   if (is_final(one.state) && share.streams && share.end) {
     // It had ended, and not all that it measured had come.
-    write_losses(share.workflow, parts_of(share.parts), seconds(one.base_second) + share.end->ran);
+    parts_.write_losses(share.workflow, parts_of(share.parts), seconds(one.base_second) + share.end->ran);
   }
   if (!one.begun || is_final(one.state)) return;
   if (share.streams) ++one.retries;
@@ -401,12 +371,6 @@ void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::st
   }
 }
 
-// What was not measured, because whoever was to run it was lost: written down while the run goes on.
-std::string Job::how_lost(const ShareSheet& share) {
-  const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
-  return "worker '" + share.worker + (left ? "' left" : "' was lost");
-}
-
 // Others begin no iteration that it may have begun; which of these it did not tell any more is a loss.
 void Job::lose_iterations(Instant now, ShareSheet& share) {
   if (!spec_[share.workflow].counted) return;
@@ -418,53 +382,17 @@ void Job::lose_iterations(Instant now, ShareSheet& share) {
   begun = std::min(begun, share.iterations);
   share.left = share.iterations - begun;
   if (begun <= told.ended) return;
-  add_loss(share.workflow,
-           how_lost(share) + " with " + format_count(begun - told.ended, "iteration") + " that it may have begun",
-           share.parts.count, share.lost_from, std::max(ran, share.lost_from));
+  parts_.add_loss(
+      share.workflow,
+      parts_.how_lost(share) + " with " + format_count(begun - told.ended, "iteration") + " that it may have begun",
+      share.parts.count, share.lost_from, std::max(ran, share.lost_from));
 }
 
 // A workflow that ends before its time, while the run goes on, is missing from then on.
 void Job::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
   const WorkflowSheet& one = sheet_.workflows[workflow];
   if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec_[workflow].length == Duration::zero()) return;
-  add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec_[workflow].length - *zero_);
-}
-
-// What nobody measured of these parts from when their last share was lost until now; from the workflow's begin where no
-// share of theirs is known to have begun. What runs once begins whenever somebody runs it, and of iterations time is no
-// loss: lose_iterations() has told of those.
-void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  if (spec_[workflow].counted) return;
-  const bool once = spec_[workflow].length == Duration::zero();
-  const Duration begin = Duration::seconds(static_cast<int64_t>(sheet_.workflows[workflow].base_second));
-  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom
-  for (const uint32_t part : parts) {
-    const ShareSheet* last = nullptr;
-    for (const ShareSheet& share : sheet_.shares) {
-      const bool given_up = share.state == ShareState::kGone || share.handed_over;
-      const bool holds = share.workflow == workflow && given_up && share.streams && part >= share.parts.first &&
-                         part < share.parts.first + share.parts.count;
-      if (holds && (last == nullptr || share.lost_from >= last->lost_from)) last = &share;
-    }
-    if (last == nullptr && once) continue;
-    auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
-    ++count;
-    who = last == nullptr ? "nobody had begun with it" : how_lost(*last);
-  }
-  for (const auto& [since, what] : lost) add_loss(workflow, what.second, what.first, since, std::max(since, until));
-}
-
-void Job::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
-  changed_ = true;
-  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(sheet_.workflows[workflow].parts, 1U),
-                  how + ", workflow '" + spec_[workflow].name + "'"};
-  if (sheet_.losses.size() < kMostLosses) {
-    sheet_.losses.push_back(std::move(loss));
-    return;
-  }
-  plan::Loss& last = sheet_.losses.back();
-  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
-          "several losses, more than are listed one by one"};
+  parts_.add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec_[workflow].length - *zero_);
 }
 
 // The account is a copy, and may be older than the sheet. What it lacks of shares that have ended, their workers still
@@ -481,23 +409,12 @@ void Job::follow_account(Instant now) {
       BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
       // Of parts that nobody has gone on with, the loss is not written yet; of iterations all of it was.
       const bool all = is_final(sheet_.workflows[share.workflow].state) || spec_[share.workflow].counted;
-      const uint32_t written = all ? share.parts.count : succeeded(share);
-      if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
+      const uint32_t written = all ? share.parts.count : parts_.succeeded(share);
+      if (written > 0) parts_.add_loss(share.workflow, parts_.how_lost(share), written, until, share.lost_from);
       share.lost_from = until;
+      changed_ = true;
     }
   }
-}
-
-// How many of its parts another share has gone on with.
-uint32_t Job::succeeded(const ShareSheet& share) const {
-  uint32_t count = 0;
-  for (const uint32_t part : parts_of(share.parts)) {
-    count += std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& other) {
-      return other.workflow == share.workflow && other.id.value() > share.id.value() && other.streams &&
-             part >= other.parts.first && part < other.parts.first + other.parts.count;
-    });
-  }
-  return count;
 }
 
 }  // namespace bellwether::dispatch

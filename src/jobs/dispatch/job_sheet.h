@@ -13,7 +13,6 @@
 #include "jobs/dispatch/job_states.h"
 #include "jobs/dispatch/share.h"
 #include "load/plan/finding.h"
-#include "load/plan/loss.h"
 
 namespace bellwether::dispatch {
 

@@ -39,7 +39,7 @@ Duration Job::time_of(const ShareSheet& share) const {
 
 MoreTime Job::more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out) {
   MoreTime answer;
-  ShareSheet* share = find_share(letter.share);
+  ShareSheet* share = parts_.find(letter.share);
   if (!owned_ || share == nullptr || share->state != ShareState::kRunning) {
     answer.why = "the share does not run";
     return answer;
@@ -100,7 +100,7 @@ void Job::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   const std::string why = plan::timeout_text(*timeout);
   add_event(now, "workflow_timed_out", "workflow '" + spec_[workflow].name + "': " + why);
   // What nobody measured until now is missing. What would have come later was not to be.
-  if (const auto left = gaps(workflow); !left.empty()) lose_gaps(workflow, left, elapsed(now));
+  if (const auto left = parts_.gaps(workflow); !left.empty()) parts_.lose_gaps(workflow, left, elapsed(now));
   become(workflow, WorkflowState::kTimedOut, why, out);
   stop_shares(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
 }
@@ -125,7 +125,7 @@ void Job::end_paused(Instant now, JobEffects& out) {
     const auto goes_on = [&](const ShareSheet& share) {
       return share.workflow == w && is_live(share) && !overdue_.contains(share.id);
     };
-    if (spec_[w].on_overtime != plan::OnOvertime::kPause || !has_live(w)) return;
+    if (spec_[w].on_overtime != plan::OnOvertime::kPause || !parts_.has_live(w)) return;
     if (std::any_of(sheet_.shares.begin(), sheet_.shares.end(), goes_on)) return;
     paused.push_back(w);
   }
@@ -142,7 +142,7 @@ void Job::tick(Instant now, JobEffects& out) {
   }
   look_for_overdue(now);
   for (const ShareId id : late) {
-    ShareSheet* share = find_share(id);
+    ShareSheet* share = parts_.find(id);
     if (share == nullptr || !is_live(*share)) continue;
     if (share->state == ShareState::kOffered) {
       offered(now, id, OfferAnswer::kNotNow, "it did not answer an offer in time", out);
@@ -232,7 +232,7 @@ bool Job::awaits_teardown() const {
 bool Job::may_tear_down() const {
   if (!sheet_.stop || sheet_.stop->all) return false;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (!spec_[w].is_teardown && (!is_final(sheet_.workflows[w].state) || has_live(w))) return false;
+    if (!spec_[w].is_teardown && (!is_final(sheet_.workflows[w].state) || parts_.has_live(w))) return false;
   }
   return true;
 }

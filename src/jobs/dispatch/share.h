@@ -15,7 +15,7 @@
 #include "election/epoch.h"
 #include "load/plan/context.h"
 #include "load/plan/finding.h"
-#include "load/plan/overtime.h"
+#include "load/plan/plan.h"
 
 namespace bellwether::dispatch {
 

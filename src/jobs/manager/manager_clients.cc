@@ -70,7 +70,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   const std::string job = std::visit(JobOf{}, letter);
   if (job.empty()) return now_answer(refusal(Refusal::Kind::kInvalid, "such a letter is not for managers"));
   Steward* const steward = owned(job);
-  const Known* const sheet = known(job);
+  const KnownJobs::Known* const sheet = known_.find(job);
   const bool finished = steward == nullptr && sheet != nullptr && sheet->ended();
   if (auto* submitted = std::get_if<dispatch::Submit>(&letter)) {
     if (steward == nullptr && sheet == nullptr && !parts_.surroundings.leads()) {
@@ -93,8 +93,8 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
       return;
     }
     if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) {
-      if (steward != nullptr) return steward->watch_live(*caller.connection, caller.id, *live);
-      const std::string owner = caller.role == wire::Role::kManager ? std::string() : last_owner_of(job);
+      if (steward != nullptr) return steward->watch(*caller.connection, caller.id, *live);
+      const std::string owner = caller.role == wire::Role::kManager ? std::string() : known_.last_owner_of(job);
       if (const Ticket ticket = keep(caller)) scope_.spawn(show_last_windows(this, ticket, owner, *live));
       return;
     }
@@ -116,7 +116,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
       return steward->watch(*caller.connection, caller.id, *watched);
     }
     if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) {
-      return steward->watch_live(*caller.connection, caller.id, *live);
+      return steward->watch(*caller.connection, caller.id, *live);
     }
     if (const Ticket ticket = keep(caller)) {
       scope_.spawn(change(this, ticket, job, std::move(letter)));
@@ -135,7 +135,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   }
   const Ticket ticket = keep(caller);
   if (ticket == 0) return;
-  const std::string owner = sheet != nullptr ? owner_of(job) : std::string();
+  const std::string owner = sheet != nullptr ? known_.owner_of(job) : std::string();
   if (owner.empty() || owner == parts_.surroundings.self()) {
     scope_.spawn(ask_around(this, ticket, job, std::move(letter)));
   } else {
@@ -158,7 +158,7 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
       self->scope_.cancellation());
   if (self->closing_) co_return;
   const Steward* const there = self->owned(id);
-  const Known* const sheet = there == nullptr ? self->known(id) : nullptr;
+  const KnownJobs::Known* const sheet = there == nullptr ? self->known_.find(id) : nullptr;
   if (there != nullptr || (sheet != nullptr && sheet->readable)) {
     const dispatch::JobSheet& known = there != nullptr ? there->sheet() : sheet->sheet;
     // A first sheet may be one that a minority has accepted, and nobody goes on from.
@@ -259,7 +259,7 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
                                    "job '" + job + "' is not known here, and '" + silent + "' does not answer", kSoon));
   }
   // Somebody else's once, and nobody's yet.
-  const bool known = self->known(job) != nullptr;
+  const bool known = self->known_.find(job) != nullptr;
   if (!known && self->parts_.surroundings.leader_name().empty()) {
     // Perhaps those who know it are not there yet.
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
@@ -278,7 +278,7 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
   if (!copy) {
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
   }
-  const Known* sheet = self->known(letter.job);
+  const KnownJobs::Known* sheet = self->known_.find(letter.job);
   if (sheet == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "it was forgotten"));
   dispatch::Watched out;
   out.sheet = sheet->sheet;
@@ -291,7 +291,7 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
     }
     out.sheet = std::move(*whole);
   }
-  out.owner = self->last_owner_of(letter.job);
+  out.owner = self->known_.last_owner_of(letter.job);
   out.life = 1;
   out.final = true;
   if (*copy) {
@@ -329,28 +329,14 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
 }
 
 // Who holds the job's register now, as far as this node sees; empty: nobody that it knows of.
-std::string ManagerService::owner_of(const std::string& job) {
-  return parts_.view.is_leased(job) ? last_owner_of(job) : std::string();
-}
-
-std::string ManagerService::last_owner_of(const std::string& job) {
-  const registers::JobRecord* record = parts_.view.find(job);
-  if (record == nullptr) return {};
-  const registers::MemberId writer = registers::writer_of(*record);
-  if (writer == quorum::kNobody) return {};
-  for (const std::string& manager : parts_.surroundings.manager_names()) {
-    if (cluster::member_id(manager) == writer) return manager;
-  }
-  return {};
-}
-
 dispatch::JobList ManagerService::list() {
   dispatch::JobList out;
   parts_.view.for_each_key([&](const std::string& job) {
     const Steward* const steward = owned(job);
-    const Known* const sheet = steward == nullptr ? known(job) : nullptr;
+    const KnownJobs::Known* const sheet = steward == nullptr ? known_.find(job) : nullptr;
     if (steward == nullptr && (sheet == nullptr || !sheet->readable)) return;
-    dispatch::JobLine line = line_of(steward != nullptr ? steward->shown_sheet() : sheet->sheet, last_owner_of(job));
+    dispatch::JobLine line =
+        line_of(steward != nullptr ? steward->shown_sheet() : sheet->sheet, known_.last_owner_of(job));
     const bool ended = steward != nullptr ? steward->over() : sheet->ended();
     if (!ended && dispatch::is_final(line.state)) {
       line.state = dispatch::JobState::kCompleting;

@@ -5,6 +5,7 @@
 
 #include "cluster/net/message_types.h"
 #include "core/base/bytes.h"
+#include "core/base/probe.h"
 #include "core/base/units.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "jobs/manager/ask.h"
@@ -43,6 +44,13 @@ namespace {
 constexpr Duration kShareOutEvery = Duration::millis(500);
 constexpr Duration kRetireMost = Duration::seconds(2);
 constexpr std::size_t kCallersMost = 16'384;
+constexpr Duration kLookEvery = Duration::millis(200);
+constexpr Duration kClaimMost = Duration::seconds(10);
+
+// A job that is held to be retired: to lose it is as good.
+class Deaf final : public jobs::JobHandle::Listener {
+  void on_lost(const jobs::LostJob&) override {}
+};
 
 bool is_of_worker(const dispatch::Letter& letter) {
   return std::holds_alternative<dispatch::WorkerReport>(letter) ||
@@ -53,7 +61,11 @@ bool is_of_worker(const dispatch::Letter& letter) {
 }  // namespace
 
 ManagerService::ManagerService(Parts parts, ManagerSettings settings)
-    : parts_(parts), settings_(settings), registry_(settings.workers), progress_(parts.runtime.now()) {
+    : parts_(parts),
+      settings_(settings),
+      known_(parts.runtime, parts.view, parts.surroundings, {settings.claim_stagger, settings.result_retention}),
+      registry_(settings.workers),
+      progress_(parts.runtime.now()) {
   parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
 }
 
@@ -147,7 +159,7 @@ Steward* ManagerService::owned(const std::string& job) {
 
 Refusal ManagerService::not_mine(const std::string& job) {
   Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
-  out.owner = owner_of(job);
+  out.owner = known_.owner_of(job);
   if (const auto* record = parts_.view.find(job)) out.fence = record->accepted.fence;
   return out;
 }
@@ -208,7 +220,8 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could say so.
-    const Known* sheet = parts_.surroundings.leads() && !stewards_.contains(one.job) ? known(one.job) : nullptr;
+    const KnownJobs::Known* sheet =
+        parts_.surroundings.leads() && !stewards_.contains(one.job) ? known_.find(one.job) : nullptr;
     if (sheet == nullptr || !sheet->ended()) continue;
     const auto at = parts_.surroundings.find(worker);
     if (!at) continue;
@@ -351,6 +364,66 @@ void ManagerService::look_at_itself() {
     for (const dispatch::ShareId share : steward->undispatched()) seen.waiting.emplace(id, share);
   }
   progress_.look(parts_.runtime.now(), std::move(seen));
+}
+
+// --- jobs that nobody has
+// ---------------------------------------------------------------------------------------------
+
+task<void> ManagerService::look_for_jobs(ManagerService* self) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  while (!cancel->cancelled()) {
+    co_await self->parts_.runtime.sleep(kLookEvery, cancel);
+    if (self->closing_ || cancel->cancelled()) co_return;
+    if (!self->parts_.view.has_read()) continue;
+    const auto in_hand = [self](const std::string& job) {
+      return self->stewards_.contains(job) || self->busy_.contains(job);
+    };
+    for (const auto& [job, due] : self->known_.due(in_hand)) {
+      self->busy_.insert(job);
+      self->scope_.spawn(due == KnownJobs::Due::kClaim ? claim(self, job) : forget(self, job));
+    }
+  }
+}
+
+task<void> ManagerService::claim(ManagerService* self, std::string job) {
+  BW_PROBE("manager: a job is taken over");
+  auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, job);
+  self->claiming_.insert(steward);
+  const Status taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
+  self->claiming_.erase(steward);
+  self->known_.claimed(job);
+  if (taken && !self->closing_) {
+    self->parts_.listener.on_job_says(job, "job_taken_over", "this manager goes on with job '" + job + "'", false);
+    self->stewards_[job] = steward;
+    self->not_busy(job);
+    self->share_out_now();
+    co_return;
+  }
+  co_await steward->close();
+  self->not_busy(job);
+  if (!taken && !self->closing_) {
+    self->parts_.listener.on_job_says(job, "job_not_taken",
+                                      "job '" + job + "' was not taken over: " + taken.error().message, true);
+  }
+  // Whoever holds it, or a later look, will see to it.
+  self->known_.not_claimed(job);
+}
+
+task<void> ManagerService::forget(ManagerService* self, std::string job) {
+  Deaf deaf;
+  const Instant deadline = self->parts_.runtime.read_clock() + kClaimMost;
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  auto handle = self->parts_.store.open(job, deaf);
+  if (handle) {
+    const auto taken = co_await (*handle)->take(deadline, cancel);
+    const Status dropped = co_await self->parts_.copies.drop(job, deadline, cancel);
+    if (taken && dropped) {
+      const auto retired = co_await (*handle)->retire(deadline, cancel);
+      static_cast<void>(retired);
+    }
+  }
+  self->known_.forget(job);
+  self->not_busy(job);
 }
 
 // --- jobs that end ---------------------------------------------------------------------------------------------------

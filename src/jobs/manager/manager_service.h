@@ -3,7 +3,6 @@
 //
 //   manager_service.cc   its life, workers, and who gets cores
 //   manager_clients.cc   what clients ask
-//   manager_claims.cc    jobs that nobody has: taken over, and forgotten after a week
 //
 // One thread, that of its runtime.
 #pragma once
@@ -23,6 +22,7 @@
 #include "core/base/time.h"
 #include "core/resilience/breaker.h"
 #include "jobs/dispatch/share.h"
+#include "jobs/manager/known_jobs.h"
 #include "jobs/manager/steward.h"
 #include "jobs/manager/worker_registry.h"
 #include "load/metrics/clock_offset.h"
@@ -121,15 +121,6 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
     wire::Role role;
   };
   using Ticket = uint64_t;
-  struct Known {  // of a job, as this node sees its register
-    registers::Place place;
-    dispatch::JobSheet sheet;
-    bool readable = false;
-    bool apart = false;  // `sheet` is a summary
-    bool settled = false;
-    // Until a majority is known to have it, the next owner may end the job with another sheet.
-    bool ended() const { return readable && settled && dispatch::is_final(sheet.state); }
-  };
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
@@ -163,6 +154,10 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   void drop(const std::string& job);
   void sweep();
 
+  static runtime::task<void> look_for_jobs(ManagerService* self);
+  static runtime::task<void> claim(ManagerService* self, std::string job);
+  static runtime::task<void> forget(ManagerService* self, std::string job);
+
   // --- manager_clients.cc
   void of_client(const Caller& caller, dispatch::Letter letter);
   static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
@@ -175,21 +170,11 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
                                                dispatch::WatchLive letter);
   static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
   dispatch::JobList list();
-  std::string owner_of(const std::string& job);
-  std::string last_owner_of(const std::string& job);
   uint32_t queued() const;
-
-  // --- manager_claims.cc
-  static runtime::task<void> look_for_jobs(ManagerService* self);
-  enum class Due : uint8_t { kNothing, kClaim, kForget };
-  Due due(Instant now, const std::string& job, bool forgetting);
-  static runtime::task<void> claim(ManagerService* self, std::string job);
-  static runtime::task<void> forget(ManagerService* self, std::string job);
-  const Known* known(const std::string& job);
-  uint32_t rank(const std::string& job) const;
 
   Parts parts_;
   ManagerSettings settings_;
+  KnownJobs known_;
   WorkerRegistry registry_;
   std::set<std::string> said_stuck_;  // workers
   health::ManagerStates states_;
@@ -200,8 +185,6 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   std::set<std::shared_ptr<Steward>> claiming_;
   std::set<std::string> busy_;       // jobs that are being founded, claimed, ended or forgotten
   runtime::Condition jobs_changed_;  // stewards_ or busy_
-  std::map<std::string, Known> known_;
-  std::map<std::string, Instant> unowned_since_;
   std::map<Ticket, Caller> callers_;
   std::map<const link::Connection*, metrics::ClockOffset> clocks_;  // of workers, by what they tell for screens
   Ticket ticket_ = 0;

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 #include "cluster/replication/copy_keeper.h"
 #include "cluster/replication/job_keeper.h"
 #include "cluster/replication/quorum_job_store.h"

@@ -5,10 +5,11 @@
 
 #include "core/base/overloaded.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/codec/context_codec.h"
 #include "jobs/dispatch/codec/sheet_codec.h"
 #include "jobs/manager/ask.h"
-#include "load/aggregate/thresholds.h"
-#include "load/plan/bundle.h"
+#include "load/aggregate/metric.h"
+#include "load/plan/load.h"
 
 namespace bellwether::node {
 
@@ -20,6 +21,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kWriteLimit = Duration::seconds(5);
+constexpr Duration kCopyLimit = Duration::seconds(10);
 constexpr Duration kAgain = Duration::millis(200);
 // So that a client does not ask the same manager at once.
 constexpr Duration kQuorumAgain = Duration::millis(500);
@@ -103,9 +105,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
                                          parts_.runtime.prng().fork());
   start();
-  JobEffects out;
-  job_->begin(before(), out);
-  after(out);
+  step([&](Instant at, JobEffects& out) { job_->begin(at, out); });
   dispatch::Submitted done;
   done.job = id_;
   done.state = job_->sheet().state;
@@ -161,10 +161,9 @@ task<Status> Steward::take_over(Instant deadline) {
   auto context = co_await read_context(deadline);
   if (!context) co_return about("the values between its workflows", context.error());
   if (!owned_) co_return fail(Errc::kClosed, "somebody else has taken it");
-  durable_ = account_->applied();
   written_ = sheet->revision;
   std::map<dispatch::ShareId, uint64_t> applied;
-  for (const auto& [stream, number] : durable_) applied[dispatch::ShareId(stream.value())] = number;
+  for (const auto& [stream, number] : account_->applied()) applied[dispatch::ShareId(stream.value())] = number;
   Duration ago;
   if (sheet->started.unix_ns != 0) {
     ago = Duration::nanos(std::max<int64_t>(0, parts_.runtime.wall_now().unix_ns - sheet->started.unix_ns));
@@ -175,24 +174,27 @@ task<Status> Steward::take_over(Instant deadline) {
                                          parts_.runtime.prng().fork());
   job_->restore(std::move(*context));
   start();
-  JobEffects out;
-  for (const auto& [stream, number] : durable_) {
+  for (const auto& [stream, number] : account_->applied()) {
     job_->iterated(dispatch::ShareId(stream.value()), account_->iterated(stream));
   }
-  job_->adopt(before(), ago, std::move(applied), out);
-  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
-    dispatched_.insert(share.id);  // by the owner before
-    if (!share.streams) continue;
-    static_cast<void>(account_->open(account::StreamId(share.id.value()), share.from));
-    if (!dispatch::is_live(share)) account_->close(account::StreamId(share.id.value()));
-  }
-  if (job_->zero()) live_.set_zero(*job_->zero());
-  for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
-  after(out);
+  step([&](Instant at, JobEffects& out) {
+    job_->adopt(at, ago, std::move(applied), out);
+    for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+      dispatched_.insert(share.id);  // by the owner before
+      if (!share.streams) continue;
+      static_cast<void>(account_->open(account::StreamId(share.id.value()), share.from));
+      if (!dispatch::is_live(share)) account_->close(account::StreamId(share.id.value()));
+    }
+    if (job_->zero()) watchers_->live().set_zero(*job_->zero());
+    for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
+  });
   co_return Status{};
 }
 
 void Steward::start() {
+  watchers_ = std::make_unique<Watchers>(Watchers::Parts{parts_.runtime, parts_.switchboard, *job_, *account_,
+                                                         parts_.surroundings.self(), account_life_,
+                                                         settings_.watch_pause, settings_.watchers_most});
   next_copy_ = now() + settings_.copy_every;
   scope_.spawn(keep_time(this));
 }
@@ -204,8 +206,7 @@ void Steward::abandon() {
 
 task<void> Steward::close() {
   closing_ = true;
-  answer_watchers(now(), true);
-  answer_live_watchers(now(), true);
+  if (watchers_ != nullptr) watchers_->send_away();
   scope_.cancel();
   co_await scope_.join();
   if (handle_ != nullptr && handle_->held(parts_.runtime.boot_now())) {
@@ -217,17 +218,9 @@ task<void> Steward::close() {
 
 // --- the kernel at work ----------------------------------------------------------------------------------------------
 
-Instant Steward::before() {
-  const Instant at = now();
-  job_->set_wall(at, parts_.runtime.wall_now());
-  return at;
-}
-
 void Steward::after(const JobEffects& effects) {
   for (const dispatch::JobEffect& effect : effects) carry_out(effect);
-  if (!effects.empty() && watchers_due_ == Instant::never()) {
-    watchers_due_ = parts_.runtime.now() + settings_.watch_pause;
-  }
+  if (!effects.empty()) watchers_->changed();
   poke();
 }
 
@@ -254,7 +247,7 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
                  [&](const fx::Stop& stopping) { scope_.spawn(stop(this, stopping)); },
                  [&](const fx::CloseStream& closed) {
                    account_->close(account::StreamId(closed.share.value()));
-                   live_.ended(now(), closed.share);
+                   watchers_->live().ended(now(), closed.share);
                  },
                  [&](const fx::Conclude&) { scope_.spawn(conclude(this)); },
                  [&](const fx::KeepContext&) {
@@ -262,11 +255,11 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
                  },
                  [&](const fx::Over&) {
                    over_since_ = parts_.runtime.now();
-                   live_.finish(now());
+                   watchers_->live().finish(now());
                    say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
                    retire_all();
                    scope_.spawn(let_go(this));
-                   watchers_due_ = parts_.runtime.now();
+                   watchers_->changed_now();
                  },
                  [&](const fx::Moved& moved) {
                    const std::string whose =
@@ -283,11 +276,8 @@ void Steward::poke() {
 }
 
 Instant Steward::next_deadline() const {
-  Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_due_, next_live_deadline()});
-  if (!copied_all_ && !copying_ && owned_) next = std::min(next, next_copy_);
-  for (const Watcher& one : watchers_) {
-    next = std::min({next, one.until, has_counters(one) ? one.live_at : Instant::never()});
-  }
+  Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_->next_deadline()});
+  if (account_->unsafe() && !copying_ && owned_) next = std::min(next, next_copy_);
   return next;
 }
 
@@ -309,16 +299,13 @@ task<void> Steward::keep_time(Steward* self) {
     const Instant at = self->now();
     self->settle(at);
     if (self->job_->wake() <= at) {
-      JobEffects out;
-      self->job_->tick(self->before(), out);
-      self->after(out);
+      self->step([&](Instant at, JobEffects& out) { self->job_->tick(at, out); });
     }
-    if (!self->copied_all_ && !self->copying_ && self->next_copy_ <= at && self->owned_) {
+    if (self->account_->unsafe() && !self->copying_ && self->next_copy_ <= at && self->owned_) {
       self->copying_ = true;
       self->scope_.spawn(copy_on(self));
     }
-    self->answer_watchers(at, false);
-    self->answer_live_watchers(at, false);
+    self->watchers_->answer(at);
   }
 }
 
@@ -336,9 +323,7 @@ task<void> Steward::write_on(Steward* self) {
     }
     self->written_ = revision;
     self->kept_.changed();
-    JobEffects out;
-    self->job_->kept(self->before(), revision, out);
-    self->after(out);
+    self->step([&](Instant at, JobEffects& out) { self->job_->kept(at, revision, out); });
   }
   self->writing_ = false;
 }
@@ -357,6 +342,50 @@ task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant dead
   co_return Status();
 }
 
+// --- copies
+// -------------------------------------------------------------------------------------------------------------
+
+void Steward::settle(Instant now) {
+  if (account_->next_deadline() > now || !account_->settle(now)) return;
+  watchers_->changed_now();
+  if (job_->sheet().stop || job_->over()) return;
+  const auto failed = aggregate::abort_due(account_->totals());
+  if (!failed) return;
+  const plan::Threshold& threshold = plan_->thresholds[*failed];
+  dispatch::JobStop stop;
+  stop.cause = dispatch::JobStop::Cause::kThreshold;
+  stop.how = dispatch::StopHow::kGraceful;
+  stop.why = "threshold " + threshold.metric_text + " " + threshold.expression + " failed";
+  step([&](Instant at, JobEffects& out) { job_->stop(at, stop, {}, out); });
+}
+
+task<void> Steward::copy_on(Steward* self) {
+  // An account that knows of shares which no sheet knows would count them twice: the sheet goes first.
+  if (self->written_ >= self->job_->sheet().revision) {
+    const Status copied = co_await self->copy_account(self->now() + kCopyLimit);
+    if (!copied && self->owned_ && !self->closing_) {
+      self->say("account", "job '" + self->id_ + "': its account could not be copied: " + copied.error().message, true);
+    }
+    self->next_copy_ = self->now() + self->settings_.copy_every;
+  } else {
+    self->next_copy_ = self->now() + Duration::millis(50);
+  }
+  self->copying_ = false;
+  self->kept_.changed();
+  self->poke();
+}
+
+task<Status> Steward::copy_account(Instant deadline) {
+  const copies::Version version{handle_->fence(), ++copies_put_};
+  BW_CO_TRY(auto bytes, account_->save(now()));
+  const Status put =
+      co_await parts_.copies.put({id_, kAccountCopy}, version, std::move(bytes), deadline, scope_.cancellation());
+  if (!put) co_return put;
+  account_->kept();
+  say_pressure();
+  co_return Status();
+}
+
 // The account is whole: it is kept for good, and then the job is over.
 task<void> Steward::conclude(Steward* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
@@ -365,25 +394,22 @@ task<void> Steward::conclude(Steward* self) {
   if (!free) co_return;
   self->copying_ = true;
   self->account_->finish(self->now());
-  self->watchers_due_ = self->parts_.runtime.now();
+  self->watchers_->changed_now();
   while (self->owned_ && !cancel->cancelled()) {
     const Status copied = co_await self->copy_account(self->now() + kWriteLimit);
     if (cancel->cancelled() || !self->owned_) co_return;
     if (copied) break;
     if (copied.error().code == Errc::kTooLarge) {
       // It ends all the same: its result is there for as long as this manager keeps it in memory.
-      JobEffects told;
-      self->job_->note(self->before(), "result_not_kept", copied.error().message, told);
-      self->after(told);
+      self->step(
+          [&](Instant at, JobEffects& out) { self->job_->note(at, "result_not_kept", copied.error().message, out); });
       break;
     }
     self->say("account", "job '" + self->id_ + "': its result could not be kept: " + copied.error().message, true);
     co_await self->parts_.runtime.sleep(kAgain, cancel);
   }
   if (!self->owned_ || cancel->cancelled()) co_return;
-  JobEffects out;
-  self->job_->concluded(self->before(), out);
-  self->after(out);
+  self->step([&](Instant at, JobEffects& out) { self->job_->concluded(at, out); });
 }
 
 // What is over needs nobody to hold it. A manager that missed the end finds that nobody does, and learns it by taking
@@ -393,6 +419,43 @@ task<void> Steward::let_go(Steward* self) {
   self->kept_.changed();
   const Status given = co_await self->handle_->give_back(self->now() + kGiveBackMost, nullptr);
   static_cast<void>(given);
+}
+
+// --- values between workflows: kept by a quorum before anybody begins with them
+// ---------------------------------------
+
+// One at a time, always the newest.
+task<void> Steward::keep_context(Steward* self) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  uint64_t kept = 0;
+  while (self->owned_ && !cancel->cancelled() && kept < self->job_->context().version) {
+    const uint64_t version = self->job_->context().version;
+    const copies::CopyKey key{self->id_, kContextCopy};
+    const Status put = co_await self->parts_.copies.put(key, {self->handle_->fence(), version},
+                                                        dispatch::encode_context(self->job_->context()),
+                                                        self->now() + kWriteLimit, cancel);
+    if (cancel->cancelled() || !self->owned_) break;
+    if (!put) {
+      self->say("context",
+                "job '" + self->id_ + "': values between workflows could not be kept: " + put.error().message, true);
+      co_await self->parts_.runtime.sleep(kAgain, cancel);
+      continue;
+    }
+    kept = version;
+    self->step([&](Instant at, JobEffects& out) { self->job_->context_kept(at, version, out); });
+  }
+  self->keeping_context_ = false;
+}
+
+task<Result<plan::Values>> Steward::read_context(Instant deadline) {
+  const auto& all = plan_->workflows;
+  if (std::all_of(all.begin(), all.end(), [](const plan::Workflow& one) { return one.provides.empty(); })) {
+    co_return plan::Values{};
+  }
+  BW_CO_TRY(auto copy,
+            co_await parts_.copies.get({id_, kContextCopy}, handle_->fence(), deadline, scope_.cancellation()));
+  if (!copy) co_return plan::Values{};
+  co_return dispatch::decode_context(copy->bytes);
 }
 
 void Steward::on_lost(const jobs::LostJob& lost) {
@@ -414,9 +477,7 @@ bool Steward::wants_cores() const { return job_ != nullptr && owned_ && job_->qu
 
 void Steward::pool(const std::vector<dispatch::WorkerSight>& workers) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
-  JobEffects out;
-  job_->pool(before(), workers, out);
-  after(out);
+  step([&](Instant at, JobEffects& out) { job_->pool(at, workers, out); });
 }
 
 }  // namespace bellwether::node

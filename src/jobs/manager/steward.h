@@ -1,31 +1,30 @@
 // One job in the hands of this manager, at work: the kernel (jobs/dispatch/job.h) with the job's register, its account,
 // the workers that run its shares and the clients that watch it.
 //
-//   steward.cc          its life: taken, written, concluded, lost
-//   steward_workers.cc  what is said to workers, and what they say
-//   steward_account.cc  what was measured: told, copied, watched; what workflows leave for others
+//   steward.cc          its life: taken, written, copied, concluded, lost
+//   steward_workers.cc  what is said to workers, and what they say and have measured
 //
 // One thread, that of its runtime.
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cluster/net/peer_links.h"
 #include "cluster/replication/copies.h"
 #include "cluster/replication/job_store.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/account/run_account.h"
 #include "jobs/dispatch/job.h"
 #include "jobs/dispatch/letters.h"
-#include "jobs/manager/live_board.h"
 #include "jobs/manager/surroundings.h"
+#include "jobs/manager/watchers.h"
 
 namespace bellwether::node {
 
@@ -37,8 +36,6 @@ inline constexpr const char* kRecordCopy = "record";  // of a job whose record i
 inline constexpr std::string_view kQuorumUnavailable = "QuorumUnavailable";
 inline constexpr std::string_view kQuorumTimeout = "QuorumTimeout";
 inline constexpr std::string_view kQuorumCircuitOpen = "QuorumCircuitOpen";
-
-inline constexpr Duration kWatchMost = Duration::seconds(30);  // a watcher is kept waiting for at most so long
 
 struct StewardSettings {
   dispatch::JobRules rules;
@@ -118,38 +115,26 @@ class Steward final : private jobs::JobHandle::Listener {
   void live(const std::string& worker, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
   runtime::task<dispatch::Response> scale(dispatch::Scale letter);
-  // Answers at once, or when there is news.
-  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
-  void watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
-  void forget(const link::Connection& connection);
-  // In the queue, from 1, and why it waits; 0: it does not.
-  void set_position(uint32_t position, const std::string& why) {
-    position_ = position;
-    waits_for_ = position == 0 ? std::string() : why;
+  // Watch or WatchLive: answers at once, or when there is news. REQUIRES ready().
+  template <class Question>
+  void watch(link::Connection& connection, wire::RequestId id, const Question& question) {
+    watchers_->watch(connection, id, question);
+    poke();
   }
-  // As clients see it: one that waits says for what.
-  dispatch::JobSheet shown_sheet() const;
+  void forget(const link::Connection& connection) {
+    if (watchers_ != nullptr) watchers_->forget(connection);
+  }
+  // As Watchers has them.
+  void set_position(uint32_t position, const std::string& why) {
+    if (watchers_ != nullptr) watchers_->set_position(position, why);
+  }
+  dispatch::JobSheet shown_sheet() const { return watchers_->shown_sheet(); }
   const std::string& bundle() const { return bundle_; }
   // What was told of it and waits: for the rest of its second, or to be copied.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
 
  private:
-  struct Watcher {
-    link::Connection* connection;
-    wire::RequestId id;
-    dispatch::Watch letter;
-    Instant until;
-    Instant live_at = Instant::never();  // from then on counters that have changed are news
-    uint64_t live_version = 0;           // of the counters, when it asked
-  };
-  struct LiveWatcher {
-    link::Connection* connection;
-    wire::RequestId id;
-    dispatch::WatchLive letter;
-    Instant until;
-  };
-
   void on_lost(const jobs::LostJob& lost) override;
 
   // --- steward.cc
@@ -157,15 +142,31 @@ class Steward final : private jobs::JobHandle::Listener {
   dispatch::JobRules rules() const;
   void start();
   dispatch::Refusal no_quorum(const std::string& what, const Error& error) const;
-  // Around each call of the kernel.
-  Instant before();
+  // A call of the kernel, call(now, effects): what follows of it is carried out.
+  template <class Call>
+  auto step(Call call) {
+    const Instant at = now();
+    job_->set_wall(at, parts_.runtime.wall_now());
+    dispatch::JobEffects out;
+    if constexpr (std::is_void_v<decltype(call(at, out))>) {
+      call(at, out);
+      after(out);
+    } else {
+      auto result = call(at, out);
+      after(out);
+      return result;
+    }
+  }
   void after(const dispatch::JobEffects& effects);
-  void carry_out(const dispatch::JobEffect& effect);
   void poke();
+  void carry_out(const dispatch::JobEffect& effect);
   Instant next_deadline() const;
   static runtime::task<void> keep_time(Steward* self);
   static runtime::task<void> write_on(Steward* self);
   runtime::task<Status> write_record(const dispatch::JobSheet& sheet, Instant deadline);
+  static runtime::task<void> copy_on(Steward* self);
+  runtime::task<Status> copy_account(Instant deadline);
+  void settle(Instant now);
   static runtime::task<void> conclude(Steward* self);
   static runtime::task<void> keep_context(Steward* self);
   runtime::task<Result<plan::Values>> read_context(Instant deadline);
@@ -185,25 +186,15 @@ class Steward final : private jobs::JobHandle::Listener {
   static runtime::task<void> retire(Steward* self, std::string worker);
   void retire_all();
   runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::Letter letter, Duration timeout);
-
-  // --- steward_account.cc
+  // Says what make() gives (nothing: it is not wanted any more) until take(answer) says that it is done.
+  struct Said {
+    std::string worker;
+    dispatch::Letter letter;
+  };
+  template <class Make, class Take>
+  runtime::task<void> insist(Make make, Take take);
   void open_stream(const dispatch::ShareSheet& share);
-  void settle(Instant now);
   void say_pressure();
-  static runtime::task<void> copy_on(Steward* self);
-  runtime::task<Status> copy_account(Instant deadline);
-  void answer_watchers(Instant now, bool all);
-  dispatch::Watched view(const dispatch::Watch& letter) const;
-  bool has_news(const dispatch::Watch& letter) const;
-  bool has_counters(const Watcher& one) const { return one.live_version != live_.version(); }
-  dispatch::Refusal moved() const;
-  static dispatch::Refusal too_many_watch();
-
-  // --- steward_account.cc: counters and windows for screens
-  dispatch::LiveNews live_view(Instant now, const dispatch::WatchLive& letter) const;
-  bool has_live_news(const dispatch::WatchLive& letter) const;
-  Instant next_live_deadline() const;
-  void answer_live_watchers(Instant now, bool all);
 
   Parts parts_;
   StewardSettings settings_;
@@ -221,24 +212,14 @@ class Steward final : private jobs::JobHandle::Listener {
   uint64_t written_ = 0;      // revision of the sheet that a quorum has
   uint64_t copies_put_ = 0;   // of the account
   uint64_t records_put_ = 0;  // that were kept apart
-  bool copied_all_ = true;    // since the account changed
   bool copying_ = false;
   runtime::Condition kept_;  // written_, copying_ or owned_ has changed
   Instant next_copy_;
-  std::map<account::StreamId, uint64_t> durable_;
-  uint64_t told_bytes_ = 0;  // by all streams, since it is here
-  uint64_t safe_bytes_ = 0;  // of these, what the last copy has
-  LiveBoard live_;
-  bool live_told_ = false;                        // to whoever looks after the watchers, since it did
+  std::unique_ptr<Watchers> watchers_;
   std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
   std::set<dispatch::ShareId> beginning_;
   std::set<dispatch::ShareId> scaling_;
   std::set<dispatch::ShareId> dispatched_;  // offers that went out
-  std::list<Watcher> watchers_;
-  std::list<LiveWatcher> live_watchers_;
-  Instant watchers_due_ = Instant::never();
-  uint32_t position_ = 0;
-  std::string waits_for_;
   bool excess_told_ = false;
   resilience::Backpressure told_pressure_ = resilience::Backpressure::kNone;
   Instant over_since_;

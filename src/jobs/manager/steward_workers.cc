@@ -1,13 +1,15 @@
-// What is said to workers about a job's shares, and what they say.
+// What is said to workers about a job's shares, and what they say and have measured.
 
 #include <algorithm>
 #include <utility>
 
+#include "core/base/units.h"
 #include "jobs/manager/ask.h"
 #include "jobs/manager/steward.h"
 
 namespace bellwether::node {
 
+using account::StreamId;
 using dispatch::JobEffects;
 using dispatch::OfferAnswer;
 using dispatch::Refusal;
@@ -80,75 +82,113 @@ task<void> Steward::offer(Steward* self, ShareId id) {
     }
   }
   if (self->closing_ || !self->owned_) co_return;
-  JobEffects out;
-  self->job_->offered(self->before(), id, meaning_of(answer), words_of(answer), out);
-  self->after(out);
+  self->step(
+      [&](Instant at, JobEffects& out) { self->job_->offered(at, id, meaning_of(answer), words_of(answer), out); });
+}
+
+template <class Make, class Take>
+task<void> Steward::insist(Make make, Take take) {
+  while (owned_ && !closing_) {
+    std::optional<Said> said = make();
+    if (!said) co_return;
+    const auto answer = co_await tell(std::move(said->worker), std::move(said->letter), kTellLimit);
+    if (closing_ || !owned_ || take(answer)) co_return;
+    co_await parts_.runtime.sleep(kTellAgain, scope_.cancellation());
+  }
 }
 
 task<void> Steward::begin(Steward* self, dispatch::job_effect::Begin begin) {
   if (!self->beginning_.insert(begin.share).second) co_return;
   const Instant end = self->now() + kBeginFor;
-  std::string why;
-  bool refused = false;
-  while (self->owned_ && !self->closing_) {
-    const dispatch::ShareSheet* share = self->job_->find(begin.share);
-    if (share == nullptr || share->state != dispatch::ShareState::kRunning) break;
-    const std::string worker = share->worker;
-    dispatch::BeginLetter letter;
-    letter.job = self->id_;
-    letter.fence = self->handle_->fence();
-    letter.share = begin.share;
-    letter.clock = self->now() - begin.clock;
-    letter.resumes = begin.resumes;
-    letter.from = share->from;
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
-    if (self->closing_ || is_noted(answer)) break;
-    why = words_of(answer);
-    refused = refusal_of(answer) != nullptr;
-    if (refused || self->now() >= end) break;
-    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
-  }
+  std::optional<std::string> refused;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const dispatch::ShareSheet* const share = self->job_->find(begin.share);
+        if (share == nullptr || share->state != dispatch::ShareState::kRunning) return std::nullopt;
+        return Said{share->worker, dispatch::BeginLetter{self->id_, self->handle_->fence(), begin.share,
+                                                         self->now() - begin.clock, begin.resumes, share->from}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (refusal_of(answer) != nullptr) refused = words_of(answer);
+        return is_noted(answer) || refused || self->now() >= end;
+      });
   self->beginning_.erase(begin.share);
   if (self->closing_ || !self->owned_ || !refused) co_return;
-  JobEffects out;
-  self->job_->not_begun(self->before(), begin.share, why, out);
-  self->after(out);
+  self->step([&](Instant at, JobEffects& out) { self->job_->not_begun(at, begin.share, *refused, out); });
 }
 
 task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
-  const dispatch::ShareSheet* share = self->job_->find(stop.share);
+  const dispatch::ShareSheet* const share = self->job_->find(stop.share);
   if (share == nullptr) co_return;
   const std::string worker = share->worker;
   const Instant end = self->now() + kStopFor;
-  while (self->owned_ && !self->closing_ && self->now() < end) {
-    dispatch::StopLetter letter;
-    letter.job = self->id_;
-    letter.fence = self->handle_->fence();
-    letter.share = stop.share;
-    letter.how = stop.how;
-    letter.why = stop.why;
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
-    if (answer || self->parts_.surroundings.is_gone(worker)) co_return;
-    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
-  }
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        if (self->now() >= end) return std::nullopt;
+        return Said{worker, dispatch::StopLetter{self->id_, self->handle_->fence(), stop.share, stop.how, stop.why}};
+      },
+      [&](const Result<dispatch::Response>& answer) { return answer || self->parts_.surroundings.is_gone(worker); });
 }
 
 // Until it knows the number of the sheet, whatever that has become meanwhile.
 task<void> Steward::scale(Steward* self, ShareId id) {
   if (!self->scaling_.insert(id).second) co_return;
-  while (self->owned_ && !self->closing_) {
+  uint32_t vus = 0;
+  const auto wanted = [&]() -> std::optional<uint32_t> {
     const dispatch::ShareSheet* const share = self->job_->find(id);
-    if (share == nullptr || !dispatch::is_live(*share) || share->state == dispatch::ShareState::kStopping) break;
-    const uint16_t workflow = share->workflow;
-    const std::string worker = share->worker;
-    const uint32_t vus = self->job_->sheet().workflows[workflow].vus;
-    const dispatch::ScaleLetter letter{self->id_, self->handle_->fence(), id, vus};
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
-    if (self->closing_ || refusal_of(answer) != nullptr) break;
-    if (answer && self->job_->sheet().workflows[workflow].vus == vus) break;
-    if (!answer) co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
-  }
+    if (share == nullptr || !dispatch::is_live(*share) || share->state == dispatch::ShareState::kStopping) return {};
+    return self->job_->sheet().workflows[share->workflow].vus;
+  };
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const std::optional<uint32_t> now = wanted();
+        if (!now) return std::nullopt;
+        vus = *now;
+        return Said{self->job_->find(id)->worker, dispatch::ScaleLetter{self->id_, self->handle_->fence(), id, vus}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        return refusal_of(answer) != nullptr || (answer && wanted() == vus);
+      });
   self->scaling_.erase(id);
+}
+
+// Until it has answered, or is not to take over any more.
+task<void> Steward::take_over(Steward* self, dispatch::job_effect::TakeOver taking) {
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const dispatch::ShareSheet* const share = self->job_->find(taking.share);
+        if (share == nullptr || !self->job_->is_spare(*share)) return std::nullopt;
+        return Said{share->worker, dispatch::TakeOverLetter{self->id_, self->handle_->fence(), taking.share,
+                                                            self->now() - taking.clock, share->from}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (!answer) return false;
+        self->step([&](Instant at, JobEffects& out) {
+          if (is_noted(answer)) return self->job_->taken_over(at, taking.share, out);
+          self->job_->not_begun(at, taking.share, words_of(answer), out);
+        });
+        return true;
+      });
+}
+
+// Until it has answered, or is dead: what it says decides who runs its parts.
+task<void> Steward::hand_over(Steward* self, ShareId id) {
+  const dispatch::ShareSheet* const known = self->job_->find(id);
+  const uint64_t until = known == nullptr ? 0 : known->until;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const dispatch::ShareSheet* const share = self->job_->find(id);
+        if (share == nullptr || !dispatch::is_live(*share) || share->handed_over || share->until != until) return {};
+        return Said{share->worker, dispatch::HandOverLetter{self->id_, self->handle_->fence(), id, until}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (!answer) return false;
+        self->step([&](Instant at, JobEffects& out) {
+          if (is_noted(answer)) return self->job_->handed_over(at, id, until, out);
+          self->job_->kept_on(at, id, words_of(answer), out);
+        });
+        return true;
+      });
 }
 
 task<void> Steward::adopt(Steward* self, std::string worker) {
@@ -156,51 +196,48 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
   // way back to the cluster, and its load, which goes on meanwhile, must not be given to others as well.
   const Instant unheard_at = self->now() + self->settings_.rules.isolation_limit + kUnheardGrace;
   std::string told;
-  while (self->owned_ && !self->closing_) {
-    const auto& shares = self->job_->sheet().shares;
-    const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
-      // Of one that has ended only what it left for others is wanted, and not for long.
-      return share.worker == worker && (dispatch::is_live(share) || (share.end && self->job_->asks(worker)));
-    });
-    if (mine == shares.end()) co_return;
-    const uint64_t life = mine->life;
-    dispatch::AdoptLetter letter;
-    letter.job = self->id_;
-    letter.fence = self->handle_->fence();
-    for (const dispatch::ShareSheet& share : shares) {
-      if (share.worker != worker || share.life != life) continue;
-      letter.streams.push_back({share.id, self->account_->applied(account::StreamId(share.id.value()))});
-    }
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
-    if (self->closing_ || !self->owned_) co_return;
-    const auto* adopted = answer ? std::get_if<dispatch::Adopted>(&*answer) : nullptr;
-    const Refusal* refusal = refusal_of(answer);
-    if (adopted != nullptr || (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown)) {
-      const std::vector<dispatch::ShareSight> sights =
-          adopted != nullptr ? adopted->shares : std::vector<dispatch::ShareSight>();
-      for (const dispatch::ShareSight& sight : sights) {
-        const dispatch::ShareSheet* const known = self->job_->find(sight.share);
-        if (sight.clock != Duration::zero() && known != nullptr && !self->job_->is_spare(*known)) {
-          static_cast<void>(self->account_->open(account::StreamId(sight.share.value()), sight.from));
+  uint64_t life = 0;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const auto& shares = self->job_->sheet().shares;
+        const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
+          // Of one that has ended only what it left for others is wanted, and not for long.
+          return share.worker == worker && (dispatch::is_live(share) || (share.end && self->job_->asks(worker)));
+        });
+        if (mine == shares.end()) return std::nullopt;
+        life = mine->life;
+        dispatch::AdoptLetter letter{self->id_, self->handle_->fence(), {}};
+        for (const dispatch::ShareSheet& share : shares) {
+          if (share.worker != worker || share.life != life) continue;
+          letter.streams.push_back({share.id, self->account_->applied(StreamId(share.id.value()))});
         }
-      }
-      JobEffects out;
-      self->job_->sighted(self->before(), worker, life, sights, out);
-      self->after(out);
-      co_return;
-    }
-    if (refusal != nullptr && refusal->why != told) {
-      told = refusal->why;
-      self->say("not_adopted", "worker '" + worker + "' does not tell what it runs: " + told, true);
-    }
-    const bool unheard = !self->parts_.surroundings.find(worker) && self->now() >= unheard_at;
-    if (unheard || self->parts_.surroundings.is_gone(worker)) {
-      self->worker_gone(worker,
-                        unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
-      co_return;
-    }
-    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
-  }
+        return Said{worker, std::move(letter)};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        const auto* adopted = answer ? std::get_if<dispatch::Adopted>(&*answer) : nullptr;
+        const Refusal* refusal = refusal_of(answer);
+        if (adopted != nullptr || (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown)) {
+          const std::vector<dispatch::ShareSight> sights =
+              adopted != nullptr ? adopted->shares : std::vector<dispatch::ShareSight>();
+          for (const dispatch::ShareSight& sight : sights) {
+            const dispatch::ShareSheet* const known = self->job_->find(sight.share);
+            if (sight.clock != Duration::zero() && known != nullptr && !self->job_->is_spare(*known)) {
+              static_cast<void>(self->account_->open(StreamId(sight.share.value()), sight.from));
+            }
+          }
+          self->step([&](Instant at, JobEffects& out) { self->job_->sighted(at, worker, life, sights, out); });
+          return true;
+        }
+        if (refusal != nullptr && refusal->why != told) {
+          told = refusal->why;
+          self->say("not_adopted", "worker '" + worker + "' does not tell what it runs: " + told, true);
+        }
+        const bool unheard = !self->parts_.surroundings.find(worker) && self->now() >= unheard_at;
+        if (!unheard && !self->parts_.surroundings.is_gone(worker)) return false;
+        self->worker_gone(worker,
+                          unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
+        return true;
+      });
 }
 
 void Steward::retire_all() {
@@ -227,18 +264,14 @@ task<void> Steward::retire(Steward* self, std::string worker) {
 
 void Steward::worker_gone(const std::string& worker, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
-  JobEffects out;
-  job_->worker_gone(before(), worker, 0, why, out);
-  after(out);
+  step([&](Instant at, JobEffects& out) { job_->worker_gone(at, worker, 0, why, out); });
 }
 
 void Steward::evict(const std::string& worker, ShareId share, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over() || !handle_->held(parts_.runtime.boot_now())) return;
   const dispatch::ShareSheet* const known = job_->find(share);
   if (known == nullptr || known->worker != worker) return;
-  JobEffects out;
-  job_->evicted(before(), share, why, out);
-  after(out);
+  step([&](Instant at, JobEffects& out) { job_->evicted(at, share, why, out); });
 }
 
 // What a worker has is compared with what it should have: letters may be lost, and so may what they were about.
@@ -273,9 +306,9 @@ void Steward::reported(const std::string& worker, const dispatch::WorkerReport& 
     lost.push_back(share.id);
   }
   for (const ShareId id : lost) {
-    JobEffects out;
-    job_->not_begun(before(), id, held.contains(id) ? "it does not begin it" : "it does not have it any more", out);
-    after(out);
+    step([&](Instant at, JobEffects& out) {
+      job_->not_begun(at, id, held.contains(id) ? "it does not begin it" : "it does not have it any more", out);
+    });
   }
 }
 
@@ -285,21 +318,20 @@ const std::string* Steward::holder(ShareId share) const {
 }
 
 dispatch::Response Steward::end(const dispatch::EndLetter& letter) {
-  live_.ended(now(), letter.share);
+  watchers_->live().ended(now(), letter.share);
   if (!job_->over()) {
-    JobEffects out;
-    if (letter.until != 0) job_->handed_over(before(), letter.share, letter.until, out);
-    job_->ended(before(), letter.share, letter.end, out);
-    after(out);
+    step([&](Instant at, JobEffects& out) {
+      if (letter.until != 0) job_->handed_over(at, letter.share, letter.until, out);
+      job_->ended(at, letter.share, letter.end, out);
+    });
   }
   return dispatch::Noted{};
 }
 
 dispatch::Response Steward::more_time(const std::string& worker, const dispatch::ExtendLetter& letter) {
-  JobEffects out;
-  const dispatch::MoreTime answer = job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
-  after(out);
-  return answer;
+  return step([&](Instant at, JobEffects& out) {
+    return job_->more_time(at, letter, parts_.surroundings.is_suspect(worker), out);
+  });
 }
 
 task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
@@ -326,9 +358,7 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   stop.by = letter.by;
   stop.why = letter.why.empty() ? "cancelled" : letter.why;
   stop.number = letter.number;
-  JobEffects out;
-  job_->stop(before(), stop, which, out);
-  after(out);
+  step([&](Instant at, JobEffects& out) { job_->stop(at, stop, which, out); });
   // The workers are told without waiting for that.
   const bool recorded = co_await is_recorded();
   if (!recorded) {
@@ -348,9 +378,8 @@ task<bool> Steward::is_recorded() {
 }
 
 task<dispatch::Response> Steward::scale(dispatch::Scale letter) {
-  JobEffects out;
-  const Status scaled = job_->scale(before(), letter.workflow, letter.vus, letter.by, out);
-  after(out);
+  const Status scaled =
+      step([&](Instant at, JobEffects& out) { return job_->scale(at, letter.workflow, letter.vus, letter.by, out); });
   if (!scaled) {
     const bool ended = scaled.error().code == Errc::kClosed;
     co_return refusal(ended ? Refusal::Kind::kConflict : Refusal::Kind::kInvalid, scaled.error().message);
@@ -363,66 +392,87 @@ task<dispatch::Response> Steward::scale(dispatch::Scale letter) {
   co_return dispatch::Noted{};
 }
 
-// What is said to workers about shares that are handed over from one to others.
+// --- what they have measured
+// ------------------------------------------------------------------------------------------
 
-namespace {
-
-constexpr Duration kTellMoveLimit = Duration::seconds(2);
-constexpr Duration kMoveAgain = Duration::millis(100);
-
-}  // namespace
-
-// Until it has answered, or is not to take over any more.
-task<void> Steward::take_over(Steward* self, dispatch::job_effect::TakeOver taking) {
-  while (self->owned_ && !self->closing_) {
-    const dispatch::ShareSheet* const share = self->job_->find(taking.share);
-    if (share == nullptr || !self->job_->is_spare(*share)) co_return;
-    const std::string worker = share->worker;
-    dispatch::TakeOverLetter letter;
-    letter.job = self->id_;
-    letter.fence = self->handle_->fence();
-    letter.share = taking.share;
-    letter.clock = self->now() - taking.clock;
-    letter.from = share->from;
-    const auto answer = co_await self->tell(worker, letter, kTellMoveLimit);
-    if (self->closing_ || !self->owned_) co_return;
-    if (answer) {
-      JobEffects out;
-      if (std::holds_alternative<dispatch::Noted>(*answer)) {
-        self->job_->taken_over(self->before(), taking.share, out);
-      } else {
-        self->job_->not_begun(self->before(), taking.share, words_of(answer), out);
-      }
-      self->after(out);
-      co_return;
-    }
-    co_await self->parts_.runtime.sleep(kMoveAgain, self->scope_.cancellation());
-  }
+void Steward::open_stream(const dispatch::ShareSheet& share) {
+  const Status opened = account_->open(StreamId(share.id.value()), share.from);
+  if (!opened) say("account", opened.error().message, true);
+  if (job_->zero()) watchers_->live().set_zero(*job_->zero());
+  watchers_->live().begins(now(), share.id);
 }
 
-// Until it has answered, or is dead: what it says decides who runs its parts.
-task<void> Steward::hand_over(Steward* self, ShareId id) {
-  const dispatch::ShareSheet* share = self->job_->find(id);
-  const uint64_t until = share == nullptr ? 0 : share->until;
-  while (self->owned_ && !self->closing_) {
-    share = self->job_->find(id);
-    if (share == nullptr || !dispatch::is_live(*share) || share->handed_over || share->until != until) co_return;
-    const std::string worker = share->worker;
-    const dispatch::HandOverLetter letter{self->id_, self->handle_->fence(), id, until};
-    const auto answer = co_await self->tell(worker, letter, kTellMoveLimit);
-    if (self->closing_ || !self->owned_) co_return;
-    if (answer) {
-      JobEffects out;
-      if (std::holds_alternative<dispatch::Noted>(*answer)) {
-        self->job_->handed_over(self->before(), id, until, out);
-      } else {
-        self->job_->kept_on(self->before(), id, words_of(answer), out);
-      }
-      self->after(out);
-      co_return;
-    }
-    co_await self->parts_.runtime.sleep(kMoveAgain, self->scope_.cancellation());
+dispatch::Response Steward::window(const std::string& worker, const dispatch::WindowLetter& letter) {
+  using Hearing = dispatch::Job::Hearing;
+  const Hearing hearing = job_->hearing(letter.share, job_->find(letter.share)->from + letter.last - 1);
+  if (hearing == Hearing::kExcess) return dispatch::Applied{0, 0, true};
+  if (hearing == Hearing::kWaits) {
+    const auto known = account_->applied(StreamId(letter.share.value()));
+    return dispatch::Applied{known, 0, false};
   }
+  if (hearing == Hearing::kUnknown) {
+    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
+  }
+  const StreamId stream(letter.share.value());
+  const uint64_t excess = account_->excess();
+  const auto heard = account_->hear(now(), stream, letter.first, letter.last, letter.window);
+  if (!heard) return refusal(Refusal::Kind::kInvalid, heard.error().message);
+  dispatch::Applied answer;
+  answer.applied = account_->applied(stream);
+  answer.durable = account_->durable(stream);
+  answer.excess = *heard == account::RunAccount::Heard::kExcess;
+  if (answer.excess && !std::exchange(excess_told_, true) && !job_->over()) {
+    const uint64_t rate = (account_->excess() - excess) / (letter.last - letter.first + 1);
+    step([&](Instant at, JobEffects& out) {
+      job_->note(at, "extra_load",
+                 "worker '" + worker + "' went on for a while with what somebody else was given: " +
+                     format_count(rate, "request") + " a second were sent, and are not counted",
+                 out);
+    });
+  }
+  answer.pressure = pressure();
+  if (*heard != account::RunAccount::Heard::kCounted) return answer;
+  say_pressure();
+  if (!job_->over()) {
+    job_->iterated(letter.share, account_->iterated(stream));
+    step([&](Instant at, JobEffects& out) { job_->applied(at, letter.share, answer.applied, out); });
+  }
+  if (account_->next_deadline() <= parts_.runtime.now()) poke();
+  return answer;
+}
+
+// --- how much of it waits --------------------------------------------------------------------------------------------
+
+std::size_t Steward::waiting_bytes() const {
+  return account_ == nullptr ? 0 : account_->book().open_bytes() + account_->unsafe_bytes();
+}
+
+// The fullest of its buffers. What is not copied yet has been added up, and takes no more memory: it is what workers
+// have to keep, and to tell again when this manager dies.
+resilience::Backpressure Steward::pressure() const {
+  if (account_ == nullptr) return resilience::Backpressure::kNone;
+  const account::AccountBook& book = account_->book();
+  return std::max({resilience::backpressure_of(book.open_seconds(), book.settings().open_seconds_most),
+                   resilience::backpressure_of(book.open_bytes(), book.settings().open_bytes_most),
+                   resilience::backpressure_of(account_->unsafe_bytes(), settings_.unsafe_bytes_most)});
+}
+
+void Steward::say_pressure() {
+  const resilience::Backpressure now = pressure();
+  if (now == std::exchange(told_pressure_, now)) return;
+  say("backpressure",
+      "job '" + id_ + "': workers are asked for " + std::string(to_string(now)) + ", for " +
+          std::to_string(waiting_bytes()) + " bytes of what they told wait to be counted or copied",
+      now == resilience::Backpressure::kReject);
+}
+
+void Steward::live(const std::string& worker, Instant collected, uint64_t number,
+                   const dispatch::LiveLetter::Share& told) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  const dispatch::ShareSheet* share = job_->find(told.share);
+  if (share == nullptr || share->worker != worker || !share->streams || !dispatch::is_live(*share) || share->end)
+    return;
+  if (watchers_->heard(collected, number, told)) poke();
 }
 
 }  // namespace bellwether::node

@@ -12,7 +12,7 @@
 #include "cluster/replication/etcd_job_view.h"
 #include "cluster/replication/job_keeper.h"
 #include "cluster/replication/job_store.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 #include "jobs/manager/manager_service.h"
 
 namespace bellwether::node {

@@ -8,7 +8,7 @@
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/letters_codec.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace bellwether::node {
 

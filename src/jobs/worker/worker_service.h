@@ -15,7 +15,7 @@
 #include "cluster/net/vital_signs.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"
 #include "core/signature/keys.h"

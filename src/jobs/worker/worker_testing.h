@@ -18,7 +18,7 @@
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "jobs/worker/worker_service.h"
 #include "load/codec/window_testing.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::node {

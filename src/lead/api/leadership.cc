@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/runtime/boot_clock.h"
+#include "core/runtime/boot_timers.h"
 #include "lead/api/engine.h"
 
 namespace bellwether::leadership {

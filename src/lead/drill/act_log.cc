@@ -7,6 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/runtime/boot_clock.h"
+#include "core/runtime/boot_timers.h"
 
 namespace bellwether::lead {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/printable.h"
-#include "core/runtime/process.h"
+#include "core/runtime/processes.h"
 #include "core/runtime/runtime.h"
 #include "election/store/lease_store.h"
 #include "lead/drill/act_log.h"

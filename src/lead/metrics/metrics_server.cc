@@ -1,6 +1,7 @@
 #include "lead/metrics/metrics_server.h"
 
 #include "core/runtime/boot_clock.h"
+#include "core/runtime/boot_timers.h"
 #include "core/runtime/thread.h"
 #include "core/web/labels.h"
 #include "lead/metrics/prometheus_text.h"

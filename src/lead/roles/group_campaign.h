@@ -10,7 +10,7 @@
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/node_role.h"
 #include "core/journal/journal.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 #include "lead/run/campaign.h"
 #include "lead/run/leader_run.h"
 

@@ -20,6 +20,7 @@
 
 #include "core/base/bytes.h"
 #include "core/runtime/boot_clock.h"
+#include "core/runtime/boot_timers.h"
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"
 

@@ -1,11 +1,14 @@
 // What a run has measured under the names of plan::metrics(), for thresholds and result files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "core/base/time.h"
 #include "load/aggregate/totals.h"
 #include "load/metrics/histogram.h"
 #include "load/plan/metric.h"
@@ -45,5 +48,21 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
 // One figure of a sample. Nothing when there were no samples to compute it from, or the kind has no such figure. A
 // counter that counted nothing is 0: that is a measurement.
 std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile = 0);
+
+// Pass/fail rules over what a run has measured, with the meaning they have in k6, but for one thing: a threshold that
+// has no samples has not passed.
+struct ThresholdResult {
+  std::optional<double> value;  // durations in ms, rates 0..1; none: there were no samples
+  bool ok = false;              // never without a value
+  bool no_samples() const { return !value.has_value(); }
+};
+
+ThresholdResult evaluate(const Totals& totals, const plan::Threshold& threshold);
+// One for each of Plan::thresholds, in order.
+std::vector<ThresholdResult> evaluate(const Totals& totals);
+
+// The first threshold marked abortOnFail that fails now and whose delayAbortEval has passed: the run is to stop.
+// A threshold without samples never stops a run. To be asked once a second or so.
+std::optional<std::size_t> abort_due(const Totals& totals);
 
 }  // namespace bellwether::aggregate

@@ -1,4 +1,3 @@
-#include "load/aggregate/thresholds.h"
 
 #include <gtest/gtest.h>
 

@@ -99,7 +99,7 @@ std::string_view to_string(Outcome outcome) {
 
 namespace {
 
-// What a loss is about: causes end with their workflow (load/plan/loss.h).
+// What a loss is about: causes end with their workflow (load/plan/finding.h).
 std::string_view subject_of(const plan::Loss& loss) {
   const std::size_t at = loss.cause.rfind(", workflow ");
   return at == std::string::npos ? std::string_view() : std::string_view(loss.cause).substr(at);

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "load/aggregate/metric.h"
 #include "load/aggregate/strain.h"
-#include "load/aggregate/thresholds.h"
 #include "load/aggregate/totals.h"
-#include "load/plan/loss.h"
+#include "load/plan/finding.h"
 
 namespace bellwether::aggregate {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/base/units.h"
-#include "load/aggregate/thresholds.h"
+#include "load/aggregate/metric.h"
 #include "load/report/text.h"
 #include "load/report/threshold_text.h"
 

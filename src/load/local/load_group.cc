@@ -4,7 +4,7 @@
 
 #include "core/base/check.h"
 #include "load/aggregate/totals.h"
-#include "load/plan/collection.h"
+#include "load/plan/context.h"
 
 namespace bellwether::node {
 

@@ -7,7 +7,7 @@
 
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
-#include "load/plan/quick.h"
+#include "load/plan/load.h"
 
 namespace bellwether::node {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/runtime/scope.h"
-#include "load/aggregate/thresholds.h"
+#include "load/aggregate/metric.h"
 #include "load/plan/context.h"
 #include "load/vuser/prepared_step.h"
 

@@ -1,10 +1,9 @@
-#include "load/local/run_controls.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "core/runtime/epoll_runtime.h"
 #include "core/runtime/scope.h"
+#include "load/local/control_socket.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::node {

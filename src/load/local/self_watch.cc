@@ -8,7 +8,6 @@
 #include "core/base/check.h"
 #include "core/base/units.h"
 #include "core/runtime/machine_texts.h"
-#include "core/runtime/system_text.h"
 
 namespace bellwether::node {
 namespace {

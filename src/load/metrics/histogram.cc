@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "load/metrics/piece_pool.h"
+#include "load/metrics/window.h"
 
 namespace bellwether::metrics {
 

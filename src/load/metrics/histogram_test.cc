@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/base/prng.h"
-#include "load/metrics/piece_pool.h"
+#include "load/metrics/window.h"
 
 namespace bellwether::metrics {
 namespace {

@@ -1,9 +1,9 @@
-#include "load/metrics/piece_pool.h"
-
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <map>
+
+#include "load/metrics/window.h"
 
 namespace bellwether::metrics {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "load/scenario/names.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 namespace {

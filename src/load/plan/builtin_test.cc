@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "load/plan/load_testing.h"
-#include "load/scenario/names.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 namespace {

@@ -1,9 +1,8 @@
-#include "load/plan/bundle.h"
-
 #include <gmock/gmock.h>
 
 #include "core/signature/signature.h"
 #include "core/signature/signature_testing.h"
+#include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::plan {

@@ -1,8 +1,8 @@
-#include "load/plan/collection.h"
-
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "load/plan/context.h"
 
 namespace bellwether::plan {
 namespace {

@@ -9,13 +9,12 @@
 #include "load/plan/compile_step.h"
 #include "load/plan/context.h"
 #include "load/plan/dag.h"
+#include "load/plan/metric.h"
 #include "load/plan/plan.h"
 #include "load/plan/scope.h"
 #include "load/plan/template.h"
-#include "load/plan/threshold.h"
 #include "load/plan/url.h"
 #include "load/scenario/model.h"
-#include "load/scenario/names.h"
 #include "load/scenario/section.h"
 
 namespace bellwether::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "load/plan/json_path.h"
+#include "load/plan/selectors.h"
 
 namespace bellwether::plan {
 

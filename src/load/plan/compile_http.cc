@@ -1,11 +1,105 @@
+// The credentials of requests.
 #include <algorithm>
 
+#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/host_port.h"
+#include "core/base/percent.h"
 #include "load/plan/certificates.h"
 #include "load/plan/compile_step.h"
 #include "load/plan/url.h"
 
 namespace bellwether::plan {
+
+namespace {
+
+constexpr std::size_t kExceptMax = 1'000;
+constexpr std::string_view kExpected = "http://HOST:PORT, http://USER:PASSWORD@HOST:PORT, none, or environment";
+
+bool is_host(std::string_view host) {
+  return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_' || c == ':';
+  });
+}
+
+// An error says what is wrong, and quotes nothing, for there may be a password in it.
+Result<Proxy> parse_proxy(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme != std::string_view::npos) {
+    if (!iequals(text.substr(0, scheme), "http")) {
+      return fail(Errc::kInvalid, "a proxy is spoken to by http");
+    }
+    text.remove_prefix(scheme + 3);
+  }
+  if (text.ends_with('/')) text.remove_suffix(1);
+  Proxy out;
+  if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
+    const std::string_view user = text.substr(0, at);
+    const std::size_t colon = std::min(user.find(':'), user.size());
+    const auto name = percent_decoded(user.substr(0, colon));
+    const auto password = percent_decoded(user.substr(std::min(colon + 1, user.size())));
+    if (!name || !password) return fail(Errc::kInvalid, "name or password are not percent-encoded as they should be");
+    if (name->find(':') != std::string::npos) return fail(Errc::kInvalid, "the name has a colon, which ends it");
+    out.authorization = "Basic ";
+    append_base64(*name + ":" + *password, out.authorization);
+    text.remove_prefix(at + 1);
+  }
+  const auto place = parse_host_port(text, 0);
+  if (!place || place->port == 0 || !is_host(place->host)) {
+    return fail(Errc::kInvalid, "it has no host and port");
+  }
+  out.host = place->host;
+  out.port = place->port;
+  return out;
+}
+
+std::optional<std::string> variable(const std::string& name, Compiling& compiling) {
+  std::string lower = name;
+  for (char& c : lower) c = ascii_lower(c);
+  for (const std::string& one : {name, lower}) {
+    auto value = compiling.sources.outside->env(one);
+    if (value && !value->empty()) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> entries_of(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty() && out.size() < kExceptMax) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::string_view one = trim(text.substr(0, end));
+    if (one.starts_with("*.")) one.remove_prefix(1);
+    std::string& entry = out.emplace_back(one);
+    for (char& c : entry) c = ascii_lower(c);
+    if (entry.empty()) out.pop_back();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::shared_ptr<const Proxies> from_environment(const scenario::Text& proxy, Compiling& compiling) {
+  Proxies out;
+  const auto take = [&](const std::string& name, std::optional<Proxy>& into) {
+    const auto value = variable(name, compiling);
+    if (!value) return;
+    auto parsed = parse_proxy(*value);
+    if (parsed) {
+      into = std::move(*parsed);
+      return;
+    }
+    compiling.reading.diagnostics.add(
+        proxy.mark, {.message = "wrong value of the environment variable " + name + ": " + parsed.error().message,
+                     .expected = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"});
+  };
+  take("HTTP_PROXY", out.http);
+  take("HTTPS_PROXY", out.https);
+  if (const auto except = variable("NO_PROXY", compiling)) out.except = entries_of(*except);
+  if (!out.http && !out.https) return nullptr;
+  return std::make_shared<const Proxies>(std::move(out));
+}
+
+}  // namespace
 
 using scenario::in_quotes;
 
@@ -165,6 +259,122 @@ HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Comp
   apply_retry(http, compiling, call);
   add_body(http.body, templates, compiling, call);
   return call;
+}
+
+using scenario::in_quotes;
+
+namespace {
+
+// What a server of tokens may answer with.
+constexpr uint64_t kTokenBytesMax = 1u << 20;
+
+Template literal(std::string_view text) {
+  Template out;
+  append_literal(out, text);
+  return out;
+}
+
+bool is_same(const HttpCall& a, const HttpCall& b) {
+  const auto text = [](const HttpCall& call) {
+    std::string out = std::string(call.url.text()) + '\n' + std::string(call.body->text());
+    for (const Header& header : call.headers) out += '\n' + header.name + ":" + std::string(header.value.text());
+    return out;
+  };
+  return a.proxies == b.proxies && a.tls_ca == b.tls_ca && a.tls_verify == b.tls_verify && a.timeout == b.timeout &&
+         a.connect_timeout == b.connect_timeout && a.tls_timeout == b.tls_timeout &&
+         a.first_byte_timeout == b.first_byte_timeout && text(a) == text(b);
+}
+
+// The request for a token (RFC 6749, sections 4.4.2 and 2.3.1); the limits and the way there are those of `call`.
+// Requests that are the same are one, and so is their token.
+std::optional<uint16_t> token_of(const scenario::OAuth2& from, const HttpCall& call, Compiling& compiling) {
+  HttpCall token;
+  token.method = "POST";
+  append_literal(token.url, from.token_url.text);
+  if (const Status completed = complete_url(token.url, {}); !completed) {
+    compiling.reading.diagnostics.add(
+        from.token_url.mark, {.message = "wrong URL: " + completed.error().message,
+                              .found = in_quotes(from.token_url.text),
+                              .expected = "https://HOST/PATH or http://HOST/PATH, where tokens are asked for"});
+    return std::nullopt;
+  }
+  std::string body = "grant_type=client_credentials";
+  if (from.scope) body += "&scope=" + escape_url(from.scope->text);
+  if (from.audience) body += "&audience=" + escape_url(from.audience->text);
+  const std::string id = escape_url(from.client_id.text);
+  const std::string secret = escape_url(from.client_secret.text);
+  if (from.in_body) body += "&client_id=" + id + "&client_secret=" + secret;
+  token.headers.push_back({"Content-Type", literal("application/x-www-form-urlencoded")});
+  token.headers.push_back({"Accept", literal("application/json")});
+  if (!from.in_body) token.headers.push_back({"Authorization", literal(id + ":" + secret), true});
+  token.body = literal(body);
+  token.timeout = call.timeout;
+  token.connect_timeout = call.connect_timeout;
+  token.tls_timeout = call.tls_timeout;
+  token.first_byte_timeout = call.first_byte_timeout;
+  token.tls_verify = call.tls_verify;
+  token.tls_ca = call.tls_ca;
+  token.tls_ca_name = call.tls_ca_name;
+  token.proxies = call.proxies;
+  token.redirects_max = 0;
+  token.body_bytes_max = kTokenBytesMax;
+  std::vector<HttpCall>& known = compiling.tokens;
+  const auto at = std::find_if(known.begin(), known.end(), [&](const HttpCall& one) { return is_same(one, token); });
+  const auto index = static_cast<uint16_t>(at - known.begin());
+  if (at == known.end()) known.push_back(std::move(token));
+  return index;
+}
+
+}  // namespace
+
+void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
+  const std::optional<scenario::Auth>& auth = http.auth ? http.auth : compiling.source.http.auth;
+  if (!auth) return;
+  if (has_header(call, "Authorization")) {
+    // A step that says its own header means that, whatever the defaults are.
+    if (!http.auth) return;
+    compiling.reading.diagnostics.add(
+        auth->mark, {.message = "'auth' contradicts the header 'Authorization'", .hint = "remove one of them"});
+    return;
+  }
+  if (auth->oauth2) {
+    call.token = token_of(*auth->oauth2, call, compiling);
+    return;
+  }
+  Header header{"Authorization", {}};
+  if (auth->is_digest) {
+    call.digest.emplace();
+    templates.append(call.digest->user, auth->user, Place::kText);
+    templates.append(call.digest->password, auth->password, Place::kText);
+    return;
+  }
+  if (auth->bearer) {
+    append_literal(header.value, "Bearer ");
+    templates.append(header.value, *auth->bearer, Place::kHeader);
+  } else {
+    if (auth->user.text.find(':') != std::string::npos && auth->user.text.find('$') == std::string::npos) {
+      compiling.reading.diagnostics.add(auth->user.mark,
+                                        {.message = "the user's name in 'auth' has a colon, which ends it"});
+    }
+    header.is_basic = true;
+    templates.append(header.value, auth->user, Place::kText);
+    append_literal(header.value, ":");
+    templates.append(header.value, auth->password, Place::kText);
+  }
+  call.headers.push_back(std::move(header));
+}
+
+std::shared_ptr<const Proxies> proxies_of(const scenario::Text& proxy, Compiling& compiling) {
+  if (proxy.text == "none") return nullptr;
+  const auto known = compiling.proxies.find(proxy.text);
+  if (known != compiling.proxies.end()) return known->second;
+  std::shared_ptr<const Proxies>& made = compiling.proxies[proxy.text];
+  if (proxy.text == "environment") return made = from_environment(proxy, compiling);
+  auto parsed = parse_proxy(proxy.text);
+  if (parsed) return made = std::make_shared<const Proxies>(Proxies{*parsed, *parsed, {}});
+  compiling.reading.diagnostics.add(
+      proxy.mark, {.message = "wrong value of 'proxy': " + parsed.error().message, .expected = std::string(kExpected)});
+  return nullptr;
 }
 
 }  // namespace bellwether::plan

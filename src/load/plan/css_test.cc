@@ -1,8 +1,6 @@
-#include "load/plan/css.h"
-
 #include <gmock/gmock.h>
 
-#include "load/plan/xpath.h"
+#include "load/plan/selectors.h"
 
 namespace bellwether::plan {
 namespace {

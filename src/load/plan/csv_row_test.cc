@@ -1,9 +1,9 @@
-#include "load/plan/csv_row.h"
-
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 #include <string>
 #include <vector>
+
+#include "load/plan/rows.h"
 
 namespace bellwether::plan {
 namespace {

@@ -1,11 +1,10 @@
-#include "load/plan/delay.h"
-
 #include <cmath>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <vector>
 
 #include "load/plan/load_testing.h"
+#include "load/plan/schedule.h"
 
 namespace bellwether::plan {
 namespace {

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "load/plan/csv_row.h"
-#include "load/plan/json_row.h"
+#include "load/plan/rows.h"
 #include "load/scenario/document.h"
 
 namespace bellwether::plan {

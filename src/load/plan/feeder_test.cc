@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "load/plan/json_path.h"
+#include "load/plan/selectors.h"
 
 namespace bellwether::plan {
 namespace {

@@ -4,8 +4,11 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "core/base/result.h"
 #include "load/plan/plan.h"
+#include "load/scenario/bundle.h"
 #include "load/scenario/document.h"
+#include "load/scenario/quick_run.h"
 #include "load/scenario/sources.h"
 
 namespace bellwether::plan {
@@ -13,5 +16,30 @@ namespace bellwether::plan {
 // The list of diagnostics is never empty, has at most Diagnostics::kMax entries and is in the order of the file.
 // REQUIRES sources.outside.
 tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sources& sources);
+
+// Plans of bundles: one machine reads a scenario, and each machine that has its bundle makes the same plan of it.
+struct Bundled {
+  scenario::Bundle bundle;
+  Plan plan;
+};
+
+// Reads a scenario, and keeps what it was made from. Errors as load() tells them. REQUIRES sources.outside.
+tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenario::Sources sources);
+// The same for a URL. Errors as make_plan() tells them.
+Result<Bundled> bundle_url(scenario::QuickRun run);
+
+// The plan with which the bundle was made. Fails only for a bundle that some other version made, or that was made up:
+// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds. A compiled program in it
+// has to be signed: by whom, is looked at where it is run.
+Result<Plan> plan_of(const scenario::Bundle& bundle);
+
+// Whether each compiled program of the plan has a signature, and is what was signed. Errors as signature::read().
+Status check_signatures(const Plan& plan);
+
+using scenario::QuickRun;
+
+// The plan of `bellwether run URL`: one request over and over. Nothing in the request is a template. Error: kInvalid or
+// kUnsupported, with what to write instead.
+Result<Plan> make_plan(const QuickRun& run);
 
 }  // namespace bellwether::plan

@@ -1,8 +1,8 @@
 // Scenarios with files of data, as plans.
 #include <gmock/gmock.h>
 
-#include "load/plan/bundle.h"
 #include "load/plan/feeder.h"
+#include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::plan {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "load/plan/body_files.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::plan {

@@ -1,8 +1,8 @@
 // Scenarios of several files.
 #include <gmock/gmock.h>
 
-#include "load/plan/bundle.h"
 #include "load/plan/feeder.h"
+#include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::plan {

@@ -4,8 +4,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "load/plan/plan.h"
+#include "load/scenario/model.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 
@@ -29,5 +32,11 @@ std::optional<Metric> find_metric(const Plan& plan, std::string_view name);
 
 // What a text says as the value of a metric: a number, or true and false, which are 1 and 0.
 std::optional<double> metric_value(std::string_view text);
+
+// Thresholds in k6's grammar: a metric with optional tags in braces, and AGGREGATION OPERATOR NUMBER. Resolves their
+// names against `plan`, whose steps and checks are complete. With
+// `checks_known` false (some workflow was wrong) unknown checks are not reported.
+std::vector<Threshold> compile_thresholds(const scenario::Scenario& source, const Plan& plan, bool checks_known,
+                                          scenario::Reading& reading);
 
 }  // namespace bellwether::plan

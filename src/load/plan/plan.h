@@ -3,6 +3,7 @@
 // shared by all load threads without a lock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,14 +13,20 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "load/plan/delay.h"
 #include "load/plan/modules.h"
-#include "load/plan/overtime.h"
 #include "load/plan/provision.h"
 #include "load/plan/schedule.h"
 #include "load/scenario/builtins.h"
 
 namespace bellwether::plan {
+
+// What becomes of a workflow that runs for longer than it may, after it was given all the time that there is for it.
+enum class OnOvertime : uint8_t {
+  kKill,
+  kPause,   // it starts nothing new, and is ended with the rest of its job
+  kNotify,  // it is said in the report
+};
+inline constexpr std::size_t kOnOvertimes = 3;
 
 // Settings of requests that mention nothing of what a run finds out.
 

@@ -1,7 +1,6 @@
-#include "load/plan/quick.h"
-
 #include <gtest/gtest.h>
 
+#include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::plan {

@@ -6,7 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/prng.h"
 #include "core/base/time.h"
+#include "load/scenario/model.h"
 
 namespace bellwether::plan {
 
@@ -118,5 +120,11 @@ Duration length_of(const std::vector<Stage>& stages) {
   for (const Stage& one : stages) sum += one.duration;
   return sum;
 }
+
+// Drawing the length of a pause. A function of the generator's state: one seed gives one sequence of pauses.
+using scenario::Delay;
+
+// In [delay.low, delay.high]. A delay that is always the same draws nothing.
+Duration draw(const Delay& delay, Prng& prng);
 
 }  // namespace bellwether::plan

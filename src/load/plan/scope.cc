@@ -7,8 +7,8 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "load/plan/builtin.h"
-#include "load/plan/json_path.h"
-#include "load/scenario/names.h"
+#include "load/plan/selectors.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 

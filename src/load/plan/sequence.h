@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "load/plan/collection.h"
 #include "load/plan/context.h"
 #include "load/plan/plan.h"
 

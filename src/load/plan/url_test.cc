@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "load/plan/json_path.h"
 #include "load/plan/load_testing.h"
+#include "load/plan/selectors.h"
 #include "load/plan/template.h"
 
 namespace bellwether::plan {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "load/report/markup.h"
+#include "load/report/text.h"
 
 namespace bellwether::report {
 namespace {

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "load/report/chart.h"
-#include "load/report/markup.h"
 #include "load/report/metric_charts.h"
 #include "load/report/text.h"
 #include "load/report/threshold_text.h"

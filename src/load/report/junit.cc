@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "load/report/markup.h"
 #include "load/report/text.h"
 
 namespace bellwether::report {

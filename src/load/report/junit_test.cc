@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "load/report/json.h"
-#include "load/report/markup.h"
 #include "load/report/sample_run_testing.h"
+#include "load/report/text.h"
 
 namespace bellwether::report {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "load/aggregate/thresholds.h"
+#include "load/aggregate/metric.h"
 #include "load/aggregate/totals.h"
 #include "load/aggregate/verdict.h"
-#include "load/plan/loss.h"
+#include "load/plan/finding.h"
 
 namespace bellwether::report {
 

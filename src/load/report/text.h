@@ -34,4 +34,10 @@ std::string styled(std::string_view text, Style style, bool color);
 // be wider than `width`. REQUIRES no empty row.
 std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width = 1000);
 
+// Text from outside within XML and HTML.
+
+// For elements and for attributes in double or single quotes. What XML 1.0 has no place for (control characters, bytes
+// that are not UTF-8) becomes U+FFFD.
+std::string escaped(std::string_view text);
+
 }  // namespace bellwether::report

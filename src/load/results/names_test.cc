@@ -1,6 +1,6 @@
-#include "load/results/names.h"
-
 #include <gtest/gtest.h>
+
+#include "load/results/store.h"
 
 namespace bellwether::results {
 namespace {

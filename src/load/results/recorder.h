@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,12 @@
 #include "load/results/store.h"
 
 namespace bellwether::results {
+
+// Whether the process that writes a run is still there.
+
+// What runtime::identify_self() has said in that process. One of another namespace of processes counts as alive, for
+// its number means nothing here.
+bool is_alive(int64_t pid, uint64_t start_time, const std::string& boot_id, const std::string& pid_namespace);
 
 class Recorder {
  public:

@@ -1,19 +1,21 @@
 #include "load/results/store.h"
 
 #include <algorithm>
+#include <string>
 
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/runtime/processes.h"
 #include "load/codec/window_codec.h"
 #include "load/report/json.h"
 #include "load/report/run_report.h"
 #include "load/results/database.h"
-#include "load/results/names.h"
-#include "load/results/process.h"
+#include "load/results/recorder.h"
 #include "load/results/shape.h"
 #include "load/results/stretches.h"
 
 namespace bellwether::results {
+
 namespace {
 
 constexpr const char* kRuns =
@@ -21,6 +23,8 @@ constexpr const char* kRuns =
     " pid_namespace, verdict IS NOT NULL, ifnull(length(document), 0) +"
     " (SELECT ifnull(sum(length(window)), 0) FROM stretches WHERE run = runs.id)"
     " FROM runs ORDER BY started_at DESC, rowid DESC";
+
+constexpr std::string_view kLast = "last";
 
 }  // namespace
 
@@ -244,6 +248,40 @@ Status Store::copy(const Run& run, Store& to) {
     BW_RETURN_IF_ERROR(to.note_cluster(run.id, *run.cluster));
   }
   return transaction.commit();
+}
+
+Result<std::size_t> pick(std::string_view name, const std::vector<std::string_view>& ids) {
+  const std::string said = "'" + std::string(name) + "'";
+  if (ids.empty()) return fail(Errc::kNotFound, "there is no run " + said + ": none is stored");
+  if (name.starts_with(kLast)) {
+    std::size_t back = 0;
+    const std::string_view rest = name.substr(kLast.size());
+    const auto number = parse_u64(rest.empty() ? rest : rest.substr(1));
+    if (!rest.empty() && (rest.front() != '~' || !number)) {
+      return fail(Errc::kInvalid, "there is no run " + said + "; write last, last~1, last~2, …");
+    }
+    if (number) back = *number;
+    if (back < ids.size()) return back;
+    return fail(Errc::kNotFound, "there is no run " + said + ": " + std::to_string(ids.size()) + " are stored");
+  }
+  const auto exact = std::find(ids.begin(), ids.end(), name);
+  if (exact != ids.end()) return static_cast<std::size_t>(exact - ids.begin());
+  std::vector<std::size_t> begin_so;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!name.empty() && ids[i].starts_with(name)) begin_so.push_back(i);
+  }
+  if (begin_so.size() == 1) return begin_so.front();
+  if (begin_so.size() > 1) {
+    return fail(Errc::kInvalid, said + " is the beginning of " + std::to_string(begin_so.size()) +
+                                    " runs: " + std::string(ids[begin_so[0]]) + ", " + std::string(ids[begin_so[1]]) +
+                                    (begin_so.size() > 2 ? ", …" : "") + "; write more of it");
+  }
+  std::vector<std::string_view> candidates = ids;
+  candidates.push_back(kLast);
+  const std::string_view near = nearest(name, candidates);
+  return fail(Errc::kNotFound, "there is no run " + said +
+                                   (near.empty() ? "; `bellwether results list` shows them"
+                                                 : "; did you mean '" + std::string(near) + "'?"));
 }
 
 }  // namespace bellwether::results

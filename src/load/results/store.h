@@ -3,6 +3,7 @@
 // wait for the disk, so none of them belongs on a thread that makes load.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -137,5 +138,11 @@ class Store {
   Status set_figures(const std::string& id, const Figures& figures);
   std::unique_ptr<Database> database_;
 };
+
+// Which run is meant.
+
+// The index of the run that `name` means, among the ids of all runs, the newest first: an id, the beginning of one,
+// `last`, or `last~N` for the Nth before it. kNotFound, with the nearest id; kInvalid when several begin so.
+Result<std::size_t> pick(std::string_view name, const std::vector<std::string_view>& ids);
 
 }  // namespace bellwether::results

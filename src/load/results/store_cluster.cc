@@ -6,7 +6,7 @@
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
 #include "load/results/database.h"
-#include "load/results/process.h"
+#include "load/results/recorder.h"
 #include "load/results/shape.h"
 #include "load/results/store.h"
 #include "load/results/stretches.h"

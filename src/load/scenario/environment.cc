@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "load/scenario/names.h"
+#include "load/scenario/section.h"
 #include "load/scenario/template_text.h"
 
 namespace bellwether::scenario {

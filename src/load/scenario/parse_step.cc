@@ -1,9 +1,12 @@
+// The scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, and what steps record of them.
+#include <algorithm>
 #include <array>
 
-#include "load/scenario/names.h"
 #include "load/scenario/parse.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::scenario {
+
 namespace {
 
 constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
@@ -84,6 +87,99 @@ void parse_work(const Section& section, Step& step) {
   }
 }
 
+constexpr std::size_t kNameMax = 200;
+
+void parse_arguments(const Section& section, Code& out) {
+  Reading& reading = section.reading();
+  const Node* arguments = section.find("args");
+  if (arguments == nullptr) return;
+  if (!arguments->is_map() || arguments->items.size() > kArgumentsMax) {
+    report_wrong(*arguments, section.what(*arguments),
+                 "a map of at most " + std::to_string(kArgumentsMax) + " names and texts", reading);
+    return;
+  }
+  for (const Node& item : arguments->items) {
+    if (!is_value_name(item.key)) {
+      reading.diagnostics.add(item.place(), {.message = in_quotes(item.key) + " cannot be the name of an argument",
+                                             .expected = "letters, digits and _"});
+      continue;
+    }
+    auto value = read_text(item, section.what(item), reading);
+    if (value) out.arguments.push_back({{item.key, item.key_mark}, std::move(*value)});
+  }
+}
+
+// A list of different names.
+std::vector<Text> parse_names(const Section& section, std::string_view key) {
+  Reading& reading = section.reading();
+  const Node* node = section.find(key);
+  if (node == nullptr) return {};
+  std::vector<Text> names = read_texts(*node, section.what(*node), reading);
+  if (names.size() > kArgumentsMax) {
+    report_wrong(*node, section.what(*node), "at most " + std::to_string(kArgumentsMax) + " names", reading);
+    names.resize(kArgumentsMax);
+  }
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    const bool again = std::any_of(names.begin(), name, [&](const Text& other) { return other.text == name->text; });
+    if (name->text.empty() || name->text.size() > kNameMax) {
+      reading.diagnostics.add(name->mark, {.message = section.what(*node) + " has a name that cannot be one",
+                                           .found = in_quotes(name->text),
+                                           .expected = "1 to " + std::to_string(kNameMax) + " bytes"});
+    } else if (again) {
+      reading.diagnostics.add(name->mark,
+                              {.message = in_quotes(name->text) + " is there twice in " + section.what(*node)});
+    }
+  }
+  return names;
+}
+
+std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
+  const std::string where = "metric " + in_quotes(node.key);
+  if (!is_value_name(node.key) || node.key.size() > kMetricNameMax) {
+    reading.diagnostics.add(node.place(),
+                            {.message = in_quotes(node.key) + " cannot be the name of a metric",
+                             .expected = "letters, digits and _, at most " + std::to_string(kMetricNameMax)});
+    return std::nullopt;
+  }
+  Metric out;
+  out.name = {node.key, node.key_mark};
+  if (!node.is_map()) {
+    const auto kind =
+        read_choice(node, where, find_value(*find_key(maps::kMetric, "kind"), Form::kChoice)->choices, reading);
+    if (!kind) return std::nullopt;
+    out.kind = static_cast<MetricKind>(*kind);
+    return out;
+  }
+  const Section section(node, where, reading, maps::kMetric);
+  if (section.find("kind") == nullptr) {
+    section.report_missing("'kind' is missing in " + where, "one of counter, gauge, rate, trend");
+  }
+  if (const auto kind = section.choice("kind")) out.kind = static_cast<MetricKind>(*kind);
+  if (const auto unit = section.constant("unit")) {
+    out.unit = unit->text;
+    if (out.unit.size() > kUnitMax) {
+      report_wrong(*section.find("unit"), section.what(*section.find("unit")),
+                   "at most " + std::to_string(kUnitMax) + " bytes", reading);
+    }
+  }
+  return out;
+}
+
+constexpr std::size_t kValueMax = 200;
+// What thresholds call steps by already.
+constexpr std::array<std::string_view, 5> kTaken{"step", "workflow", "scenario", "check", "group"};
+
+bool is_value(std::string_view text) {
+  return !text.empty() && text.size() <= kValueMax && text.find_first_of(",{}") == std::string_view::npos;
+}
+
+void report_value(const Text& value, const std::string& what, Reading& reading) {
+  reading.diagnostics.add(value.mark, {.message = "wrong " + what,
+                                       .found = in_quotes(value.text),
+                                       .expected = "1 to " + std::to_string(kValueMax) +
+                                                   " bytes, none of , { and }: a threshold could not name it"});
+}
+
 }  // namespace
 
 bool is_test_step(const Step& step) {
@@ -114,6 +210,85 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   if (const Node* metric = section.find("metric"))
     step.records = parse_records(*metric, section.what(*metric), reading);
   return step;
+}
+
+Code parse_code(const Node& node, const std::string& where, Reading& reading) {
+  const Section section(node, in_quotes(node.key) + " of " + where, reading, maps::kCode);
+  Code out;
+  if (node.key == "native") out.language = Code::Language::kNative;
+  if (!node.is_map()) return out;
+  for (const auto& [key, text] : {std::pair<std::string_view, Text*>{"file", &out.file}, {"call", &out.function}}) {
+    if (section.find(key) == nullptr) {
+      section.report_missing(in_quotes(key) + " is missing in " + section.where(),
+                             key == "file" ? "the file of the program" : "the name of a function of the program");
+    } else if (auto value = section.constant(key)) {
+      *text = std::move(*value);
+    }
+  }
+  parse_arguments(section, out);
+  out.sets = parse_names(section, "sets");
+  out.checks = parse_names(section, "checks");
+  return out;
+}
+
+std::vector<Metric> parse_metrics(const Node& node, Reading& reading) {
+  std::vector<Metric> out;
+  if (!node.is_map() || node.items.size() > kMetricsMax) {
+    report_wrong(node, "'metrics'", "a map of at most " + std::to_string(kMetricsMax) + " names and kinds", reading,
+                 "such as {orders: counter}");
+    return out;
+  }
+  for (const Node& item : node.items) {
+    if (auto metric = parse_metric(item, reading)) out.push_back(std::move(*metric));
+  }
+  return out;
+}
+
+std::vector<Pair> parse_records(const Node& node, const std::string& what, Reading& reading) {
+  std::vector<Pair> out;
+  if (!node.is_map() || node.items.empty() || node.items.size() > kMetricsMax) {
+    report_wrong(node, what, "a map of at most " + std::to_string(kMetricsMax) + " metrics and values", reading,
+                 "such as {orders: 1}");
+    return out;
+  }
+  for (const Node& item : node.items) {
+    auto value = read_text(item, in_quotes(item.key) + " in " + what, reading);
+    if (value) out.push_back({{item.key, item.key_mark}, std::move(*value)});
+  }
+  return out;
+}
+
+std::vector<Pair> parse_tags(const Section& section, bool with_group) {
+  Reading& reading = section.reading();
+  std::vector<Pair> out;
+  if (const Node* tags = section.find("tags")) {
+    if (!tags->is_map() || tags->items.size() > kTagsMax) {
+      report_wrong(*tags, section.what(*tags),
+                   "a map of at most " + std::to_string(kTagsMax) + " names and texts: {page: checkout}", reading);
+      return out;
+    }
+    for (const Node& item : tags->items) {
+      const std::string what = "tag " + in_quotes(item.key) + " of " + section.where();
+      auto value = read_constant(item, what, reading);
+      if (!is_value_name(item.key) || std::find(kTaken.begin(), kTaken.end(), item.key) != kTaken.end()) {
+        reading.diagnostics.add(item.place(), {.message = in_quotes(item.key) + " cannot be the name of a tag",
+                                               .expected = "letters, digits and _, and none of " + join(kTaken)});
+      } else if (value && !is_value(value->text)) {
+        report_value(*value, what, reading);
+      } else if (value) {
+        out.push_back({{item.key, item.key_mark}, std::move(*value)});
+      }
+    }
+  }
+  const Node* group = with_group ? section.find("group") : nullptr;
+  if (group == nullptr) return out;
+  auto name = section.constant("group");
+  if (name && !is_value(name->text)) {
+    report_value(*name, "'group' of " + section.where(), reading);
+  } else if (name) {
+    out.push_back({{"group", group->key_mark}, std::move(*name)});
+  }
+  return out;
 }
 
 }  // namespace bellwether::scenario

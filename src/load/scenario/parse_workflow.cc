@@ -1,5 +1,5 @@
-#include "load/scenario/names.h"
 #include "load/scenario/parse.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::scenario {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "load/scenario/environment.h"
-#include "load/scenario/names.h"
+#include "load/scenario/section.h"
 #include "load/scenario/template_text.h"
 
 namespace bellwether::scenario {

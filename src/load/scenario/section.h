@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "load/scenario/builtins.h"
 #include "load/scenario/document.h"
 #include "load/scenario/environment.h"
 #include "load/scenario/keys.h"
@@ -92,5 +93,16 @@ class Section {
   bool has_unknown_ = false;
   bool has_later_ = false;
 };
+
+// Which names may be given to what.
+
+// Letters, digits and _, not beginning with a digit: the names of values.
+bool is_value_name(std::string_view text);
+// Letters, digits, _ and -, at most 100: the names of workflows and steps.
+bool is_step_name(std::string_view text);
+// What stands before the dot of built-in values, and so is the name of nothing else: ${fake.city}.
+constexpr bool is_taken_prefix(std::string_view text) { return text == kFakePrefix; }
+// What HTTP calls a token: the names of methods and headers.
+bool is_http_token(std::string_view text);
 
 }  // namespace bellwether::scenario

@@ -1,5 +1,6 @@
 // What each built-in value of templates looks like, through the reader of templates and the renderer of requests.
-#include "load/vuser/builtin.h"
+
+#include "load/plan/builtin.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -7,7 +8,6 @@
 #include <set>
 #include <string>
 
-#include "load/plan/builtin.h"
 #include "load/vuser/render.h"
 
 namespace bellwether::vuser {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/runtime/event.h"
-#include "load/plan/collection.h"
+#include "load/plan/context.h"
 #include "load/vuser/engine.h"
 #include "load/vuser/tokens.h"
 

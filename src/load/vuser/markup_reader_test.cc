@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "load/plan/css.h"
+#include "load/plan/selectors.h"
 
 namespace bellwether::vuser {
 namespace {

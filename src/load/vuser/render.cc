@@ -1,10 +1,212 @@
 #include "load/vuser/render.h"
 
+#include <ctime>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
 #include "core/base/hex.h"
-#include "load/vuser/builtin.h"
+#include "core/base/prng.h"
+#include "load/plan/plan.h"
+#include "load/vuser/fake_words.h"
 
 namespace bellwether::vuser {
+
 namespace {
+
+// Made-up people, places and things: from lists of our own (fake_words.h), so that nobody is meant and nobody is
+// reached: domains, telephone numbers and addresses are of ranges that are kept free for examples.
+
+using Words = std::span<const std::string_view>;
+
+void append_one(Words of, Prng& prng, std::string& out) { out += of[prng.below(of.size())]; }
+
+void append_lower(Words of, Prng& prng, std::string& out) {
+  for (const char c : of[prng.below(of.size())]) out += ascii_lower(c);
+}
+
+void append_name(Prng& prng, std::string& out) {
+  append_one(fake::kFirstNames, prng, out);
+  out += ' ';
+  append_one(fake::kLastNames, prng, out);
+}
+
+void append_user_name(Prng& prng, std::string& out) {
+  append_lower(fake::kFirstNames, prng, out);
+  out += '.';
+  append_lower(fake::kLastNames, prng, out);
+  append_number(prng.between(1, 999), out);
+}
+
+// RFC 2606: example.com and its sisters, and the top level "example".
+void append_email(Prng& prng, std::string& out) {
+  static constexpr std::string_view kDomains[] = {"@example.com", "@example.net", "@example.org"};
+  append_user_name(prng, out);
+  append_one(kDomains, prng, out);
+}
+void append_domain(Prng& prng, std::string& out) {
+  append_one(fake::kWords, prng, out);
+  out += '-';
+  append_one(fake::kWords, prng, out);
+  out += ".example";
+}
+
+// North American numbers from 555-0100 to 555-0199 are kept for fiction.
+void append_phone(Prng& prng, std::string& out) {
+  out += "+1-";
+  append_number(prng.between(200, 999), out);
+  out += "-555-01";
+  append_padded(prng.below(100), 2, out);
+}
+
+void append_street(Prng& prng, std::string& out) {
+  append_number(prng.between(1, 999), out);
+  out += ' ';
+  append_one(fake::kStreets, prng, out);
+  out += ' ';
+  append_one(fake::kStreetKinds, prng, out);
+}
+
+void append_two(Words first, Words second, Prng& prng, std::string& out) {
+  append_one(first, prng, out);
+  out += ' ';
+  append_one(second, prng, out);
+}
+
+void append_sentence(int64_t words, Prng& prng, std::string& out) {
+  const std::size_t start = out.size();
+  for (int64_t i = 0; i < words; ++i) {
+    if (i > 0) out += ' ';
+    append_one(fake::kWords, prng, out);
+  }
+  out[start] = static_cast<char>(out[start] - 'a' + 'A');  // all of them begin with a small letter
+  out += '.';
+}
+
+// 198.18.0.0/15 (RFC 2544).
+void append_ipv4(Prng& prng, std::string& out) {
+  out += "198.";
+  append_number(prng.between(18, 19), out);
+  for (int i = 0; i < 2; ++i) {
+    out += '.';
+    append_number(prng.below(256), out);
+  }
+}
+
+// 2001:db8::/32 (RFC 3849).
+void append_ipv6(Prng& prng, std::string& out) {
+  out += "2001:db8";
+  for (int i = 0; i < 6; ++i) {
+    char text[8];
+    out += ':';
+    out.append(text, std::to_chars(text, text + sizeof text, prng.below(65'536), 16).ptr);
+  }
+}
+
+void append_raw(const plan::Piece& piece, Prng& prng, std::string& out) {
+  using plan::Builtin;
+  constexpr int64_t kMillion = 1'000'000;
+  switch (piece.builtin) {
+    case Builtin::kFakeFirstName: return append_one(fake::kFirstNames, prng, out);
+    case Builtin::kFakeLastName: return append_one(fake::kLastNames, prng, out);
+    case Builtin::kFakeName: return append_name(prng, out);
+    case Builtin::kFakeUserName: return append_user_name(prng, out);
+    case Builtin::kFakeEmail: return append_email(prng, out);
+    case Builtin::kFakePhone: return append_phone(prng, out);
+    case Builtin::kFakeStreet: return append_street(prng, out);
+    case Builtin::kFakeCity: return append_one(fake::kCities, prng, out);
+    case Builtin::kFakeCountry: return append_one(fake::kCountries, prng, out);
+    case Builtin::kFakeZip: return append_padded(prng.below(100'000), 5, out);
+    case Builtin::kFakeLatitude: return append_decimal(prng.between(-90 * kMillion, 90 * kMillion), 6, out);
+    case Builtin::kFakeLongitude: return append_decimal(prng.between(-180 * kMillion, 180 * kMillion), 6, out);
+    case Builtin::kFakeCompany: return append_two(fake::kCompanies, fake::kTrades, prng, out);
+    case Builtin::kFakeJob: return append_one(fake::kJobs, prng, out);
+    case Builtin::kFakeProduct: return append_two(fake::kMaterials, fake::kThings, prng, out);
+    case Builtin::kFakeColor: return append_one(fake::kColors, prng, out);
+    case Builtin::kFakeWord: return append_one(fake::kWords, prng, out);
+    case Builtin::kFakeSentence: return append_sentence(piece.low, prng, out);
+    case Builtin::kFakeDomain: return append_domain(prng, out);
+    case Builtin::kFakeUrl:
+      out += "https://";
+      append_domain(prng, out);
+      out += '/';
+      return append_one(fake::kWords, prng, out);
+    case Builtin::kFakeIpv4: return append_ipv4(prng, out);
+    case Builtin::kFakeIpv6: return append_ipv6(prng, out);
+    default: check(false, "only made-up values are drawn here");
+  }
+}
+
+// None of them has what JSON or a header would not take as it is; within a URL some signs must be written otherwise.
+void percent_encode_tail(std::size_t from, std::string& out) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  std::size_t others = 0;
+  for (std::size_t i = from; i < out.size(); ++i) others += !is_plain(out[i]);
+  std::size_t read = out.size();
+  out.resize(out.size() + 2 * others);
+  for (std::size_t write = out.size(); write > read;) {
+    const char c = out[--read];
+    if (is_plain(c)) {
+      out[--write] = c;
+      continue;
+    }
+    out[--write] = "0123456789ABCDEF"[c & 15];
+    out[--write] = "0123456789ABCDEF"[(c >> 4) & 15];
+    out[--write] = '%';
+  }
+}
+
+// REQUIRES a built-in value whose name begins with "fake.".
+void append_fake(const plan::Piece& piece, Prng& prng, std::string& out) {
+  const std::size_t start = out.size();
+  append_raw(piece, prng, out);
+  if (piece.escape == plan::Escape::kUrl) percent_encode_tail(start, out);
+}
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kLettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+void append_hex(uint64_t bytes, Prng& prng, std::string& out) {
+  uint64_t bits = 0;
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (i % 8 == 0) bits = prng.next();
+    out += kHexDigits[(bits >> 4) & 15];
+    out += kHexDigits[bits & 15];
+    bits >>= 8;
+  }
+}
+
+// RFC 9562, version 4.
+void append_uuid(Prng& prng, std::string& out) {
+  const std::size_t start = out.size();
+  append_hex(16, prng, out);
+  out[start + 12] = '4';
+  out[start + 16] = "89ab"[prng.below(4)];
+  for (const std::size_t dash : {20u, 16u, 12u, 8u}) out.insert(start + dash, 1, '-');
+}
+
+void append_drawn(std::string_view from, int64_t count, Prng& prng, std::string& out) {
+  for (int64_t i = 0; i < count; ++i) out += from[prng.below(from.size())];
+}
+
+void append_calendar(int64_t unix_s, const char* form, std::string& out) {
+  const auto seconds = static_cast<time_t>(unix_s);
+  tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[40];
+  out.append(text, std::strftime(text, sizeof text, form, &utc));
+}
+
+void append_now(WallTime now, std::string& out) {
+  append_calendar(now.unix_ns / 1'000'000'000, "%Y-%m-%dT%H:%M:%S.", out);
+  append_padded(static_cast<uint64_t>(now.unix_ns / 1'000'000 % 1000), 3, out);
+  out += 'Z';
+}
 
 void append_json(std::string_view text, std::string& out) {
   for (const char c : text) {
@@ -76,6 +278,35 @@ bool append_list(const plan::Piece& piece, const RenderContext& context, std::st
 }
 
 }  // namespace
+
+void append_builtin(const plan::Piece& piece, const RenderContext& context, std::string& out) {
+  using plan::Builtin;
+  constexpr int64_t kDayS = 24 * 3600;
+  Prng& prng = context.prng;
+  const int64_t unix_s = context.now.unix_ns / 1'000'000'000;
+  switch (piece.builtin) {
+    case Builtin::kVu: append_number(context.vu, out); break;
+    case Builtin::kIteration: append_number(context.iteration, out); break;
+    case Builtin::kNow: append_now(context.now, out); break;
+    case Builtin::kNowMs: append_number(context.now.unix_ns / 1'000'000, out); break;
+    case Builtin::kNowS: append_number(unix_s, out); break;
+    case Builtin::kDate: append_calendar(unix_s + piece.low * kDayS, "%Y-%m-%d", out); break;
+    case Builtin::kUuid: append_uuid(prng, out); break;
+    case Builtin::kRandomInt: append_number(prng.between(piece.low, piece.high), out); break;
+    case Builtin::kRandomFloat: append_decimal(prng.between(piece.low, piece.high), piece.decimals, out); break;
+    case Builtin::kRandomString: append_drawn(kLettersAndDigits, piece.low, prng, out); break;
+    case Builtin::kRandomAlpha: append_drawn(kLetters, piece.low, prng, out); break;
+    case Builtin::kRandomDigits: append_drawn(kDigits, piece.low, prng, out); break;
+    case Builtin::kRandomHex: append_hex(static_cast<uint64_t>(piece.low), prng, out); break;
+    default: append_fake(piece, prng, out); break;
+  }
+}
+
+bool tells_time(plan::Builtin builtin) {
+  using plan::Builtin;
+  return builtin == Builtin::kNow || builtin == Builtin::kNowMs || builtin == Builtin::kNowS ||
+         builtin == Builtin::kDate;
+}
 
 bool render(const plan::Template& source, const RenderContext& context, std::string& out) {
   for (const plan::Piece& piece : source.pieces) {

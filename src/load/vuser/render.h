@@ -1,6 +1,7 @@
-// Templates to text.
+// Templates to text. Runs for requests: nothing is allocated but what the text that is appended to may need to grow.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,6 +12,35 @@
 #include "load/vuser/values.h"
 
 namespace bellwether::vuser {
+
+// Numbers as text, appended to a text.
+template <class Number>
+void append_number(Number value, std::string& out) {
+  char text[24];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  out.append(text, end);
+}
+
+// With zeros in front up to `digits`, at most 20.
+inline void append_padded(uint64_t value, unsigned digits, std::string& out) {
+  char text[24];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  const auto length = static_cast<unsigned>(end - text);
+  if (length < digits) out.append(digits - length, '0');
+  out.append(text, end);
+}
+
+// `value` in units of 10^-decimals: (-1250, 2) is "-12.50".
+inline void append_decimal(int64_t value, unsigned decimals, std::string& out) {
+  uint64_t unit = 1;
+  for (unsigned i = 0; i < decimals; ++i) unit *= 10;
+  const uint64_t size = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  if (value < 0) out += '-';
+  append_number(size / unit, out);
+  if (decimals == 0) return;
+  out += '.';
+  append_padded(size % unit, decimals, out);
+}
 
 // What a template may mention besides the values.
 struct RenderContext {
@@ -28,5 +58,12 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
 
 // True when the template mentions the wall clock, which then must be read for it.
 bool mentions_time(const plan::Template& source);
+
+// Draws a built-in value (load/scenario/builtins.h). One seed gives one sequence of values. REQUIRES a piece of the
+// kind kBuiltin.
+void append_builtin(const plan::Piece& piece, const RenderContext& context, std::string& out);
+
+// Whether it is made of RenderContext::now.
+bool tells_time(plan::Builtin builtin);
 
 }  // namespace bellwether::vuser

@@ -6,7 +6,7 @@
 #include "cluster/net/message_types.h"
 #include "core/base/bytes.h"
 #include "core/base/probe.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 
 namespace bellwether::sim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cluster/node/node_admin.h"
-#include "cluster/register/content.h"
+#include "cluster/register/small.h"
 #include "core/base/units.h"
 #include "jobs/dispatch/codec/sheet_codec.h"
 #include "sim/datacenter/datacenter_checker.h"

@@ -7,7 +7,7 @@
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "load/aggregate/totals.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace bellwether::sim {
 namespace {

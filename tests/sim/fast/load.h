@@ -3,7 +3,7 @@
 
 #include "core/runtime/runtime.h"
 #include "load/metrics/window.h"
-#include "load/plan/quick.h"
+#include "load/plan/load.h"
 
 namespace bellwether::sim {
 

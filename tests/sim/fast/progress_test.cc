@@ -6,7 +6,7 @@
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/manager/worker_registry.h"
 #include "jobs/worker/worker_testing.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 #include "sim/world.h"
 #include "target/faults.h"
 #include "tests/sim/fast/http_server.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/runtime/process.h"
+#include "core/runtime/processes.h"
 #include "election/lease_record.h"
 
 namespace bellwether::store {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/until.h"
 #include "election/store/dial.h"
 

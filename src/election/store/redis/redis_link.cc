@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/runtime/until.h"
+#include "core/runtime/cancellation.h"
 #include "election/store/dial.h"
 
 namespace bellwether::store {

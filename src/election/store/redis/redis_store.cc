@@ -9,8 +9,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
-#include "core/runtime/until.h"
 #include "election/lease_record.h"
 #include "election/store/credentials.h"
 #include "election/store/dial.h"

@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/http1/client_reader.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/until.h"
 #include "election/store/dial.h"
 #include "election/store/web/line_reader.h"

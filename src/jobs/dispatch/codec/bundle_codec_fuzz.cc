@@ -5,7 +5,7 @@
 
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;

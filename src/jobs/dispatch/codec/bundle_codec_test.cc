@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/message/wire_format.h"
-#include "load/plan/bundle.h"
+#include "load/plan/load.h"
 
 namespace bellwether::dispatch {
 namespace {

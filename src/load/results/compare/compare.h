@@ -18,6 +18,15 @@
 
 namespace bellwether::results {
 
+// Student's t distribution, for intervals of confidence from few batches.
+
+// P(|T| <= t) with `freedom` degrees of freedom: Abramowitz and Stegun, Handbook of Mathematical Functions (1964),
+// 26.7.3 and 26.7.4, which are exact for whole degrees. REQUIRES t >= 0 and 1 <= freedom <= 10,000.
+double student_within(double t, int freedom);
+
+// The t with student_within(t, freedom) == 1 - alpha, to nine digits. REQUIRES 0 < alpha < 1.
+double student_quantile(double alpha, int freedom);
+
 // A run cut into batches of equal time. Neighbouring requests are alike, because a slow moment slows all of them, so
 // they are no independent samples; means over long enough batches nearly are (the method of batch means: B. Schmeiser,
 // Batch Size Effects in the Analysis of Simulation Output, Operations Research 30, 1982, who recommends 10 to 30).

@@ -1,6 +1,6 @@
-#include "load/results/compare/student.h"
-
 #include <gtest/gtest.h>
+
+#include "load/results/compare/compare.h"
 
 namespace bellwether::results {
 namespace {

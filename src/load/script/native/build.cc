@@ -16,7 +16,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/hex.h"
-#include "load/script/native/compiler_words.h"
+#include "load/script/native/build.h"
 #include "load/script/native/headers.h"
 
 extern char** environ;

@@ -1,11 +1,10 @@
-#include "load/script/native/compiler_words.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "load/script/native/build.h"
 
 namespace bellwether::script::native {
 namespace {

@@ -1,6 +1,6 @@
-#include "load/script/native/compiler_words.h"
-
 #include <gtest/gtest.h>
+
+#include "load/script/native/build.h"
 
 namespace bellwether::script::native {
 namespace {

@@ -1,13 +1,17 @@
-// Rows of CSV (RFC 4180): fields between delimiters, in quotes where they hold delimiters, quotes or line ends. Lines
-// end with LF or CRLF. Bytes are never interpreted otherwise, and any bytes at all can be read without harm.
+// Rows of files of data, in memory. Any bytes at all can be read without harm.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "load/plan/plan.h"
 
 namespace bellwether::plan {
 
+// CSV (RFC 4180): fields between delimiters, in quotes where they hold delimiters, quotes or line ends. Lines end with
+// LF or CRLF. Bytes are never interpreted otherwise.
 struct CsvField {
   std::string_view text;  // without the quotes around it
   bool quoted = false;    // a quote in `text` stands there twice
@@ -33,5 +37,21 @@ std::size_t after_csv_row(std::string_view text, std::size_t at);
 
 // Where the next row that is no empty line begins, at `at` or after it.
 std::size_t skip_empty_lines(std::string_view text, std::size_t at);
+
+// JSON documents (RFC 8259) in memory, one after the other: their syntax is checked, the encoding of texts is not.
+
+// Moves `at` behind white space.
+void skip_json_space(std::string_view text, std::size_t& at);
+
+// Moves `at` behind the value that begins there. Otherwise says what is wrong, with `at` at the place. Values nest at
+// most 64 levels deep.
+const char* skip_json(std::string_view text, std::size_t& at);
+
+// Appends the value at `path` of the value with which `text` begins: a text without quotes, all else as it stands
+// there. False: there is none.
+bool find_json(std::string_view text, const JsonPath& path, std::string& out);
+
+// The names of the members of the object with which `text` begins, as written, at most `most`.
+std::vector<std::string> members_of(std::string_view text, std::size_t most);
 
 }  // namespace bellwether::plan

@@ -1,0 +1,89 @@
+// The jobs of a cluster as one of its managers sees their registers, which may lack the newest word: enough to know
+// which there are, whose they are, and which of those that nobody has are for this manager. One thread, that of its
+// runtime.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/register/small.h"
+#include "cluster/replication/job_view.h"
+#include "core/runtime/runtime.h"
+#include "jobs/dispatch/job_sheet.h"
+#include "jobs/manager/surroundings.h"
+
+namespace bellwether::node {
+
+class KnownJobs {
+ public:
+  struct Settings {
+    Duration claim_stagger;     // between two managers that want the same job
+    Duration result_retention;  // of a job that has ended
+  };
+  struct Known {
+    registers::Place place;
+    dispatch::JobSheet sheet;
+    bool readable = false;
+    bool apart = false;  // `sheet` is a summary
+    bool settled = false;
+    // Until a majority is known to have it, the next owner may end the job with another sheet.
+    bool ended() const { return readable && settled && dispatch::is_final(sheet.state); }
+  };
+  // All but the settings must outlive it.
+  KnownJobs(runtime::Runtime& runtime, const jobs::JobView& view, const Surroundings& surroundings, Settings settings)
+      : runtime_(runtime), view_(view), surroundings_(surroundings), settings_(settings) {}
+
+  // nullptr: there is none, as far as is known here. Valid until the next call.
+  const Known* find(const std::string& job);
+  // The manager that has it, or had it last; empty: nobody, or it is not known who.
+  std::string owner_of(const std::string& job) const {
+    return view_.is_leased(job) ? last_owner_of(job) : std::string();
+  }
+  std::string last_owner_of(const std::string& job) const;
+
+  enum class Due : uint8_t { kClaim, kForget };
+  // What is to be done now about jobs that nobody has, but for those that are `in_hand`: to be taken over, by the first
+  // manager in the order that the job's id gives, or to be forgotten, once their results were kept for long enough.
+  template <class InHand>
+  std::vector<std::pair<std::string, Due>> due(InHand in_hand);
+  // It was taken over, or it could not be, and is left to others for a while.
+  void claimed(const std::string& job) { unowned_since_.erase(job); }
+  void not_claimed(const std::string& job) { unowned_since_[job] = runtime_.now() + settings_.claim_stagger * 5; }
+  void forget(const std::string& job) { known_.erase(job); }
+
+ private:
+  bool is_to_claim(const std::string& job);
+  bool is_to_forget(const Known& job) const;
+  uint32_t rank(const std::string& job) const;
+  bool time_to_forget();
+
+  runtime::Runtime& runtime_;
+  const jobs::JobView& view_;
+  const Surroundings& surroundings_;
+  Settings settings_;
+  std::map<std::string, Known> known_;
+  std::map<std::string, Instant> unowned_since_;
+  Instant forget_at_;
+};
+
+template <class InHand>
+std::vector<std::pair<std::string, KnownJobs::Due>> KnownJobs::due(InHand in_hand) {
+  std::vector<std::pair<std::string, Due>> out;
+  const bool forgetting = time_to_forget();
+  view_.for_each_key([&](const std::string& job) {
+    if (in_hand(job)) return;
+    const Known* const one = find(job);
+    if (one == nullptr || one->ended()) {
+      unowned_since_.erase(job);
+      if (forgetting && one != nullptr && is_to_forget(*one)) out.emplace_back(job, Due::kForget);
+    } else if (is_to_claim(job)) {
+      out.emplace_back(job, Due::kClaim);
+    }
+  });
+  return out;
+}
+
+}  // namespace bellwether::node
