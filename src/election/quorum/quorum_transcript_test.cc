@@ -1,54 +1,15 @@
 // Elections as a reader would tell them: each of testdata/*.txt is what happens in a small group, step by step. They
-// are read to learn the protocol, and compared so that it does not change unnoticed. After a deliberate change
-// BW_UPDATE_GOLDEN=1 writes them, to be read before they are committed.
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
+// are read to learn the protocol, and compared so that it does not change unnoticed.
 #include <gtest/gtest.h>
-#include <sstream>
-#include <vector>
 
+#include "core/base/transcript_testing.h"
 #include "election/quorum/transcript_testing.h"
 
 namespace bellwether::quorum {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// The first lines that differ, with those before them.
-std::string difference(const std::string& expected, const std::string& found) {
-  constexpr std::ptrdiff_t kBefore = 3;
-  constexpr std::ptrdiff_t kShown = 12;
-  const std::vector<std::string> old_lines = lines_of(expected);
-  const std::vector<std::string> new_lines = lines_of(found);
-  const auto differ = std::mismatch(old_lines.begin(), old_lines.end(), new_lines.begin(), new_lines.end());
-  std::string out = "line " + std::to_string(differ.first - old_lines.begin() + 1) + ":\n";
-  const auto before = std::min(kBefore, differ.first - old_lines.begin());
-  for (auto line = differ.first - before; line != differ.first; ++line) out += "   " + *line + "\n";
-  const auto some = [&](auto from, auto end, const char* sign) {
-    for (auto line = from; line != end && line - from < kShown; ++line) out += sign + *line + "\n";
-  };
-  some(differ.first, old_lines.end(), " - ");
-  some(differ.second, new_lines.end(), " + ");
-  return out;
-}
-
 void expect_transcript(const std::string& name, const std::string& text) {
-  const std::string path = "src/election/quorum/testdata/" + name;
-  if (std::getenv("BW_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe): nobody sets it
-    std::ofstream(path) << text;
-    return;
-  }
-  std::ifstream file(path);
-  const std::string expected{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(expected == text) << "the election goes otherwise than " << path << " tells, from "
-                                << difference(expected, text)
-                                << "If that is meant: BW_UPDATE_GOLDEN=1, and read what has changed";
+  transcript::expect_transcript("src/election/quorum/testdata/" + name, text);
 }
 
 TEST(QuorumTranscript, first_election) {
