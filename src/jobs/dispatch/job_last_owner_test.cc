@@ -36,41 +36,6 @@ ShareSheet ended_share(uint32_t id, PartRange parts, uint64_t from = 0) {
   return share;
 }
 
-TEST(JobLastOwner, AStopIsNotSentBeforeAQuorumKnowsOfIt) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
-  ASSERT_TRUE(world.begins());
-  world.step(Duration::seconds(5));
-  const auto running = [&] { return world.worker("w1").shares.begin()->second.phase == SharePhase::kRunning; };
-  world.register_stands = false;
-  world.cancel({});
-  for (int i = 0; i < 20; ++i) world.step(Duration::millis(100));
-  EXPECT_EQ(world.sheet().state, JobState::kCancelling);
-  EXPECT_TRUE(running());
-  world.register_stands = true;
-  world.step(Duration::millis(100));
-  EXPECT_FALSE(running());
-  expect_end(world, kMinute, JobState::kCancelled);
-}
-
-TEST(JobLastOwner, ACancellationThatDiedWithItsOwnerCostsNothing) {
-  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
-  world.add("w1", 2);
-  world.add("w2", 2);
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
-  world.register_stands = false;
-  world.cancel({});
-  world.step(Duration::millis(100));
-  world.register_stands = true;
-  world.replace_owner();
-  expect_end(world, kMinute * 2);
-  EXPECT_TRUE(world.sheet().losses.empty());
-  for (uint16_t workflow = 0; workflow < 2; ++workflow) {
-    for (const auto& part : world.measured(workflow)) EXPECT_EQ(part.seconds, 60u);
-  }
-}
-
 // The register has the end of a share and not yet that all of it is counted, which the account's copy has.
 TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
   const JobSheet sheet = running_sheet(1, {ended_share(1, {0, 1, 1})});

@@ -1,358 +1,371 @@
+// One job in a small cluster: testdata/job_*.txt say what happens, and what becomes of the job, its workflows and its
+// shares. Time goes in steps of 100 ms.
 #include "jobs/dispatch/job.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <memory>
 
+#include "core/base/fields_testing.h"
+#include "core/base/transcript_testing.h"
 #include "jobs/dispatch/job_testing.h"
+#include "jobs/dispatch/letters.h"
 
 namespace bellwether::dispatch {
-namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
-// A workflow of a minute, and a worker of two cores.
-struct JobOfAMinute : testing::Test {
-  JobOfAMinute() { world.add("w1", 2); }
-  JobWorld world{{load_spec("browse", kMinute)}, 1};
+// How the word "workflow" goes on.
+struct WorkflowWords {
+  std::string name;
+  Duration length;
+  std::vector<uint16_t> depends;
+  uint32_t vus = 1000;
+  bool once = false;  // it is no test, and runs once
+  std::optional<plan::Iterations> counted;
+  std::optional<uint32_t> told_vus;
+  bool rebalance = false;
+  plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
+  std::optional<Duration> timeout;
+  std::vector<std::string> provides;
+  std::vector<uint16_t> uses;  // what these provide first
+  bool is_teardown = false;
+};
+// How the word "ask" goes on.
+struct AskWords {
+  ShareId share{1};
+  double progress = 0;
+  bool suspect = false;
+};
+// How the word "the" goes on: what holds in this cluster.
+struct ClusterWords {
+  bool register_stands = true;
+  bool keep_to_timeouts = true;
+  bool loses_context = false;
+  bool provides = true;
+  Fate take_over = Fate::kArrives;
+  Fate hand_over = Fate::kArrives;
+  std::optional<uint16_t> endless;  // this workflow runs until it is told to end
 };
 
-TEST_F(JobOfAMinute, SpreadsAWorkflowOverAllCores) {
-  world.add("w2", 2);
-  ASSERT_TRUE(world.begins());
-  ASSERT_EQ(world.sheet().shares.size(), 2u);
-  EXPECT_EQ(world.sheet().shares[0].parts.count, 2u);
-  EXPECT_EQ(world.sheet().shares[1].parts.count, 2u);
-  EXPECT_NE(world.sheet().shares[0].worker, world.sheet().shares[1].worker);
-  expect_end(world, kMinute * 2);
-  EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.2);
-  EXPECT_EQ(seconds_of(world, 0), 240u);
-  EXPECT_TRUE(world.sheet().losses.empty());
-  EXPECT_TRUE(world.retired());
+static std::string to_words(const JobEvent& event) { return event.kind + ": " + event.detail; }
+
+namespace {
+
+using fields::parsed;
+using fields::set_all;
+using transcript::Lines;
+
+std::string text(const plan::Loss& loss) {
+  return "lost " + fields::words(loss.share) + " from " + fields::words(loss.from) + " to " + fields::words(loss.to) +
+         ": " + loss.cause;
 }
 
-TEST_F(JobOfAMinute, NothingIsSentBeforeAQuorumKnowsOfIt) {
-  world.register_stands = false;
-  world.begin();
-  for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
-  EXPECT_TRUE(world.worker("w1").shares.empty());
-  EXPECT_EQ(world.sheet().state, JobState::kDispatching);
-  world.register_stands = true;
-  EXPECT_TRUE(world.run_until_begun());
-}
-
-TEST(Job, AllSharesBeginAtOneInstant) {
-  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
-  for (int i = 0; i < 6; ++i) world.add("w" + std::to_string(i), 3);
-  ASSERT_TRUE(world.begins());
-  std::set<Instant> clocks;
-  for (const auto& [name, worker] : world.workers()) {
-    for (const auto& [id, share] : worker.shares) clocks.insert(share.clock);
+class JobStory {
+ public:
+  Lines say(const std::string& line) {
+    told_.clear();
+    Lines words = transcript::words_of(line);
+    const bool quietly = words[0] == "quietly";
+    if (quietly) words.erase(words.begin());
+    const Lines rest(words.begin() + 1, words.end());
+    EXPECT_TRUE(prepares(words[0], rest) || happens(words[0], rest) || asks(words[0], rest))
+        << "nothing is called " << words[0];
+    if (world_) tell_changes("");
+    if (quietly) told_.clear();
+    return std::move(told_);
   }
-  EXPECT_EQ(clocks.size(), 1u);
-}
 
-TEST(Job, WaitsForCoresAndThenForNobody) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.begin();
-  for (int i = 0; i < 300; ++i) world.step(Duration::millis(100));
-  EXPECT_EQ(world.sheet().state, JobState::kQueued);
-  world.add("w1", 1);
-  EXPECT_TRUE(world.run_until_begun());
-}
-
-TEST(Job, AWorkerThatWasOutOfReachForAWhileIsAskedAgain) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 1);
-  world.worker("w1").refuses = true;
-  world.begin();
-  for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
-  ASSERT_NE(world.sheet().state, JobState::kRunning);
-  world.worker("w1").refuses = false;
-  for (int i = 0; i < 150; ++i) world.step(Duration::millis(100));
-  EXPECT_EQ(world.sheet().state, JobState::kRunning);
-}
-
-TEST(Job, FailsWhenNoWorkerEverComes) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.begin();
-  expect_end(world, kMinute * 2, JobState::kFailed);
-  EXPECT_THAT(world.sheet().why, HasSubstr("no worker"));
-}
-
-TEST(Job, WaitsForAWorkerThatIsHeldUpByAShareThatStandsStill) {
-  JobWorld world({load_spec("browse", Duration::seconds(10))}, 1);
-  world.add("w1", 2);
-  world.worker("w1").held = true;
-  world.begin();
-  EXPECT_FALSE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kQueued);
-  world.worker("w1").held = false;
-  expect_end(world, kMinute);
-}
-
-TEST(Job, ADependentBeginsWhenWhatItNeedsHasCompleted) {
-  JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
-  world.add("w1", 2);
-  ASSERT_TRUE(world.begins());
-  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kPending);
-  expect_end(world, kMinute);
-  EXPECT_GE(world.sheet().workflows[1].base_second, 10u);
-  EXPECT_LE(world.sheet().workflows[1].base_second, 12u);
-}
-
-TEST(Job, WhatDependsOnAFailedWorkflowIsSkipped) {
-  JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
-  world.add("w1", 2);
-  world.worker("w1").breaks = true;
-  world.begin();
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().workflows[0].state, WorkflowState::kFailed);
-  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kSkipped);
-  EXPECT_THAT(world.sheet().workflows[1].why, HasSubstr("auth"));
-  EXPECT_EQ(world.sheet().state, JobState::kFailed);
-}
-
-TEST(Job, ADeadWorkersPartsGoToTheOthers) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  for (const char* name : {"w1", "w2", "w3", "w4"}) world.add(name, 2);
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 200; ++i) world.step(Duration::millis(100));
-  world.die("w2");
-  expect_end(world, kMinute * 2);
-  ASSERT_FALSE(world.sheet().losses.empty());
-  double lost = 0;
-  for (const plan::Loss& loss : world.sheet().losses) {
-    EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
-    EXPECT_THAT(loss.cause, HasSubstr("w2"));
-    lost += loss.share;
-  }
-  EXPECT_DOUBLE_EQ(lost, 0.25);
-  EXPECT_GE(seconds_of(world, 0), 480u - 2 * 2);
-  for (const auto& part : world.measured(0)) EXPECT_EQ(part.twice, 0u);
-  EXPECT_THAT(kinds(world.sheet()), Contains("worker_lost"));
-  EXPECT_THAT(kinds(world.sheet()), Contains("share_moved"));
-  EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.2);
-}
-
-TEST(Job, ALongRunOutlivesManyWorkersOneAfterTheOther) {
-  JobWorld world({load_spec("browse", kMinute * 5)}, 1);
-  for (int i = 0; i < 8; ++i) world.add("w" + std::to_string(i), 2);
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 7; ++i) {
-    for (int step = 0; step < 300; ++step) world.step(Duration::millis(100));
-    world.die("w" + std::to_string(i));
-    if (i < 6) world.restart("w" + std::to_string(i));
-  }
-  expect_end(world, kMinute * 10);
-  for (const plan::Loss& loss : world.sheet().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
-}
-
-TEST(Job, AWorkflowThatIsCancelledAloneIsMissingFromThenOn) {
-  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
-  world.add("w1", 2);
-  ASSERT_TRUE(world.begins());
-  for (int step = 0; step < 100; ++step) world.step(Duration::millis(100));
-  world.cancel({1});
-  expect_end(world, kMinute * 2, JobState::kPartial);
-  ASSERT_EQ(world.sheet().losses.size(), 1u);
-  EXPECT_THAT(world.sheet().losses[0].cause, HasSubstr("'pay'"));
-  EXPECT_NEAR(world.sheet().losses[0].from.seconds_f(), 10, 0.5);
-  EXPECT_NEAR(world.sheet().losses[0].to.seconds_f(), 60, 0.5);
-  EXPECT_DOUBLE_EQ(world.sheet().losses[0].share, 1.0);
-}
-
-TEST(Job, AShareWhoseProcessDiesFailsItsWorkflowAndSaysWhatIsMissing) {
-  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
-  world.add("w1", 2);
-  ASSERT_TRUE(world.begins());
-  for (int step = 0; step < 100; ++step) world.step(Duration::millis(100));
-  world.crash(ShareId(1));
-  expect_end(world, kMinute * 2, JobState::kPartial);
-  EXPECT_EQ(world.sheet().losses.size(), 2u) << "its last moment, and the rest of its time";
-  EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.5);
-}
-
-TEST_F(JobOfAMinute, NobodyLeftIsAFailureThatSaysSo) {
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
-  world.die("w1");
-  expect_end(world, kMinute * 2, JobState::kFailed);
-  EXPECT_THAT(world.sheet().why, HasSubstr("no worker was left"));
-  ASSERT_EQ(world.sheet().losses.size(), 1u);
-  EXPECT_DOUBLE_EQ(world.sheet().losses[0].share, 1.0);
-  EXPECT_EQ(world.sheet().losses[0].to, kMinute);
-}
-
-TEST_F(JobOfAMinute, AWorkerThatStartsAgainIsAnotherOne) {
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
-  world.restart("w1");
-  expect_end(world, kMinute * 2);
-  EXPECT_EQ(world.sheet().losses.size(), 1u);
-  EXPECT_GE(seconds_of(world, 0), 2u * 57);
-}
-
-TEST(Job, AWorkerThatRefusesIsPassedOver) {
-  JobWorld world({load_spec("browse", Duration::seconds(10))}, 1);
-  for (const char* name : {"w1", "w2", "w3"}) world.add(name, 2);
-  world.worker("w3").refuses = true;
-  world.begin();
-  expect_end(world, kMinute);
-  EXPECT_EQ(seconds_of(world, 0), 40u);
-  EXPECT_TRUE(world.sheet().losses.empty()) << "before the begin nothing is lost";
-}
-
-TEST(Job, WaitsWhileWorkersAreBusyHoweverOftenTheyAreAsked) {
-  JobWorld world({load_spec("browse", Duration::seconds(10))}, 1);
-  world.add("w1", 2);
-  world.worker("w1").busy = true;
-  world.begin();
-  for (int i = 0; i < 300; ++i) world.step(Duration::millis(100));
-  EXPECT_FALSE(is_final(world.sheet().state));
-  world.worker("w1").busy = false;
-  expect_end(world, kMinute);
-}
-
-TEST(Job, CancellingStopsEverythingAndWinsOverTheRest) {
-  JobWorld world({load_spec("auth", kMinute), load_spec("browse", kMinute, {0})}, 1);
-  world.add("w1", 2);
-  ASSERT_TRUE(world.begins());
-  JobEffects out;
-  world.job().stop(world.now(), {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {}, out);
-  EXPECT_TRUE(std::none_of(out.begin(), out.end(), [](const JobEffect& one) {
-    return std::holds_alternative<job_effect::Stop>(one);
-  })) << "another owner would not know why";
-  EXPECT_EQ(world.sheet().state, JobState::kCancelling);
-  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kCancelled);
-  for (auto& [id, share] : world.worker("w1").shares) {
-    share.phase = SharePhase::kEnded;
-    share.end = ShareEnd{ShareOutcome::kStopped, {}, 0, Duration::seconds(1)};
-  }
-  expect_end(world, kMinute, JobState::kCancelled);
-  EXPECT_EQ(world.sheet().stop->by, "ann");
-}
-
-TEST_F(JobOfAMinute, AnotherOwnerGoesOnWithWhatRuns) {
-  world.add("w2", 2);
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
-  const std::vector<ShareSheet> before = world.sheet().shares;
-  world.replace_owner();
-  expect_end(world, kMinute * 2);
-  EXPECT_EQ(world.sheet().shares.size(), before.size()) << "nothing is run again";
-  EXPECT_TRUE(world.sheet().losses.empty());
-  EXPECT_EQ(seconds_of(world, 0), 240u);
-}
-
-TEST_F(JobOfAMinute, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
-  world.add("w2", 2);
-  world.begin();
-  for (int i = 0; i < 10 && world.sheet().shares.empty(); ++i) world.step(Duration::millis(10));
-  world.step(Duration::millis(10));
-  world.register_stands = false;
-  ASSERT_TRUE(world.run_until_begun());
-  world.register_stands = true;
-  world.replace_owner();
-  expect_end(world, kMinute * 2);
-  EXPECT_EQ(seconds_of(world, 0), 240u);
-  EXPECT_TRUE(world.sheet().losses.empty());
-}
-
-// Until one of them has ended, and the account of that has not been copied yet; then the owner dies.
-void lose_an_account(JobWorld& world) {
-  world.add("w1", 2);
-  ASSERT_TRUE(world.begins());
-  const auto ended = [&] {
-    const auto& shares = world.sheet().shares;
-    return std::any_of(shares.begin(), shares.end(),
-                       [](const ShareSheet& share) { return share.state == ShareState::kEnded; });
-  };
-  for (int i = 0; i < 1000 && !ended(); ++i) world.step(Duration::millis(100));
-  ASSERT_TRUE(ended());
-  world.step(Duration::millis(100));
-  world.replace_owner();
-}
-
-TEST(Job, WhatTheCopyOfTheAccountLacksOfAnEndedShareIsAskedForAgain) {
-  JobWorld world({load_spec("short", Duration::seconds(5)), load_spec("long", kMinute)}, 1);
-  lose_an_account(world);
-  EXPECT_LT(seconds_of(world, 0), 5u);
-  expect_end(world, kMinute * 2);
-  EXPECT_EQ(seconds_of(world, 0), 5u);
-  EXPECT_TRUE(world.sheet().losses.empty());
-}
-
-TEST(Job, WhatTheCopyOfTheAccountLacksOfADeadWorkerIsLost) {
-  JobWorld world({load_spec("short", Duration::seconds(5)), load_spec("long", kMinute)}, 1);
-  lose_an_account(world);
-  const uint64_t counted = seconds_of(world, 0);
-  world.restart("w1");
-  EXPECT_TRUE(world.run(kMinute * 2));
-  const auto& losses = world.sheet().losses;
-  const auto loss = std::find_if(losses.begin(), losses.end(),
-                                 [](const plan::Loss& one) { return one.cause.find("'short'") != std::string::npos; });
-  ASSERT_NE(loss, losses.end());
-  EXPECT_EQ(loss->from, Duration::seconds(static_cast<int64_t>(counted)));
-  EXPECT_GE(loss->to, Duration::seconds(5));
-}
-
-// Whatever happens to workers and owners, a job ends; no second of a part is counted twice; what is not counted is
-// written down as lost; and no core stays taken.
-TEST(Job, EndsWhateverHappensAndAccountsForEverySecond) {
-  for (uint64_t seed = 1; seed <= 1000; ++seed) {
-    Prng prng(seed);
-    JobSpec spec;
-    const std::size_t count = 1 + prng.below(4);
-    for (std::size_t w = 0; w < count; ++w) {
-      std::vector<uint16_t> depends;
-      if (w > 0 && prng.chance(0.4)) depends.push_back(static_cast<uint16_t>(prng.below(w)));
-      spec.push_back(load_spec("f" + std::to_string(w), Duration::seconds(prng.between(5, 60)), depends));
+ private:
+  // --- before it begins
+  bool prepares(const std::string& verb, const Lines& rest) {
+    if (verb == "workflow") {
+      spec_.push_back(workflow(rest));
+    } else if (verb == "rules") {
+      rules_.timeout = parsed<Duration>(rest.at(0).substr(rest[0].find('=') + 1));
+    } else if (verb == "seed") {
+      seed_ = parsed<uint64_t>(rest.at(0));
+    } else if (verb == "worker") {
+      if (!world_) make();
+      world_->add(rest.at(0), parsed<uint32_t>(rest.at(1)));
+      set_all(world_->worker(rest[0]), {rest.begin() + 2, rest.end()});
+    } else {
+      return false;
     }
-    JobWorld world(spec, seed);
-    const int workers = 1 + static_cast<int>(prng.below(6));
-    for (int i = 0; i < workers; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(4)));
-    world.begin();
-    for (int i = 0; i < 20'000 && !world.job().over(); ++i) {
-      world.step(Duration::millis(100));
-      if (i > 1500) continue;
-      if (prng.chance(0.002)) {
-        const std::string name = "w" + std::to_string(prng.below(static_cast<uint64_t>(workers)));
-        if (world.worker(name).alive) world.die(name);
-      }
-      if (prng.chance(0.004)) world.restart("w" + std::to_string(prng.below(static_cast<uint64_t>(workers))));
-      if (prng.chance(0.005)) world.replace_owner();
-      if (prng.chance(0.01)) {
-        auto& worker = world.worker("w" + std::to_string(prng.below(static_cast<uint64_t>(workers))));
-        worker.refuses = !worker.refuses;
-      }
-      if (prng.chance(0.02)) world.register_stands = !world.register_stands;
-    }
-    world.register_stands = true;
-    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed << ", job " << to_string(world.sheet().state);
-    EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
-    for (uint16_t w = 0; w < spec.size(); ++w) {
-      const WorkflowSheet& one = world.sheet().workflows[w];
-      EXPECT_TRUE(is_final(one.state)) << "seed " << seed;
-      if (one.state != WorkflowState::kCompleted) continue;
-      uint64_t measured = 0;
-      for (const auto& part : world.measured(w)) {
-        EXPECT_EQ(part.twice, 0u) << "seed " << seed << " workflow " << w;
-        measured += part.seconds;
-      }
-      double lost = 0;
-      for (const plan::Loss& loss : world.sheet().losses) {
-        if (loss.cause.find("'" + spec[w].name + "'") == std::string::npos) continue;
-        lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
-      }
-      // A second that two shares divide between them is a whole one of neither.
-      const double planned = spec[w].length.seconds_f() * one.parts;
-      const double slack = 2.0 * one.parts * (1 + one.retries);
-      EXPECT_NEAR(static_cast<double>(measured) + lost, planned, slack) << "seed " << seed << " workflow " << w;
-    }
-    if (::testing::Test::HasFailure()) break;
+    return true;
   }
+  static WorkflowSpec workflow(const Lines& rest) {
+    WorkflowWords words;
+    words.name = rest.at(0);
+    words.length = parsed<Duration>(rest.at(1));
+    set_all(words, {rest.begin() + 2, rest.end()});
+    WorkflowSpec spec = load_spec(words.name, words.length, words.depends);
+    spec.vus = words.once ? 1 : words.vus;
+    spec.is_test = !words.once;
+    spec.counted = words.counted;
+    spec.told_vus = words.told_vus;
+    spec.rebalance = words.rebalance;
+    spec.on_overtime = words.on_overtime;
+    spec.timeout = words.timeout;
+    spec.provides = words.provides;
+    for (const uint16_t from : words.uses) spec.uses.push_back({from, 0, "token", true});
+    spec.is_teardown = words.is_teardown;
+    return spec;
+  }
+  void make() {
+    world_ = std::make_unique<JobWorld>(spec_, seed_, rules_);
+    before_ = world_->sheet();
+  }
+
+  // --- what happens
+  bool happens(const std::string& verb, const Lines& rest) {
+    if (!world_) make();
+    if (verb == "begin") {
+      world_->begin();
+    } else if (verb == "begins") {
+      EXPECT_TRUE(world_->begins()) << "it does not begin";
+      before_ = world_->sheet();
+      tell_shares();
+    } else if (verb == "wait") {
+      const Instant end = world_->now() + parsed<Duration>(rest.at(0));
+      while (world_->now() < end) step();
+    } else if (verb == "run") {
+      const Instant end = world_->now() + parsed<Duration>(rest.at(0));
+      while (world_->now() < end && !world_->job().over()) step();
+      tell_end();
+    } else if (verb == "until") {
+      const auto found = [&] {
+        return std::any_of(told_.begin(), told_.end(),
+                           [&](const std::string& one) { return one.find(rest.at(0)) != std::string::npos; });
+      };
+      for (int i = 0; i < 3'000 && !found(); ++i) step();
+      EXPECT_TRUE(found()) << "it does not come to: " << rest[0];
+    } else if (verb == "is") {
+      set_all(world_->worker(rest.at(0)), {rest.begin() + 1, rest.end()});
+    } else if (verb == "the") {
+      set_all(cluster_, rest);
+      follow_cluster();
+    } else if (verb == "die") {
+      world_->die(rest.at(0));
+    } else if (verb == "restart") {
+      world_->restart(rest.at(0));
+    } else if (verb == "crash") {
+      world_->crash(parsed<ShareId>(rest.at(0)));
+    } else if (verb == "forget_users") {
+      each_share([](const std::string&, ShareId, TestShare& one) { one.vus = 5; });
+    } else if (verb == "owner_dies") {
+      world_->forget_owner();
+    } else if (verb == "another_owner") {
+      world_->replace_owner();
+    } else {
+      return false;
+    }
+    return true;
+  }
+  void follow_cluster() {
+    world_->register_stands = cluster_.register_stands;
+    world_->keep_to_timeouts = cluster_.keep_to_timeouts;
+    world_->loses_context = cluster_.loses_context;
+    world_->provides = cluster_.provides;
+    world_->take_over_fate = [this](ShareId) { return cluster_.take_over; };
+    world_->hand_over_fate = [this](ShareId) { return cluster_.hand_over; };
+    world_->ends_itself = [](uint16_t) { return true; };
+    if (cluster_.endless == 0) world_->ends_itself = [](uint16_t workflow) { return workflow != 0; };
+    if (cluster_.endless == 2) world_->ends_itself = [](uint16_t workflow) { return workflow != 2; };
+  }
+  void step() {
+    world_->step(kStep);
+    tell_changes("at " + fields::after(world_->now() - kJobBegan) + ": ");
+    int tears = 0;
+    int others = 0;
+    each_share([&](const std::string&, ShareId, const TestShare& one) {
+      if (one.phase == SharePhase::kRunning) ++(spec_[one.workflow].is_teardown ? tears : others);
+    });
+    EXPECT_TRUE(tears == 0 || (tears == 1 && others == 0)) << "a teardown runs once, and alone";
+  }
+
+  // --- what is asked of it
+  bool asks(const std::string& verb, const Lines& rest) {
+    JobEffects out;
+    if (verb == "stop" || verb == "cancel") {
+      JobStop stop{JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"};
+      std::set<uint16_t> workflows;
+      for (const std::string& word : rest) {
+        if (verb == "cancel" && word[0] >= '0' && word[0] <= '9') {
+          workflows.insert(parsed<uint16_t>(word));
+        } else {
+          set_all(stop, {word}, "number");
+        }
+      }
+      world_->job().stop(world_->now(), stop, workflows, out);
+    } else if (verb == "scale") {
+      const Status done =
+          world_->job().scale(world_->now(), rest.size() > 1 ? rest[1] : "", parsed<uint32_t>(rest.at(0)), "ann", out);
+      if (!done) told_.push_back(fields::named(done.error()));
+    } else if (verb == "evict") {
+      world_->job().evicted(world_->now(), parsed<ShareId>(rest.at(0)), "stuck for 60 s", out);
+    } else if (verb == "ask") {
+      AskWords words;
+      set_all(words, rest, "share");
+      ExtendLetter letter{"job", words.share, Duration::seconds(5), {}};
+      letter.request.progress = words.progress;
+      told_.push_back(fields::named(world_->job().more_time(world_->now(), letter, words.suspect, out)));
+    } else if (verb == "hearing") {
+      told_.push_back(fields::words(world_->job().hearing(parsed<ShareId>(rest.at(0)), parsed<uint64_t>(rest.at(1)))));
+    } else if (verb == "shares") {
+      tell_shares();
+    } else if (verb == "workers") {
+      tell_workers();
+    } else if (verb == "measured") {
+      tell_measured();
+    } else if (verb == "given") {
+      tell_given();
+    } else {
+      return false;
+    }
+    world_->carry_out(out);
+    return true;
+  }
+  void tell_shares() {
+    for (const ShareSheet& share : world_->sheet().shares) {
+      if (is_live(share)) told_.push_back(text(share));
+    }
+  }
+  void tell_workers() {
+    each_share([&](const std::string& worker, ShareId id, const TestShare& one) {
+      std::string line = worker + ": share " + fields::words(id) + " " + fields::words(one.phase);
+      if (one.phase == SharePhase::kRunning) line += " clock=" + fields::after(one.clock - kJobBegan);
+      if (one.vus && spec_[one.workflow].told_vus) line += " vus=" + std::to_string(*one.vus);
+      told_.push_back(line);
+    });
+    if (told_.empty()) told_.emplace_back("nothing");
+  }
+  template <class Each>
+  void each_share(Each each) {
+    for (auto& [name, worker] : world_->workers()) {
+      for (auto& [id, share] : worker.shares) {
+        if (worker.alive) each(name, id, share);
+      }
+    }
+  }
+  void tell_measured() { told_.push_back(measured()); }
+  std::string measured() const {
+    std::string out;
+    for (uint16_t w = 0; w < spec_.size(); ++w) {
+      uint64_t twice = 0;
+      for (const auto& part : world_->measured(w)) twice += part.twice;
+      out += (out.empty() ? "" : ", ") + spec_[w].name + " " + std::to_string(seconds_of(*world_, w)) + " s of " +
+             std::to_string(world_->sheet().workflows[w].parts) + " parts";
+      if (world_->sheet().workflows[w].retries != 0) {
+        out += " retried " + std::to_string(world_->sheet().workflows[w].retries);
+      }
+      if (twice != 0) out += ", twice " + std::to_string(twice);
+    }
+    return out;
+  }
+  void tell_given() {
+    for (const auto& [id, order] : world_->orders()) {
+      for (const plan::Given& one : order.given) {
+        told_.push_back("share " + fields::words(id) + " version=" + std::to_string(order.context_version) + " " +
+                        fields::words(one.list.empty() ? one.text : fields::words(one.list)));
+      }
+    }
+  }
+  void tell_end() {
+    if (!world_->job().over()) return told_.push_back("it is not over");
+    std::string out = "over, elapsed=" + fields::words(world_->sheet().elapsed) + ", " + measured();
+    if (world_->sheet().stop) out += ", stopped by " + fields::words(world_->sheet().stop->cause);
+    if (world_->iterations_begun > 0) out += ", iterations " + std::to_string(world_->iterations_begun);
+    if (world_->looks_without_load > 0) out += ", without load " + std::to_string(world_->looks_without_load);
+    if (world_->looks_at_double_load > 0) out += ", with double load " + std::to_string(world_->looks_at_double_load);
+    if (!world_->all_cores_free()) out += ", CORES ARE TAKEN";
+    if (!world_->retired()) out += ", NOT RETIRED";
+    told_.push_back(out);
+  }
+
+  // --- what has changed
+  static std::string text(const ShareSheet& share) {
+    std::string out = "share " + fields::words(share.id) + " on " + share.worker + " parts " +
+                      std::to_string(share.parts.first) + "+" + std::to_string(share.parts.count) + " " +
+                      fields::words(share.state);
+    if (share.workflow != 0) out += " workflow=" + std::to_string(share.workflow);
+    if (share.squeeze) out += " squeeze";
+    if (share.follows != ShareId()) out += " follows=" + fields::words(share.follows);
+    if (share.from != 0) out += " from=" + std::to_string(share.from);
+    if (share.until != 0) out += " until=" + std::to_string(share.until);
+    if (share.handed_over) out += " handed_over";
+    if (share.iterations != 0) out += " iterations=" + std::to_string(share.iterations);
+    if (share.extensions != 0) {
+      out += " extensions=" + std::to_string(share.extensions) + " extended=" + fields::words(share.extended);
+    }
+    if (share.end && share.state >= ShareState::kEnded) out += " " + fields::words(share.end->outcome);
+    return out;
+  }
+  // What was not said of it before, and, behind a minus, what holds no more; nothing, when nothing has changed.
+  static std::string news(const ShareSheet& before, const ShareSheet& now) {
+    const Lines old_words = transcript::words_of(text(before));
+    const Lines new_words = transcript::words_of(text(now));
+    std::string out;
+    const auto add = [&](const Lines& words, const Lines& others, const char* sign) {
+      for (const std::string& word : words) {
+        const bool in_both = std::find(others.begin(), others.end(), word) != others.end();
+        const bool is_state = word.find('=') == std::string::npos;
+        if (!in_both && (sign[1] == 0 || !is_state)) out += sign + word;
+      }
+    };
+    add(new_words, old_words, " ");
+    add(old_words, new_words, " -");
+    return out.empty() ? out : "share " + fields::words(now.id) + out;
+  }
+  static std::string text(const std::string& name, std::string_view state, const std::string& why) {
+    return name + " " + std::string(state) + (why.empty() ? "" : ": " + why);
+  }
+  void tell_changes(const std::string& at) {
+    const JobSheet& now = world_->sheet();
+    if (now.revision == before_.revision && world_->stops.empty()) return;
+    Lines changes;
+    for (const job_effect::Stop& stop : std::exchange(world_->stops, {})) changes.push_back(fields::named(stop));
+    for (std::size_t i = 0; i < now.events.size(); ++i) {
+      if (i >= before_.events.size()) changes.push_back(fields::words(now.events[i]));
+    }
+    for (std::size_t i = 0; i < now.losses.size(); ++i) {
+      const bool known = i < before_.losses.size() && before_.losses[i] == now.losses[i];
+      if (!known) changes.push_back(dispatch::text(now.losses[i]));
+    }
+    for (std::size_t i = 0; i < now.shares.size(); ++i) {
+      const std::string change =
+          i < before_.shares.size() ? news(before_.shares[i], now.shares[i]) : text(now.shares[i]);
+      if (!change.empty()) changes.push_back(change);
+    }
+    for (std::size_t w = 0; w < now.workflows.size(); ++w) {
+      if (now.workflows[w].state == before_.workflows[w].state) continue;
+      changes.push_back(text(spec_[w].name, to_string(now.workflows[w].state), now.workflows[w].why));
+    }
+    if (now.state != before_.state) changes.push_back(text("job", to_string(now.state), now.why));
+    before_ = now;
+    std::string line;
+    for (const std::string& change : changes) line += (line.empty() ? at : "; ") + change;
+    if (!line.empty()) told_.push_back(line);
+  }
+
+  static constexpr Instant kJobBegan = Instant::from_ns(1'000'000'000);
+
+  JobSpec spec_;
+  JobRules rules_;
+  uint64_t seed_ = 1;
+  ClusterWords cluster_;
+  std::unique_ptr<JobWorld> world_;
+  JobSheet before_;
+  Lines told_;
+};
+
+void expect_job_stories(const std::string& name) {
+  transcript::expect_stories<JobStory>("src/jobs/dispatch/testdata/job_" + name + ".txt");
 }
+TEST(Job, hands_out_and_ends) { expect_job_stories("runs"); }
+TEST(Job, moves_shares_without_a_gap) { expect_job_stories("moves"); }
+TEST(Job, spreads_onto_workers_that_come) { expect_job_stories("spread"); }
+TEST(Job, counts_iterations) { expect_job_stories("counted"); }
+TEST(Job, scales) { expect_job_stories("scaled"); }
+TEST(Job, keeps_to_its_time) { expect_job_stories("time"); }
+TEST(Job, tears_down) { expect_job_stories("teardown"); }
 
 }  // namespace
 }  // namespace bellwether::dispatch

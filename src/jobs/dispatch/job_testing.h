@@ -30,12 +30,11 @@ class JobWorld {
   Job& job() { return *job_; }
   const JobSheet& sheet() const { return job_->sheet(); }
   Instant now() const { return now_; }
-  Prng& prng() { return prng_; }
   void add(const std::string& name, uint32_t cores) { workers_[name].cores = cores; }
   Worker& worker(const std::string& name) { return workers_.at(name); }
   std::map<std::string, Worker>& workers() { return workers_; }
-  const std::vector<std::string>& moves() const { return moves_; }
   bool register_stands = true;
+  std::vector<job_effect::Stop> stops;  // that were carried out
   // Of the letters by which a share is handed over. What is not answered is said again at the next step.
   std::function<Fate(ShareId)> take_over_fate;
   std::function<Fate(ShareId)> hand_over_fate;
@@ -140,11 +139,6 @@ class JobWorld {
   }
   // What the workers had of the job is not needed any more.
   bool retired() const { return retired_; }
-  void cancel(const std::set<uint16_t>& workflows) {
-    JobEffects out;
-    job_->stop(now_, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, workflows, out);
-    carry_out(out);
-  }
   void crash(ShareId share) {
     for (auto& [name, worker] : workers_) {
       const auto at = worker.shares.find(share);
@@ -174,7 +168,6 @@ class JobWorld {
     return std::all_of(workers_.begin(), workers_.end(),
                        [](const auto& one) { return !one.second.alive || one.second.used() == 0; });
   }
-  int concludes = 0;
   // What the shares of each workflow were given when they were offered.
   const std::map<ShareId, ShareOrder>& orders() const { return orders_; }
   bool loses_context = false;  // no quorum ever hears of values between workflows
@@ -309,6 +302,7 @@ class JobWorld {
   void end(Running& share, ShareOutcome outcome) {
     ShareEnd end;
     end.outcome = outcome;
+    if (outcome == ShareOutcome::kCrashed) end.detail = "as the test says";
     end.ran = now_ - share.clock;
     end.last_number = measured_of(share, now_) + (share.iterations ? 1 : 0);  // a part of a second, too
     iterations_begun += share.iterated(now_ - share.began);
@@ -334,13 +328,11 @@ class JobWorld {
       const auto at = worker.shares.find(scale->share);
       if (at != worker.shares.end()) at->second.vus = sheet().workflows[share.workflow].vus;
     } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
+      stops.push_back(*stop);
       stopped(stop->share);
     } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
       closed_.insert(close->share);
-    } else if (const auto* move = std::get_if<job_effect::Moved>(&effect)) {
-      moves_.push_back(move->what + ": " + std::string(move->from) + " -> " + std::string(move->to));
     } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
-      ++concludes;
       copy();
       tell_job([&](JobEffects& out) { job_->concluded(now_, out); });
     } else if (std::holds_alternative<job_effect::KeepContext>(effect)) {
@@ -413,7 +405,6 @@ class JobWorld {
   TestAccount account_;
   TestAccount copied_;
   Instant next_copy_;
-  std::vector<std::string> moves_;
   bool retired_ = false;
   bool owner_is_there_ = true;
 };

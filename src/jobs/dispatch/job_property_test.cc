@@ -1,0 +1,238 @@
+// Whatever happens to workers, owners, letters and the register, in any order.
+#include <gtest/gtest.h>
+#include <memory>
+#include <vector>
+
+#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_testing.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+TEST(JobProperty, a_long_run_outlives_many_workers_one_after_the_other) {
+  JobWorld world({load_spec("browse", kMinute * 5)}, 1);
+  for (int i = 0; i < 8; ++i) world.add("w" + std::to_string(i), 2);
+  ASSERT_TRUE(world.begins());
+  for (int i = 0; i < 7; ++i) {
+    for (int step = 0; step < 300; ++step) world.step(Duration::millis(100));
+    world.die("w" + std::to_string(i));
+    if (i < 6) world.restart("w" + std::to_string(i));
+  }
+  expect_end(world, kMinute * 10);
+  for (const plan::Loss& loss : world.sheet().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
+}
+
+// Whatever happens to workers and owners, a job ends; no second of a part is counted twice; what is not counted is
+// written down as lost; and no core stays taken.
+TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    Prng prng(seed);
+    JobSpec spec;
+    const std::size_t count = 1 + prng.below(4);
+    for (std::size_t w = 0; w < count; ++w) {
+      std::vector<uint16_t> depends;
+      if (w > 0 && prng.chance(0.4)) depends.push_back(static_cast<uint16_t>(prng.below(w)));
+      spec.push_back(load_spec("f" + std::to_string(w), Duration::seconds(prng.between(5, 60)), depends));
+    }
+    JobWorld world(spec, seed);
+    const int workers = 1 + static_cast<int>(prng.below(6));
+    for (int i = 0; i < workers; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(4)));
+    world.begin();
+    for (int i = 0; i < 20'000 && !world.job().over(); ++i) {
+      world.step(Duration::millis(100));
+      if (i > 1500) continue;
+      if (prng.chance(0.002)) {
+        const std::string name = "w" + std::to_string(prng.below(static_cast<uint64_t>(workers)));
+        if (world.worker(name).alive) world.die(name);
+      }
+      if (prng.chance(0.004)) world.restart("w" + std::to_string(prng.below(static_cast<uint64_t>(workers))));
+      if (prng.chance(0.005)) world.replace_owner();
+      if (prng.chance(0.01)) {
+        auto& worker = world.worker("w" + std::to_string(prng.below(static_cast<uint64_t>(workers))));
+        worker.refuses = !worker.refuses;
+      }
+      if (prng.chance(0.02)) world.register_stands = !world.register_stands;
+    }
+    world.register_stands = true;
+    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed << ", job " << to_string(world.sheet().state);
+    EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
+    for (uint16_t w = 0; w < spec.size(); ++w) {
+      const WorkflowSheet& one = world.sheet().workflows[w];
+      EXPECT_TRUE(is_final(one.state)) << "seed " << seed;
+      if (one.state != WorkflowState::kCompleted) continue;
+      uint64_t measured = 0;
+      for (const auto& part : world.measured(w)) {
+        EXPECT_EQ(part.twice, 0u) << "seed " << seed << " workflow " << w;
+        measured += part.seconds;
+      }
+      double lost = 0;
+      for (const plan::Loss& loss : world.sheet().losses) {
+        if (loss.cause.find("'" + spec[w].name + "'") == std::string::npos) continue;
+        lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
+      }
+      // A second that two shares divide between them is a whole one of neither.
+      const double planned = spec[w].length.seconds_f() * one.parts;
+      const double slack = 2.0 * one.parts * (1 + one.retries);
+      EXPECT_NEAR(static_cast<double>(measured) + lost, planned, slack) << "seed " << seed << " workflow " << w;
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+// Whatever happens to letters, workers and owners in the middle of moves, every second is counted once or told as lost.
+TEST(JobProperty, accounts_for_every_second_whatever_happens_while_shares_move) {
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    Prng prng(seed);
+    WorkflowSpec spec = load_spec("browse", Duration::seconds(prng.between(20, 60)));
+    spec.rebalance = prng.chance(0.5);
+    JobWorld world({spec}, seed);
+    const auto fate = [&](ShareId) {
+      return prng.chance(0.7) ? Fate::kArrives : prng.chance(0.5) ? Fate::kIsLost : Fate::kAnswerIsLost;
+    };
+    world.take_over_fate = world.hand_over_fate = fate;
+    world.add("w0", 3);
+    ASSERT_TRUE(world.begins());
+    for (int i = 1; i < 4; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(3)));
+    for (int i = 0; i < 20'000 && !world.job().over(); ++i) {
+      world.step(kStep);
+      if (i > 600) continue;
+      const std::string name = "w" + std::to_string(prng.below(4));
+      if (prng.chance(0.02)) world.worker(name).leaves = !world.worker(name).leaves;
+      if (prng.chance(0.003) && world.worker(name).alive) world.die(name);
+      if (prng.chance(0.006)) world.restart(name);
+      if (prng.chance(0.02)) world.replace_owner();
+      if (prng.chance(0.02)) world.register_stands = !world.register_stands;
+    }
+    world.register_stands = true;
+    for (auto& [name, worker] : world.workers()) worker.leaves = false;
+    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed;
+    EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
+    const WorkflowSheet& one = world.sheet().workflows[0];
+    if (one.state != WorkflowState::kCompleted) continue;
+    uint64_t measured = 0;
+    for (const auto& part : world.measured(0)) {
+      EXPECT_EQ(part.twice, 0u) << "seed " << seed;
+      measured += part.seconds;
+    }
+    double lost = 0;
+    for (const plan::Loss& loss : world.sheet().losses)
+      lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
+    const double planned = spec.length.seconds_f() * one.parts;
+    EXPECT_NEAR(static_cast<double>(measured) + lost, planned, 2.0 * one.parts * (1 + one.retries)) << "seed " << seed;
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+TEST(JobProperty, another_owner_goes_on_with_a_move_wherever_the_last_one_was) {
+  // A look at the owner's death each step of the way.
+  for (int at = 0; at < 40; ++at) {
+    JobWorld world({load_spec("browse", kMinute)}, 7);
+    world.add("w1", 2);
+    world.add("w2", 2);
+    ASSERT_TRUE(world.begins());
+    world.add("w3", 2);
+    for (int i = 0; i < 100; ++i) world.step(kStep);
+    world.worker("w2").leaves = true;
+    for (int i = 0; i < at; ++i) world.step(kStep);
+    world.replace_owner();
+    EXPECT_TRUE(world.run(kMinute * 2)) << at;
+    EXPECT_EQ(world.sheet().state, JobState::kCompleted) << at;
+    EXPECT_TRUE(world.sheet().losses.empty()) << at;
+    EXPECT_EQ(seconds_of(world), 240u) << at;
+    EXPECT_EQ(world.looks_without_load, 0u) << at;
+    EXPECT_EQ(world.looks_at_double_load, 0u) << at;
+    for (const auto& part : world.measured(0)) EXPECT_EQ(part.twice, 0u) << at;
+    EXPECT_TRUE(world.all_cores_free()) << at;
+  }
+}
+
+constexpr uint16_t kTeardown = 2;
+
+WorkflowSpec once(std::string name, std::vector<uint16_t> depends) {
+  WorkflowSpec spec = load_spec(std::move(name), Duration::zero(), std::move(depends));
+  spec.is_test = false;
+  spec.vus = 1;
+  return spec;
+}
+
+// The setup leaves a token, which the teardown needs.
+JobSpec framed() {
+  JobSpec spec{once("setup", {}), load_spec("browse", Duration::seconds(30), {0}), once("teardown", {0, 1})};
+  spec[0].provides = {"token"};
+  spec[kTeardown].uses = {{0, 0, "token", true}};
+  spec[kTeardown].is_teardown = true;
+  return spec;
+}
+
+class JobTeardown : public testing::Test {
+ protected:
+  // A step, at which nothing of the load runs beside the teardown, and the teardown runs once.
+  void step() {
+    world_->step(kStep);
+    int tearing = 0;
+    int others = 0;
+    for (const auto& [name, worker] : world_->workers()) {
+      for (const auto& [id, one] : worker.shares) {
+        if (worker.alive && one.phase == SharePhase::kRunning) ++(one.workflow == kTeardown ? tearing : others);
+      }
+    }
+    EXPECT_LE(tearing, 1);
+    EXPECT_FALSE(tearing > 0 && others > 0);
+  }
+  bool over() {
+    for (int i = 0; i < 20'000 && !world_->job().over(); ++i) step();
+    return world_->job().over();
+  }
+  void stop(const JobStop& stop) {
+    JobEffects out;
+    world_->job().stop(world_->now(), stop, {}, out);
+    world_->carry_out(out);
+  }
+
+  std::unique_ptr<JobWorld> world_;
+};
+
+// Whatever happens: its end comes, and what was set up and is not given up is tidied up after once, alone.
+TEST_F(JobTeardown, runs_to_its_end_once_at_most_and_never_beside_the_load) {
+  int followed = 0;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Prng prng(seed);
+    world_ = std::make_unique<JobWorld>(framed(), seed);
+    for (int i = 0; i < 3; ++i) world_->add("w" + std::to_string(i), 2);
+    world_->begin();
+    const int first = static_cast<int>(prng.below(400));
+    const int second = prng.chance(0.3) ? first + static_cast<int>(prng.below(40)) : -1;
+    const bool aborts = prng.chance(0.3);
+    for (int i = 0; i < 1000 && !world_->job().over(); ++i) {
+      step();
+      if (i == first && aborts) stop({JobStop::Cause::kOnError, StopHow::kGraceful, "ann", "enough"});
+      if (i == first && !aborts) stop({JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough", seed});
+      if (i == second) stop({JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough", seed + 1});
+      const std::string name = "w" + std::to_string(prng.below(3));
+      if (prng.chance(0.003) && world_->worker(name).alive) world_->die(name);
+      if (prng.chance(0.01)) world_->restart(name);
+      if (prng.chance(0.02)) world_->replace_owner();
+      if (prng.chance(0.05)) world_->register_stands = !world_->register_stands;
+    }
+    world_->register_stands = true;
+    for (int i = 0; i < 3; ++i) world_->worker("w" + std::to_string(i)).alive = true;
+    ASSERT_TRUE(over());
+    EXPECT_TRUE(world_->all_cores_free());
+    const JobSheet& sheet = world_->sheet();
+    int ends = 0;
+    for (const ShareSheet& share : sheet.shares) {
+      ends += share.workflow == kTeardown && share.end && share.end->outcome == ShareOutcome::kCompleted ? 1 : 0;
+    }
+    EXPECT_LE(ends, 1);
+    // One that is told to stop may have come to its end by then.
+    if (sheet.workflows[kTeardown].state == WorkflowState::kCompleted) EXPECT_EQ(ends, 1);
+    if (sheet.started.unix_ns == 0) EXPECT_EQ(ends, 0);
+    followed += ends == 1 && sheet.stop ? 1 : 0;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(followed, 200);
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch
