@@ -69,9 +69,7 @@ class ContextWorld {
     config.digest = sha256;
     node.kernel = std::make_unique<DutyLeader>(config, prng_.next());
     ++node.life;
-    act(id, [&](Effects& out) {
-      (void)node.kernel->register_manager(moment(), {"command", static_cast<uint32_t>(1 + prng_.below(4))}, out);
-    });
+    say(id, ManagerRegistered{{"command", static_cast<uint32_t>(1 + prng_.below(4))}});
     if (office_ != 0) say(id, LeaderSeen{NodeId(office_), Epoch(epoch_)});
   }
   void isolate(uint64_t id) {
@@ -79,15 +77,8 @@ class ContextWorld {
     for (uint64_t other = 1; other < nodes_.size(); ++other) cut_.insert({std::min(id, other), std::max(id, other)});
   }
   void mend() { cut_.clear(); }
-  bool transfer(uint64_t target) {
-    if (office_ == 0 || !nodes_[office_].kernel) return false;
-    bool ok = false;
-    const uint64_t from = office_;
-    act(from, [&](Effects& out) {
-      ok = nodes_[from].kernel->transfer(moment(), NodeId(target), "a test", "a test", out).has_value();
-    });
-    failovers += ok;
-    return ok;
+  void transfer(uint64_t target) {
+    if (office_ != 0 && nodes_[office_].kernel) say(office_, Transfer{0, NodeId(target), "a test", "a test"});
   }
   void submit_new() {
     const RequestId id{prng_.next(), prng_.next()};
@@ -134,11 +125,8 @@ class ContextWorld {
     });
   }
   void say(uint64_t id, const Event& event) {
-    act(id, [&](Effects& out) { nodes_[id].kernel->step(moment(), event, out); });
-  }
-  void act(uint64_t id, const std::function<void(Effects&)>& step) {
     Effects effects;
-    step(effects);
+    nodes_[id].kernel->step(moment(), event, effects);
     const uint64_t life = nodes_[id].life;
     for (Effect& effect : effects) {
       if (prng_.chance(crash_chance)) crash(id);
@@ -335,19 +323,16 @@ class ContextWorld {
     const uint64_t to = office_ != 0 && prng_.chance(0.8) ? office_ : 1 + prng_.below(nodes());
     if (!nodes_[to].kernel) return;
     tickets_[++sequence_] = id;
-    const uint64_t ticket = sequence_;
-    act(to, [&](Effects& out) {
-      const Status asked = nodes_[to].kernel->submit(moment(), ticket, requests_.at(id), out);
-      if (asked || asked.error().message.find("forgotten") == std::string::npos) return;
-      // Who submits looks for the end, and finds it, or draws a new id. Then the old one must not come back.
-      acknowledged_.insert(id);
-      if (told_.contains(id)) return;
-      given_up_.insert(id);
-      submit_new();
-    });
+    say(to, Submit{sequence_, requests_.at(id)});
   }
-  void carry_out(uint64_t, const SubmitAnswered& effect) {
-    if (effect.status) acknowledged_.insert(tickets_.at(effect.ticket));
+  void carry_out(uint64_t, const Answered& effect) {
+    const RequestId id = tickets_.at(effect.ticket);
+    const bool is_forgotten = !effect.status && effect.status.error().code == Errc::kExists;
+    if (effect.status || is_forgotten) acknowledged_.insert(id);
+    if (!is_forgotten || told_.contains(id)) return;
+    // Who submits looks for the end, and finds none, so it draws a new id. Then the old one must not come back.
+    given_up_.insert(id);
+    after(travel(), [this] { submit_new(); });
   }
   void carry_out(uint64_t id, const TellOutcome& effect) {
     const FinishedRequest& one = effect.finished;
@@ -372,6 +357,7 @@ class ContextWorld {
     tell(travel(), id, report);
   }
   void carry_out(uint64_t, const CompletionRefused&) { ++refused; }
+  void carry_out(uint64_t, const TransferBegun& effect) { failovers += effect.source == "a test"; }
   void carry_out(uint64_t, const TransferEnded& effect) { taken_over += effect.ok; }
   template <class Callback>
   void carry_out(uint64_t, const Callback&) {}

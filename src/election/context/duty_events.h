@@ -94,9 +94,40 @@ struct Heard {
   Message message;
 };
 
-using Event = std::variant<Tick, Elected, LeadershipLost, LeaderSeen, HandOverRefused, RegisterTaken, RegisterWritten,
-                           RegisterFailed, RegisterLost, PayloadKept, PayloadFetched, PayloadDropped, JobEnded,
-                           OutcomeTold, HealthReport, Heard>;
+// The context manager of this node is there from now on. REQUIRES a config that validates; there was none before.
+struct ManagerRegistered {
+  ManagerConfig manager;
+};
+
+// What somebody wants, who gets an Answered for the ticket; nobody waits for that of ticket 0.
+//
+// Ok: the request is durable, and will be completed or fail; the answer comes then, unless this node crashes. kRefused:
+// not by this node now; kExists: not known any more whether it has been done; kExhausted: the queue is full; kTimeout:
+// nobody knows whether it was accepted; kTooLarge, kInvalid.
+struct Submit {
+  uint64_t ticket = 0;
+  Request request;
+};
+// Answered at once. kRefused: not leading; kExists: it runs already, or is being stopped; kNotFound: no manager.
+struct StartGeneration {
+  uint64_t ticket = 0;
+};
+struct StopGeneration {
+  uint64_t ticket = 0;
+  std::string why;
+};
+// Answered at once. kRefused: not leading; kExists: a transfer is running; kNotFound: no such member, or this one.
+struct Transfer {
+  uint64_t ticket = 0;
+  NodeId target;
+  std::string reason;
+  std::string source;  // who wants it
+};
+
+using Event =
+    std::variant<Tick, Elected, LeadershipLost, LeaderSeen, HandOverRefused, RegisterTaken, RegisterWritten,
+                 RegisterFailed, RegisterLost, PayloadKept, PayloadFetched, PayloadDropped, JobEnded, OutcomeTold,
+                 HealthReport, Heard, ManagerRegistered, Submit, StartGeneration, StopGeneration, Transfer>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. Each of those with an answer gets one, within `within`; it may come late or twice.
@@ -142,8 +173,8 @@ struct CancelJob {
   AttemptFence fence;
   bool kill = false;
 };
-// To who submitted. Ok: the request is durable, and will be completed or fail.
-struct SubmitAnswered {
+// To whoever wants something.
+struct Answered {
   uint64_t ticket = 0;
   Status status;
 };
@@ -176,6 +207,10 @@ struct StepDown {
 // This node was handed the state of the leader before: for those who assign work.
 struct Restored {
   RecoveredState state;
+};
+struct TransferBegun {
+  NodeId target;
+  std::string source;
 };
 struct TransferEnded {
   NodeId target;
@@ -215,8 +250,8 @@ struct DutyError {
 };
 
 using Effect = std::variant<TakeRegister, WriteRegister, ReleaseRegister, KeepPayload, FetchPayload, DropPayload,
-                            RunJob, CancelJob, SubmitAnswered, CompletionRefused, TellOutcome, CheckHealth, Send,
-                            HandOver, TakeBack, StepDown, Restored, TransferEnded, BecameLeader, LostLeadership,
+                            RunJob, CancelJob, Answered, CompletionRefused, TellOutcome, CheckHealth, Send, HandOver,
+                            TakeBack, StepDown, Restored, TransferBegun, TransferEnded, BecameLeader, LostLeadership,
                             LeaderChanged, GenerationStarted, GenerationStopped, FailedOver, DutyError>;
 using Effects = std::vector<Effect>;
 

@@ -8,6 +8,21 @@
 #include "election/context/duty_leader.h"
 
 namespace bellwether::context_lead {
+namespace {
+
+// Of all but `self`, when it is well enough to lead; kNobody: none is.
+NodeId healthiest_other(const std::map<NodeId, double>& healths, NodeId self, double least) {
+  NodeId best;
+  double most = 0;
+  for (const auto& [node, score] : healths) {
+    if (node == self || score < least || score <= most) continue;
+    best = node;
+    most = score;
+  }
+  return best;
+}
+
+}  // namespace
 
 Duty DutyLeader::duty() const {
   return std::visit(Overloaded{
@@ -46,33 +61,23 @@ void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out)
     const bool poor = health_.overall < settings.cluster_health_threshold;
     if (poor && !generating->paused) {
       ++counted_.pauses;
-      complain(Severity::kWarning, "the cluster's health is below the threshold: generation pauses", out);
+      out.push_back(DutyError{Severity::kWarning, "the cluster's health is below the threshold: generation pauses"});
     }
     generating->paused = poor;
   }
   poor_checks_ = health_.leader_healthy ? 0 : poor_checks_ + 1;
   if (poor_checks_ < kLeaderHealthChecks) return;
   poor_checks_ = 0;
-  const NodeId heir = healthiest_other();
+  const NodeId heir = healthiest_other(health_.node_healths, config_.self, settings.leader_health_threshold);
   if (heir == vote::kNobody) {
-    complain(Severity::kWarning, "the leader's health is below the threshold, and no other node is better", out);
-  } else if (const Status begun = transfer(now, heir, "the health of the leader", "health check", out); !begun) {
-    complain(Severity::kInfo, begun.error().message, out);
+    out.push_back(
+        DutyError{Severity::kWarning, "the leader's health is below the threshold, and no other node is better"});
+  } else if (const Status begun = transfer(now, {0, heir, "the health of the leader", "health check"}, out); !begun) {
+    out.push_back(DutyError{Severity::kInfo, begun.error().message});
   }
 }
 
-NodeId DutyLeader::healthiest_other() const {
-  NodeId best;
-  double most = 0;
-  for (const auto& [node, score] : health_.node_healths) {
-    if (node == config_.self || score < config_.settings.leader_health_threshold || score <= most) continue;
-    best = node;
-    most = score;
-  }
-  return best;
-}
-
-Status DutyLeader::transfer(Moment now, NodeId target, std::string reason, std::string source, Effects& out) {
+Status DutyLeader::transfer(Moment now, Transfer wish, Effects& out) {
   if (!announced_ || duty() == Duty::kTaking) {
     return fail(Errc::kRefused, "this node does not lead; ask the leader to transfer");
   }
@@ -81,44 +86,35 @@ Status DutyLeader::transfer(Moment now, NodeId target, std::string reason, std::
                                    " is running; wait until it has ended");
   }
   const std::vector<NodeId>& members = config_.members;
-  if (target == config_.self || std::find(members.begin(), members.end(), target) == members.end()) {
-    return fail(Errc::kNotFound, "node " + std::to_string(target.value()) +
+  if (wish.target == config_.self || std::ranges::find(members, wish.target) == members.end()) {
+    return fail(Errc::kNotFound, "node " + std::to_string(wish.target.value()) +
                                      " is not another member of this cluster; name one of those that are declared");
   }
   ++counted_.transfers;
-  reason.resize(std::min(reason.size(), kMostTextBytes));
-  source.resize(std::min(source.size(), kMostTextBytes));
-  wish_ = {std::move(reason), std::move(source)};
-  failover_.begin(now.clock, target, epoch_);
+  wish.reason.resize(std::min(wish.reason.size(), kMostTextBytes));
+  wish.source.resize(std::min(wish.source.size(), kMostTextBytes));
+  failover_.begin(now.clock, wish.target, epoch_);
   phase_ = Stopping{true, "the leadership is transferred", false, now.clock + config_.settings.queue_drain_timeout};
-  go_on(now, out);
+  out.push_back(TransferBegun{wish.target, wish.source});
+  transfer_ = std::move(wish);
   return {};
 }
 
-void DutyLeader::hand_over(Moment now, Effects& out) {
-  ++state_version_;
-  auto bytes = encode(failover_state(now), config_.digest);
-  carry_out(
-      now,
-      bytes ? failover_.prepared(now.clock, std::move(*bytes)) : failover_.abandon(now.clock, bytes.error().message),
-      out);
-}
-
 void DutyLeader::on_heard(Moment now, const Heard& heard, Effects& out) {
-  std::visit(Overloaded{
-                 [&](const StateOffer& offer) { on_offer(now, heard.from, offer, out); },
-                 [&](const OfferWithdrawn& withdrawn) { succession_.on_withdrawn(heard.from, withdrawn); },
-                 [](const StateReceived&) {},
-                 [&](const StateVerdict& verdict) {
-                   if (!verdict.accepted) return;
-                   for (const StateIssue& issue : verdict.dropped) {
-                     complain(Severity::kWarning,
-                              "the target drops " + std::string(to_string(issue.field)) + ": " + printable(issue.text),
-                              out);
-                   }
-                 },
-             },
-             heard.message);
+  std::visit(
+      Overloaded{
+          [&](const StateOffer& offer) { on_offer(now, heard.from, offer, out); },
+          [&](const OfferWithdrawn& withdrawn) { succession_.on_withdrawn(heard.from, withdrawn); },
+          [](const StateReceived&) {},
+          [&](const StateVerdict& verdict) {
+            if (!verdict.accepted) return;
+            for (const StateIssue& issue : verdict.dropped) {
+              out.push_back(DutyError{Severity::kWarning, "the target drops " + std::string(to_string(issue.field)) +
+                                                              ": " + printable(issue.text)});
+            }
+          },
+      },
+      heard.message);
   carry_out(now, failover_.on_message(now.clock, heard.from, heard.message), out);
 }
 
@@ -161,7 +157,7 @@ void DutyLeader::on_transfer_ended(Moment now, const Failover::Ended& ended, Eff
     return;
   }
   ++counted_.transfers_failed;
-  complain(Severity::kWarning, "the leadership was not transferred: " + ended.why, out);
+  out.push_back(DutyError{Severity::kWarning, "the leadership was not transferred: " + ended.why});
   if (duty() != Duty::kStopping && duty() != Duty::kHandingOver) return;
   if (ended.office_given) {
     phase_ = Taking{0, now.clock, false};
@@ -214,8 +210,8 @@ FailoverState DutyLeader::failover_state(Moment now) const {
   state.health_snapshot.generation_active = status.duty == Duty::kGenerating;
   state.health_snapshot.queue = {static_cast<uint32_t>(status.queued), static_cast<uint32_t>(status.active),
                                  status.oldest_waiting};
-  state.transfer_reason = wish_.reason;
-  state.transfer_source = wish_.source;
+  state.transfer_reason = transfer_.reason;
+  state.transfer_source = transfer_.source;
   state.transfer_duration = now.clock - failover_.begun();
   return state;
 }
@@ -228,7 +224,9 @@ void DutyLeader::begin_jobs(Moment now, Effects& out) {
     job.fetch_at = Instant::never();
     out.push_back(FetchPayload{id, job.fence, config_.settings.coordination_timeout});
   }
-  while (can_work() && jobs_.size() < manager_->slots && queue_.room_to_finish(jobs_.size())) {
+  const auto* generating = std::get_if<Generating>(&phase_);
+  if (generating == nullptr || generating->paused || !manager_) return;
+  while (jobs_.size() < manager_->slots && queue_.room_to_finish(jobs_.size())) {
     const LiveRequest* next = queue_.next();
     if (next == nullptr) return;
     const RequestId id = next->id;
@@ -257,30 +255,32 @@ void DutyLeader::on_fetched(Moment now, const PayloadFetched& fetched, Effects& 
       return;
     }
     case PayloadFetched::Found::kGone:
-      complain(Severity::kCritical, "the payload of request " + to_string(fetched.id) + " is lost", out);
+      out.push_back(DutyError{Severity::kCritical, "the payload of request " + to_string(fetched.id) + " is lost"});
       finish(fetched.id, job.fence, Outcome::kFailed, "its payload is lost");
       jobs_.erase(at);
       return;
     case PayloadFetched::Found::kFailed:
-      complain(Severity::kWarning,
-               "the payload of request " + to_string(fetched.id) + " did not come: " + printable(fetched.why), out);
+      out.push_back(DutyError{Severity::kWarning, "the payload of request " + to_string(fetched.id) +
+                                                      " did not come: " + printable(fetched.why)});
       job.fetch_at = now.clock + config_.settings.coordination_backoff;
       return;
   }
 }
 
 void DutyLeader::on_job_ended(Moment now, const JobEnded& ended, Effects& out) {
+  const auto refuse = [&](std::string why) {
+    // A job that was cancelled and says so is in order.
+    if (ended.end == JobEnded::End::kCancelled) return;
+    ++counted_.completions_refused;
+    out.push_back(CompletionRefused{ended.id, ended.fence, std::move(why)});
+  };
   const auto at = jobs_.find(ended.id);
   if (at == jobs_.end()) {
     const bool done = queue_.find_finished(ended.id) != nullptr;
-    refuse_completion(ended, done ? "the request is finished" : "no attempt at the request runs here", out);
-    return;
+    return refuse(done ? "the request is finished" : "no attempt at the request runs here");
   }
   const Job job = at->second;
-  if (job.fence != ended.fence || !job.runs) {
-    refuse_completion(ended, to_string(job.fence) + " is the one that counts", out);
-    return;
-  }
+  if (job.fence != ended.fence || !job.runs) return refuse(to_string(job.fence) + " is the one that counts");
   jobs_.erase(at);
   changed_ = true;
   if (ended.end == JobEnded::End::kCancelled) {
@@ -304,13 +304,6 @@ void DutyLeader::finish(RequestId id, AttemptFence fence, Outcome outcome, std::
   if (!queue_.finish(id, fence, outcome, std::move(reason))) return;
   changed_ = true;
   then_.push_back(TellOutcome{*queue_.find_finished(id)});
-}
-
-void DutyLeader::refuse_completion(const JobEnded& ended, std::string why, Effects& out) {
-  // A job that was cancelled and says so is in order.
-  if (ended.end == JobEnded::End::kCancelled) return;
-  ++counted_.completions_refused;
-  out.push_back(CompletionRefused{ended.id, ended.fence, std::move(why)});
 }
 
 void DutyLeader::stop_jobs(bool kill, Effects& out) {
@@ -337,12 +330,17 @@ void DutyLeader::go_through_stopping(Moment now, Stopping& stopping, Effects& ou
   if (!jobs_.empty() || changed_ || writing_ || (stopping.hands_over && !pending_.empty())) return;
   const std::string why = stopping.why;
   if (std::exchange(generating_, false)) out.push_back(GenerationStopped{config_.self, why});
-  if (stopping.hands_over) {
-    phase_ = HandingOver{};
-    hand_over(now, out);
-  } else {
+  if (!stopping.hands_over) {
     phase_ = Idle{why};
+    return;
   }
+  phase_ = HandingOver{};
+  ++state_version_;
+  auto state = encode(failover_state(now), config_.digest);
+  carry_out(
+      now,
+      state ? failover_.prepared(now.clock, std::move(*state)) : failover_.abandon(now.clock, state.error().message),
+      out);
 }
 
 }  // namespace bellwether::context_lead

@@ -34,11 +34,9 @@ DutyLeader::DutyLeader(DutyConfig config, uint64_t seed)
 }
 
 void DutyLeader::step(Moment now, const Event& event, Effects& out) {
-  on_event(now, event, out);
-  go_on(now, out);
-}
-
-void DutyLeader::on_event(Moment now, const Event& event, Effects& out) {
+  const auto answer = [&](uint64_t ticket, Status status) {
+    if (ticket != 0) out.push_back(Answered{ticket, std::move(status)});
+  };
   std::visit(
       Overloaded{
           [](const Tick&) {},
@@ -64,11 +62,21 @@ void DutyLeader::on_event(Moment now, const Event& event, Effects& out) {
           },
           [&](const HealthReport& report) { on_health(now, report, out); },
           [&](const Heard& heard) { on_heard(now, heard, out); },
+          [&](const ManagerRegistered& registered) {
+            check(!manager_ && registered.manager.validate(), "a node has one context manager");
+            manager_ = registered.manager;
+            if (std::holds_alternative<Idle>(phase_) && wanted_) {
+              stand_ready(now, config_.settings.generation_start_delay, out);
+            }
+          },
+          [&](const Submit& wish) {
+            if (const Status taken = submit(now, wish, out); !taken) answer(wish.ticket, taken);
+          },
+          [&](const StartGeneration& wish) { answer(wish.ticket, start_generation(now, out)); },
+          [&](const StopGeneration& wish) { answer(wish.ticket, stop_generation(now, wish.why)); },
+          [&](const Transfer& wish) { answer(wish.ticket, transfer(now, wish, out)); },
       },
       event);
-}
-
-void DutyLeader::go_on(Moment now, Effects& out) {
   carry_out(now, failover_.tick(now.clock), out);
   go_through_phase(now, out);
   begin_jobs(now, out);
@@ -185,15 +193,6 @@ void DutyLeader::lose(Moment now, const std::string& why, Effects& out) {
   change_leader(vote::kNobody, epoch_, out);
 }
 
-bool DutyLeader::can_work() const {
-  const auto* generating = std::get_if<Generating>(&phase_);
-  return generating != nullptr && !generating->paused && manager_.has_value();
-}
-
-void DutyLeader::complain(Severity severity, std::string text, Effects& out) const {
-  out.push_back(DutyError{severity, std::move(text)});
-}
-
 Instant DutyLeader::wake() const {
   Instant wake = std::min(failover_.wake(), check_at_);
   const Instant of_phase = std::visit(
@@ -206,25 +205,6 @@ Instant DutyLeader::wake() const {
   if (changed_ && !writing_ && duty() != Duty::kNotLeading) wake = std::min(wake, write_at_);
   for (const auto& [id, job] : jobs_) wake = std::min(wake, job.fetch_at);
   return wake;
-}
-
-Status DutyLeader::register_manager(Moment now, ManagerConfig manager, Effects& out) {
-  if (manager_) {
-    return fail(Errc::kExists, "the context manager '" + manager_->name + "' is registered; a node has one");
-  }
-  if (manager.name.empty() || manager.name.size() > kMostTextBytes) {
-    return fail(Errc::kInvalid, "a context manager has a name of 1 to 200 bytes");
-  }
-  if (manager.slots == 0 || manager.slots > kMostRequests) {
-    return fail(Errc::kInvalid, "a context manager for " + std::to_string(manager.slots) +
-                                    " jobs at once; expected 1 to " + std::to_string(kMostRequests));
-  }
-  manager_ = std::move(manager);
-  if (std::holds_alternative<Idle>(phase_) && wanted_) {
-    stand_ready(now, config_.settings.generation_start_delay, out);
-  }
-  go_on(now, out);
-  return {};
 }
 
 Status DutyLeader::start_generation(Moment now, Effects& out) {
@@ -241,11 +221,10 @@ Status DutyLeader::start_generation(Moment now, Effects& out) {
   if (!manager_) return fail(Errc::kNotFound, "no context manager is registered; register one first");
   wanted_ = true;
   stand_ready(now, config_.settings.generation_start_delay, out);
-  go_on(now, out);
   return {};
 }
 
-Status DutyLeader::stop_generation(Moment now, std::string why, Effects& out) {
+Status DutyLeader::stop_generation(Moment now, const std::string& why) {
   switch (duty()) {
     case Duty::kNotLeading:
     case Duty::kTaking: return fail(Errc::kRefused, "this node does not lead; ask the leader to stop the generation");
@@ -257,14 +236,14 @@ Status DutyLeader::stop_generation(Moment now, std::string why, Effects& out) {
     case Duty::kPaused: break;
   }
   wanted_ = false;
-  phase_ = Stopping{false, std::move(why), false, now.clock + config_.settings.queue_drain_timeout};
-  go_on(now, out);
+  phase_ = Stopping{false, why, false, now.clock + config_.settings.queue_drain_timeout};
   return {};
 }
 
 // The register of requests: taking it, writing it, and what waits until it is written.
 
-Status DutyLeader::submit(Moment now, uint64_t ticket, Request request, Effects& out) {
+Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
+  const auto& [ticket, request] = wish;
   const std::string who = "request " + to_string(request.id);
   if (request.id == RequestId{}) return fail(Errc::kInvalid, "a request without an id; draw one at random");
   if (request.payload.size() > kMostPayloadBytes) {
@@ -285,14 +264,13 @@ Status DutyLeader::submit(Moment now, uint64_t ticket, Request request, Effects&
     case RequestQueue::Standing::kLive:
     case RequestQueue::Standing::kFinished:
       // Perhaps not written yet.
-      (changed_ || writing_ ? then_ : out).push_back(SubmitAnswered{ticket, {}});
+      (changed_ || writing_ ? then_ : out).push_back(Answered{ticket, {}});
       if (writing_) changed_ = true;
-      go_on(now, out);
       return {};
     case RequestQueue::Standing::kForgotten:
-      return fail(Errc::kRefused, who +
-                                      " was submitted so long ago that it may have been done and forgotten; look for "
-                                      "its result, and submit it under a new id if there is none");
+      return fail(Errc::kExists, who +
+                                     " was submitted so long ago that it may have been done and forgotten; look for "
+                                     "its result, and submit it under a new id if there is none");
     case RequestQueue::Standing::kUnknown: break;
   }
   if (const auto at = pending_.find(request.id); at != pending_.end()) {
@@ -308,7 +286,7 @@ Status DutyLeader::submit(Moment now, uint64_t ticket, Request request, Effects&
   Pending& pending = pending_[request.id];
   pending.head = {request.id, request.priority, request.submitted_at, {}};
   pending.tickets.push_back(ticket);
-  out.push_back(KeepPayload{request.id, std::move(request.payload), config_.settings.coordination_timeout});
+  out.push_back(KeepPayload{request.id, request.payload, config_.settings.coordination_timeout});
   return {};
 }
 
@@ -328,7 +306,7 @@ void DutyLeader::on_payload_kept(const PayloadKept& kept, Effects& out) {
     queue_.admit(pending.head);
     changed_ = true;
   }
-  for (const uint64_t ticket : pending.tickets) (status ? then_ : out).push_back(SubmitAnswered{ticket, status});
+  for (const uint64_t ticket : pending.tickets) (status ? then_ : out).push_back(Answered{ticket, status});
 }
 
 void DutyLeader::on_taken(Moment now, const RegisterTaken& taken, Effects& out) {
@@ -383,7 +361,8 @@ void DutyLeader::on_register_failed(Moment now, const RegisterFailed& failed, Ef
 void DutyLeader::register_trouble(Moment now, const std::string& why, Effects& out) {
   ++troubles_;
   const bool last = troubles_ > config_.settings.max_coordination_retries;
-  complain(last ? Severity::kCritical : Severity::kWarning, "the register of requests: " + printable(why), out);
+  out.push_back(
+      DutyError{last ? Severity::kCritical : Severity::kWarning, "the register of requests: " + printable(why)});
   if (last) {
     out.push_back(StepDown{"the register of requests cannot be used: " + printable(why)});
     lose(now, "the register of requests cannot be used", out);
@@ -397,7 +376,7 @@ void DutyLeader::on_register_lost(Moment now, const std::string& why, Effects& o
   if (duty == Duty::kNotLeading) return;
   if (const auto* handing = std::get_if<HandingOver>(&phase_); handing != nullptr && handing->office_given) return;
   if (const auto* taking = std::get_if<Taking>(&phase_); taking != nullptr && !taking->opened) return;
-  complain(Severity::kWarning, "the register of requests was lost: " + printable(why), out);
+  out.push_back(DutyError{Severity::kWarning, "the register of requests was lost: " + printable(why)});
   drop_work("the register of requests was lost", out);
   queue_ = {};
   if (std::exchange(generating_, false)) out.push_back(GenerationStopped{config_.self, "the register was lost"});
@@ -423,10 +402,10 @@ void DutyLeader::drop_work(const std::string& why, Effects& out) {
   const Status unsure = fail(Errc::kTimeout, "nobody knows whether the request was accepted (" + printable(why) +
                                                  "); submit it again, with the same id");
   for (const Effect& one : waiting) {
-    if (const auto* answer = std::get_if<SubmitAnswered>(&one)) out.push_back(SubmitAnswered{answer->ticket, unsure});
+    if (const auto* answer = std::get_if<Answered>(&one)) out.push_back(Answered{answer->ticket, unsure});
   }
   for (const auto& [id, pending] : std::exchange(pending_, {})) {
-    for (const uint64_t ticket : pending.tickets) out.push_back(SubmitAnswered{ticket, unsure});
+    for (const uint64_t ticket : pending.tickets) out.push_back(Answered{ticket, unsure});
   }
 }
 

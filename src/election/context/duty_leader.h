@@ -74,18 +74,6 @@ class DutyLeader {
   // When to send Tick at the latest.
   Instant wake() const;
 
-  // kExists: there is one. kInvalid: its name or slots.
-  Status register_manager(Moment now, ManagerConfig manager, Effects& out);
-  // Ok: SubmitAnswered follows, unless this node crashes. kRefused: not by this node now, or not known any more whether
-  // it has been done; kExhausted: the queue is full; kTooLarge, kInvalid.
-  Status submit(Moment now, uint64_t ticket, Request request, Effects& out);
-  // kRefused: not leading; kExists: it runs already; kNotFound: no manager.
-  Status start_generation(Moment now, Effects& out);
-  Status stop_generation(Moment now, std::string why, Effects& out);
-  // kRefused: not leading; kExists: a transfer is running; kNotFound: no such member, or this one. `source`: who wants
-  // it.
-  Status transfer(Moment now, NodeId target, std::string reason, std::string source, Effects& out);
-
   Duty duty() const;
   bool is_leader() const { return announced_; }
   DutyStatus status(WallTime now) const;
@@ -134,14 +122,7 @@ class DutyLeader {
     Request head;   // without the payload
     std::vector<uint64_t> tickets;
   };
-  struct Wish {
-    std::string reason;
-    std::string source;
-  };
-
   // duty_leader.cc: the term, and phases
-  void on_event(Moment now, const Event& event, Effects& out);
-  void go_on(Moment now, Effects& out);
   void go_through_phase(Moment now, Effects& out);
   void on_elected(Moment now, Epoch epoch, Effects& out);
   void on_leader_seen(Moment now, const LeaderSeen& seen, Effects& out);
@@ -149,10 +130,11 @@ class DutyLeader {
   void on_opened(Moment now, Effects& out);
   void lose(Moment now, const std::string& why, Effects& out);
   void stand_ready(Moment now, Duration delay, Effects& out);
-  bool can_work() const;
-  void complain(Severity severity, std::string text, Effects& out) const;
+  Status start_generation(Moment now, Effects& out);
+  Status stop_generation(Moment now, const std::string& why);
 
   // duty_leader.cc, too: the register, and what waits for it
+  Status submit(Moment now, const Submit& wish, Effects& out);
   void on_taken(Moment now, const RegisterTaken& taken, Effects& out);
   void on_written(Moment now, uint64_t ticket, Effects& out);
   void on_register_failed(Moment now, const RegisterFailed& failed, Effects& out);
@@ -167,14 +149,12 @@ class DutyLeader {
   void on_fetched(Moment now, const PayloadFetched& fetched, Effects& out);
   void on_job_ended(Moment now, const JobEnded& ended, Effects& out);
   void finish(RequestId id, AttemptFence fence, Outcome outcome, std::string reason);
-  void refuse_completion(const JobEnded& ended, std::string why, Effects& out);
   void stop_jobs(bool kill, Effects& out);
   void go_through_stopping(Moment now, Stopping& stopping, Effects& out);
 
   // duty_health.cc, too: health, transfers, and what is shown
   void on_health(Moment now, const HealthReport& report, Effects& out);
-  NodeId healthiest_other() const;
-  void hand_over(Moment now, Effects& out);
+  Status transfer(Moment now, Transfer wish, Effects& out);
   void on_heard(Moment now, const Heard& heard, Effects& out);
   void on_offer(Moment now, NodeId from, const StateOffer& offer, Effects& out);
   void carry_out(Moment now, Failover::Acts acts, Effects& out);
@@ -212,7 +192,7 @@ class DutyLeader {
 
   Failover failover_;
   Succession succession_;
-  Wish wish_;
+  Transfer transfer_;  // the last one
   uint64_t state_version_ = 0;
   DutyStatus counted_;
 };

@@ -138,32 +138,28 @@ class DutyStory {
     }
     return true;
   }
-  // What is asked of it, and refused or not.
+  // What is asked of it.
   bool asks(const std::string& verb, const Lines& words) {
-    Effects out;
-    Status status;
     if (verb == "register_manager") {
       ManagerConfig manager{"command", 1};
       set_all(manager, words);
-      status = kernel_->register_manager(at(), manager, out);
+      step(ManagerRegistered{manager});
     } else if (verb == "submit") {
       Submission wanted;
       set_all(wanted, words);
       Request request{wanted.id.value_or(RequestId{1, ++last_}), wanted.priority, at().wall, "do it"};
       request.submitted_at.unix_ns += wanted.later.ns();
       if (wanted.size > 0) request.payload = std::string(wanted.size, 'x');
-      status = kernel_->submit(at(), request.id.low, request, out);
+      step(Submit{request.id.low, request});
     } else if (verb == "transfer") {
-      status = kernel_->transfer(at(), parsed<NodeId>(words.at(0)), "maintenance", "operator", out);
+      step(Transfer{1, parsed<NodeId>(words.at(0)), "maintenance", "operator"});
     } else if (verb == "start") {
-      status = kernel_->start_generation(at(), out);
+      step(StartGeneration{1});
     } else if (verb == "stop") {
-      status = kernel_->stop_generation(at(), "a test", out);
+      step(StopGeneration{1, "a test"});
     } else {
       return false;
     }
-    if (!status) told_.push_back(fields::named(status.error()));
-    carry_out(std::move(out));
     return true;
   }
   bool happens(const std::string& verb, const Lines& words) {

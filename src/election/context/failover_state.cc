@@ -32,6 +32,16 @@ static auto parts(Is<StateValidation> auto& one) {
   return std::tie(one.validated_at, one.validated_by, one.checksum_valid, one.issues);
 }
 
+Status ManagerConfig::validate() const {
+  if (name.empty() || name.size() > kMostTextBytes) {
+    return fail(Errc::kInvalid, "no name of the context manager; expected 1 to 200 bytes");
+  }
+  if (slots == 0 || slots > kMostRequests) {
+    return fail(Errc::kInvalid, std::to_string(slots) + " jobs at once; expected 1 to 1,000");
+  }
+  return {};
+}
+
 namespace {
 
 // --- what is expected of each field, in words; nothing: it is as it must be ------------------------------------------
@@ -130,9 +140,8 @@ std::string assignments(const FailoverState& state, WallTime) {
 }
 
 std::string manager(const FailoverState& state, WallTime) {
-  if (!is_text(state.manager_config.name)) return "no name of the context manager; expected 1 to 200 bytes";
-  const uint32_t slots = state.manager_config.slots;
-  return slots == 0 || slots > kMostRequests ? std::to_string(slots) + " jobs at once; expected 1 to 1,000" : "";
+  const Status valid = state.manager_config.validate();
+  return valid ? "" : valid.error().message;
 }
 
 std::string generation(const FailoverState& state, WallTime) {

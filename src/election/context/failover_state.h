@@ -34,6 +34,8 @@ using DigestOf = Digest (*)(Bytes);
 struct ManagerConfig {
   std::string name;
   uint32_t slots = 1;  // jobs at once, 1 to 1,000
+  // kInvalid, and why.
+  Status validate() const;
   bool operator==(const ManagerConfig&) const = default;
 };
 struct ClusterState {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cluster/net/message_types.h"
+#include "cluster/replication/job_view.h"
 #include "cluster/wire/crypto.h"
-#include "core/base/check.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
 
@@ -15,8 +15,6 @@ using runtime::task;
 
 namespace {
 
-// Renewals reach the commands that run so soon, which is several times in the shortest term.
-constexpr Duration kWatchEvery = Duration::millis(50);
 constexpr std::size_t kMostSteps = 32;
 const std::string kRegister = std::string(1, jobs::kNotOfJobs) + "context";
 
@@ -36,8 +34,10 @@ DutyConfig config_of(const ContextDriverSettings& settings) {
 ContextDriver::ContextDriver(const Parts& parts, ContextDriverSettings settings, uint64_t seed)
     : parts_(parts),
       settings_(std::move(settings)),
-      kernel_(config_of(settings_), seed),
-      register_(parts.runtime, *this) {
+      kernel_{parts.runtime, DutyLeader(config_of(settings_), seed)},
+      loop_(parts.runtime, kernel_, *this),
+      register_(parts.runtime, *this),
+      jobs_(parts.runtime, parts.copies, register_, {settings_.duties.coordination_timeout, settings_.keep_results}) {
   for (const std::string& name : settings_.members) names_[node_id(name)] = name;
   parts_.switchboard.connect(message_type::kContext, *this);
 }
@@ -52,10 +52,13 @@ Result<std::unique_ptr<ContextDriver>> ContextDriver::make(const Parts& parts, C
 }
 
 Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) {
-  const Status registered =
-      ask([&](Effects& out) { return kernel_.register_manager(moment(), manager->config(), out); });
-  if (registered) manager_ = std::move(manager);
-  return registered;
+  if (const ContextManager* there = jobs_.manager()) {
+    return fail(Errc::kExists, "the context manager '" + there->config().name + "' is registered; a node has one");
+  }
+  BW_RETURN_IF_ERROR(manager->config().validate());
+  jobs_.set_manager(std::move(manager));
+  tell(ManagerRegistered{jobs_.manager()->config()});
+  return {};
 }
 
 // --- the kernel's effects --------------------------------------------------------------------------------------------
@@ -68,15 +71,17 @@ struct ContextDriver::Hands {
   void operator()(TakeRegister& wish) const { self.register_.ask(std::move(wish)); }
   void operator()(WriteRegister& wish) const { self.register_.ask(std::move(wish)); }
   void operator()(ReleaseRegister& wish) const { self.register_.ask(wish); }
-  void operator()(KeepPayload& wish) const { self.scope_->spawn(keep_payload(&self, std::move(wish))); }
-  void operator()(FetchPayload& wish) const { self.scope_->spawn(fetch_payload(&self, wish)); }
-  void operator()(DropPayload& wish) const { self.scope_->spawn(drop_payload(&self, wish.id)); }
-  void operator()(RunJob& wish) const { self.begin_job(wish); }
-  void operator()(CancelJob& wish) const { self.cancel_job(wish); }
-  void operator()(SubmitAnswered& answered) const { self.answer_ticket(answered.ticket, answered.status); }
-  void operator()(TellOutcome& outcome) const {
-    self.told_.try_emplace(outcome.finished.id, Told{self.parts_.runtime.now() + self.settings_.keep_results});
+  void operator()(KeepPayload& wish) const {
+    self.scope_->spawn(tell_later(&self, self.jobs_.keep(std::move(wish), self.scope_->cancellation())));
   }
+  void operator()(FetchPayload& wish) const {
+    self.scope_->spawn(tell_later(&self, self.jobs_.fetch(wish, self.scope_->cancellation())));
+  }
+  void operator()(DropPayload& wish) const { self.scope_->spawn(drop_copies(&self, wish.id)); }
+  void operator()(RunJob& wish) const { self.scope_->spawn(run_job(&self, std::move(wish))); }
+  void operator()(CancelJob& wish) const { self.jobs_.cancel(wish); }
+  void operator()(Answered& answered) const { self.answer_ticket(answered.ticket, answered.status); }
+  void operator()(TellOutcome& outcome) const { self.jobs_.on_told(outcome.finished.id); }
   void operator()(CompletionRefused& refused) const {
     self.say("context_completion_refused", "the end of " + to_string(refused.fence) + " at request " +
                                                to_string(refused.id) + " does not count: " + refused.why);
@@ -118,7 +123,7 @@ struct ContextDriver::Hands {
                                    ", the leader's term number " + std::to_string(became.terms));
   }
   void operator()(LostLeadership&) const {
-    self.told_.clear();
+    self.jobs_.forget_told();
     self.say("context_lost", "no longer leads contexts");
   }
   void operator()(LeaderChanged& changed) const {
@@ -149,6 +154,13 @@ struct ContextDriver::Hands {
     ++self.failovers_;
     self.failover_time_ += over.duration;
   }
+  void operator()(TransferBegun& begun) const {
+    const std::string to = "'" + self.name_of(begun.target) + "'";
+    self.steps_.clear();
+    self.note_step("the transfer to " + to + " begins");
+    self.failover_.reset();
+    self.say("context_transfer", printable(begun.source) + " transfers the leadership to " + to);
+  }
   void operator()(TransferEnded& ended) const {
     if (ended.ok) return;  // FailedOver follows
     self.failover_ = {self.settings_.self,   self.name_of(ended.target),    Duration::zero(), false,
@@ -166,99 +178,74 @@ struct ContextDriver::Hands {
   }
 };
 
-// --- its life --------------------------------------------------------------------------------------------------------
+// Before whatever works the loop off, which is in this file alone.
+template <class Effect>
+void ContextDriver::carry_out(Effect& effect) {
+  Hands{*this}(effect);
+}
 
-Moment ContextDriver::moment() const { return {parts_.runtime.boot_now(), parts_.runtime.wall_now()}; }
+void ContextDriver::tell(Event event) { loop_.tell(std::move(event)); }
+
+template <class Told>
+task<void> ContextDriver::tell_later(ContextDriver* self, task<Told> told) {
+  self->tell(co_await std::move(told));
+}
+
+task<void> ContextDriver::run_job(ContextDriver* self, RunJob wish) {
+  self->jobs_.set_term_end(self->term_.end != nullptr ? self->term_.end->ends_at() : Instant());
+  // What was fetched when the work was to stop.
+  const bool stops = self->owes_stop_ || self->left_;
+  const JobEnded end = co_await self->jobs_.run(std::move(wish), stops);
+  self->jobs_.ended(end);
+  self->tell(end);
+}
+
+task<void> ContextDriver::drop_copies(ContextDriver* self, RequestId id) {
+  if (co_await self->jobs_.drop(id, self->scope_->cancellation())) self->tell(PayloadDropped{id});
+}
+
+task<void> ContextDriver::look_after_told(ContextDriver* self, runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    const auto over = co_await self->jobs_.wait_until_over(cancel);
+    if (over) self->tell(OutcomeTold{*over});
+  }
+}
+
+// The election is told that the work has stopped when it asked for that, and nothing runs any more.
+void ContextDriver::settled() {
+  if (!owes_stop_ || !jobs_.none()) return;
+  const Duty duty = kernel_.leader.duty();
+  if (duty == Duty::kStarting || duty == Duty::kGenerating || duty == Duty::kPaused || duty == Duty::kStopping) return;
+  owes_stop_ = false;
+  parts_.leadership.work_stopped();
+}
+
+// --- its life --------------------------------------------------------------------------------------------------------
 
 task<void> ContextDriver::run(runtime::Cancellation* cancel) {
   runtime::Cancellation registering;  // outlives what waits with it, also where a process ends in the middle
   runtime::Scope scope;
   scope_ = &scope;
   scope.spawn(register_.run(&registering));
-  scope.spawn(keep_watch(this, cancel));
-  co_await keep_time(cancel);
+  scope.spawn(look_after_told(this, scope.cancellation()));
+  loop_.begin();
+  co_await loop_.keep_time(Tick{}, cancel);
+  loop_.end();
   left_ = true;
-  for (auto& [key, job] : jobs_) job.kill.cancel();
+  jobs_.kill_all();
   scope_ = nullptr;
   scope.cancel();
   registering.cancel();
   co_await scope.join();
 }
 
-task<void> ContextDriver::keep_time(runtime::Cancellation* cancel) {
-  while (!cancel->cancelled()) {
-    runtime::Cancellation nap(cancel);
-    nap_ = &nap;
-    const bool due = co_await parts_.runtime.sleep_until_boot(kernel_.wake(), &nap);
-    nap_ = nullptr;
-    if (due) tell(Tick{});
-  }
-}
-
-task<void> ContextDriver::keep_watch(ContextDriver* self, runtime::Cancellation* cancel) {
-  while (true) {
-    const bool passed = co_await self->parts_.runtime.sleep(kWatchEvery, cancel);
-    if (!passed) co_return;
-    if (self->manager_ != nullptr && self->term_.end != nullptr) {
-      self->manager_->set_term_end(self->term_.end->ends_at());
-    }
-    self->look_after_told();
-  }
-}
-
 task<void> ContextDriver::wind_up(Instant deadline) {
   left_ = true;
-  stop_generation("this node leaves");
-  while (!jobs_.empty() && parts_.runtime.read_clock() < deadline) {
-    co_await parts_.runtime.sleep(Duration::millis(5));
-  }
-  for (auto& [key, job] : jobs_) job.kill.cancel();
+  tell(StopGeneration{0, "this node leaves"});
+  jobs_.stop_all();
+  co_await jobs_.wait_for_none(deadline);
+  jobs_.kill_all();
   if (term_.end != nullptr) tell(LeadershipLost{term_.epoch, "this node leaves"});
-}
-
-void ContextDriver::tell(Event event) {
-  if (scope_ == nullptr) return;
-  inbox_.push_back(std::move(event));
-  work_off();
-}
-
-void ContextDriver::carry_out(Effects& effects) {
-  check(!busy_, "nobody asks from within a step");
-  busy_ = true;
-  for (Effect& effect : effects) std::visit(Hands{*this}, effect);
-  busy_ = false;
-  work_off();
-}
-
-// Events that effects cause wait until those of the event before have been carried out.
-void ContextDriver::work_off() {
-  if (std::exchange(busy_, true)) return;
-  while (!inbox_.empty()) {
-    const Event next = std::move(inbox_.front());
-    inbox_.pop_front();
-    Effects effects;
-    kernel_.step(moment(), next, effects);
-    for (Effect& effect : effects) std::visit(Hands{*this}, effect);
-  }
-  busy_ = false;
-  settle();
-  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
-}
-
-// The election is told that the work has stopped when it asked for that, and nothing runs any more.
-void ContextDriver::settle() {
-  if (!owes_stop_ || !jobs_.empty()) return;
-  const Duty duty = kernel_.duty();
-  if (duty == Duty::kStarting || duty == Duty::kGenerating || duty == Duty::kPaused || duty == Duty::kStopping) return;
-  owes_stop_ = false;
-  parts_.leadership.work_stopped();
-}
-
-void ContextDriver::stop_generation(const std::string& why) {
-  if (scope_ == nullptr) return;
-  // Refused: nothing is generated, or it is being stopped already.
-  static_cast<void>(ask([&](Effects& out) { return kernel_.stop_generation(moment(), why, out); }));
-  stop_jobs();
 }
 
 // --- what the election says ------------------------------------------------------------------------------------------
@@ -267,7 +254,7 @@ void ContextDriver::on_elected(const election::TermOfOffice& term) {
   term_ = term;
   epoch_ = term.epoch.value();
   if (left_) return;
-  if (manager_ != nullptr) manager_->set_term_end(term.end->ends_at());
+  jobs_.set_term_end(term.end->ends_at());
   steps_.clear();
   note_step("elected, term " + std::to_string(term.epoch.value()));
   tell(Elected{term.epoch});
@@ -275,21 +262,18 @@ void ContextDriver::on_elected(const election::TermOfOffice& term) {
 
 void ContextDriver::on_drain(const std::string& cause) {
   owes_stop_ = true;
-  if (busy_) {
-    // From within a step, which hands the leadership over: nothing runs then.
-    stop_jobs();
-  } else {
-    stop_generation(cause);
-  }
-  settle();
+  // Refused when nothing is generated, or it is being stopped already.
+  tell(StopGeneration{0, cause});
+  jobs_.stop_all();
+  settled();
 }
 
 void ContextDriver::on_term_ended(const election::TermEnded& ended) {
   owes_stop_ = ended.work_runs;
-  if (manager_ != nullptr) manager_->set_term_end(std::min(ended.stop_by, parts_.runtime.boot_now()));
+  jobs_.set_term_end(std::min(ended.stop_by, parts_.runtime.boot_now()));
   term_ = {};
   tell(LeadershipLost{ended.epoch, ended.why});
-  settle();
+  settled();
 }
 
 void ContextDriver::on_leader_changed(const std::string& leader, election::Term term) {
@@ -302,6 +286,11 @@ void ContextDriver::on_leader_changed(const std::string& leader, election::Term 
 std::string ContextDriver::name_of(vote::NodeId node) const {
   const auto found = names_.find(node);
   return found == names_.end() ? std::string() : found->second;
+}
+
+std::optional<vote::NodeId> ContextDriver::member(const std::string& name) const {
+  const auto one = std::ranges::find(names_, name, [](const auto& known) { return known.second; });
+  return one == names_.end() ? std::nullopt : std::optional(one->first);
 }
 
 void ContextDriver::say(const char* event, const std::string& text, bool warning) {
@@ -328,38 +317,35 @@ void ContextDriver::broadcast(const ContextMessage& message) {
 }
 
 ContextView ContextDriver::view() const {
-  const Moment now = moment();
-  const DutyStatus status = kernel_.status(now.wall);
+  const DutyStatus status = this->status();
   ContextView view;
   view.answered_by = settings_.self;
   if (status.leader != vote::kNobody) {
     view.leader = name_of(status.leader);
     view.epoch = status.epoch.value();
   }
-  if (kernel_.is_leader()) {
+  if (kernel_.leader.is_leader()) {
     view.terms = status.terms;
-    view.leads_for = now.clock - status.since;
+    view.leads_for = parts_.runtime.boot_now() - status.since;
   }
   view.duty = to_string(status.duty);
   view.why = named(status.why);
-  if (manager_ != nullptr) view.manager = manager_->config().name;
+  if (jobs_.manager() != nullptr) view.manager = jobs_.manager()->config().name;
   view.queued = status.queued;
   view.active = status.active;
   view.completed = status.completed;
   view.failed = status.failed;
   view.oldest_waiting = status.oldest_waiting;
-  const ContextClusterHealth& health = kernel_.health();
-  view.checked = kernel_.is_leader() && health.total_nodes > 0;
+  const ContextClusterHealth& health = kernel_.leader.health();
+  view.checked = kernel_.leader.is_leader() && health.total_nodes > 0;
   if (view.checked) {
     view.health = std::clamp(health.overall, 0.0, 1.0);
     for (const auto& [node, score] : health.node_healths) view.nodes.push_back({name_of(node), score});
   }
-  for (const auto& [key, job] : jobs_) {
-    view.jobs.push_back({key.first, key.second.attempt, parts_.runtime.now() - job.since});
-  }
+  view.jobs = jobs_.view();
   view.failovers = failovers_;
   view.failover = failover_;
-  view.fitness = parts_.host.fitness(work_);
+  view.fitness = parts_.host.fitness(work());
   return view;
 }
 

@@ -4,11 +4,9 @@
 // that of its runtime.
 //
 //   context_driver.cc    its life, the election, and the kernel's effects
-//   context_work.cc      payloads, jobs, results, and what is told of them
-//   context_answers.cc   what others ask
+//   context_answers.cc   what others ask and say
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,14 +16,11 @@
 
 #include "cluster/net/leadership.h"
 #include "cluster/net/peer_names.h"
-#include "cluster/replication/copies.h"
-#include "cluster/replication/job_view.h"
 #include "cluster/vote/vote_seal.h"
+#include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"
 #include "election/context/duty_leader.h"
-#include "lead/context_driver/context_codec.h"
-#include "lead/context_driver/context_manager.h"
-#include "lead/context_driver/context_register.h"
+#include "lead/context_driver/context_jobs.h"
 
 namespace bellwether::cluster {
 
@@ -81,75 +76,61 @@ class ContextDriver final : private Service {
   // What the election says, as its listener is told (cluster/net/leadership.h). work_stopped() of the leadership is
   // called for each drain and each end of a term that want it, when nothing runs any more.
   void on_elected(const election::TermOfOffice& term);
+  void on_renewed(Instant ends) { jobs_.set_term_end(ends); }
   void on_drain(const std::string& cause);
   void on_term_ended(const election::TermEnded& ended);
   void on_leader_changed(const std::string& leader, election::Term term);
 
   ContextView view() const;
-  context_lead::DutyStatus status() const { return kernel_.status(parts_.runtime.wall_now()); }
-  bool leads() const { return kernel_.is_leader(); }
-  const ContextWork& work() const { return work_; }
+  context_lead::DutyStatus status() const { return kernel_.leader.status(parts_.runtime.wall_now()); }
+  bool leads() const { return kernel_.leader.is_leader(); }
+  const ContextWork& work() const { return jobs_.work(); }
   uint64_t failovers() const { return failovers_; }
   Duration failover_time() const { return failover_time_; }
   // Messages that were refused: not what they should be, or from nobody who has a say.
   uint64_t refused() const { return refused_; }
 
  private:
+  // The kernel, which wants the wall clock beside the other one.
+  struct Kernel {
+    runtime::Runtime& runtime;
+    context_lead::DutyLeader leader;
+    void step(Instant now, const context_lead::Event& event, context_lead::Effects& out) {
+      leader.step({now, runtime.wall_now()}, event, out);
+    }
+    Instant wake() const { return leader.wake(); }
+  };
+  using Loop = runtime::KernelDriver<ContextDriver, Kernel, context_lead::Event, context_lead::Effects>;
+  friend Loop;
   friend class ContextRegister;
   struct Hands;
-  using RequestId = context_lead::RequestId;
-  using AttemptFence = context_lead::AttemptFence;
-  struct Job {
-    Instant since;
-    runtime::Cancellation stop;
-    runtime::Cancellation kill;
-  };
-  using JobKey = std::pair<RequestId, AttemptFence>;
-  // A finished request whose payload and result are still kept.
-  struct Told {
-    Instant until;
-    bool dropping = false;
-  };
+  // Who waits for an answer.
   struct Caller {
     link::Connection* connection;
     wire::RequestId id;
+    std::string done;  // what it is answered when it gets what it wants
+    std::string said;  // what people are told then; empty: nothing
   };
 
   ContextDriver(const Parts& parts, ContextDriverSettings settings, uint64_t seed);
 
   // --- context_driver.cc
-  context_lead::Moment moment() const;
-  runtime::task<void> keep_time(runtime::Cancellation* cancel);
-  static runtime::task<void> keep_watch(ContextDriver* self, runtime::Cancellation* cancel);
+  template <class Effect>
+  void carry_out(Effect& effect);
+  void settled();
   void tell(context_lead::Event event);
-  // Something that is asked of the kernel, from outside of a step: asked(Effects&).
-  template <class Asked>
-  Status ask(Asked asked) {
-    context_lead::Effects effects;
-    const Status status = asked(effects);
-    carry_out(effects);
-    return status;
-  }
-  void carry_out(context_lead::Effects& effects);
-  void work_off();
-  void settle();
-  void stop_generation(const std::string& why);
+  template <class Told>
+  static runtime::task<void> tell_later(ContextDriver* self, runtime::task<Told> told);
+  static runtime::task<void> run_job(ContextDriver* self, context_lead::RunJob wish);
+  static runtime::task<void> drop_copies(ContextDriver* self, context_lead::RequestId id);
+  static runtime::task<void> look_after_told(ContextDriver* self, runtime::Cancellation* cancel);
   void say(const char* event, const std::string& text, bool warning = false);
   void note_step(std::string text);
   std::string name_of(vote::NodeId node) const;
+  std::optional<vote::NodeId> member(const std::string& name) const;
   std::string named(const std::string& text) const { return with_names(text, "node ", names_); }
   void broadcast(const ContextMessage& message);
   void send(const std::string& to, const ContextMessage& message);
-
-  // --- context_work.cc
-  static runtime::task<void> keep_payload(ContextDriver* self, context_lead::KeepPayload wish);
-  static runtime::task<void> fetch_payload(ContextDriver* self, context_lead::FetchPayload wish);
-  static runtime::task<void> drop_payload(ContextDriver* self, RequestId id);
-  static runtime::task<void> run_job(ContextDriver* self, context_lead::RunJob wish, Job* job);
-  void begin_job(context_lead::RunJob& wish);
-  void cancel_job(const context_lead::CancelJob& wish);
-  void stop_jobs();
-  void look_after_told();
 
   // --- context_answers.cc
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
@@ -157,37 +138,27 @@ class ContextDriver final : private Service {
   void on_closed(link::Connection& connection) override;
   void hear(vote::NodeId from, const std::string& sender, ContextMessage& message);
   Result<ContextMessage> read_message(const wire::Inbound& inbound, const std::string& sender) const;
+  uint64_t ticket_of(Caller caller);
   void answer(const Caller& caller, const ContextAnswer& answer);
   void answer_ticket(uint64_t ticket, const Status& status);
   ContextRefused refusal(const Error& error) const;
-  void on_question(const Caller& caller, ContextQuestion& question);
-  void on_submit(const Caller& caller, context_lead::Request request);
-  void on_outcome_question(const Caller& caller, RequestId id);
-  Result<std::string> transfer(const AskTransfer& wish);
-  Result<std::string> generation(const AskGeneration& wish);
-  static runtime::task<void> answer_with_result(ContextDriver* self, uint64_t ticket, RequestId id,
+  void on_outcome_question(const Caller& caller, context_lead::RequestId id);
+  static runtime::task<void> answer_with_result(ContextDriver* self, uint64_t ticket, context_lead::RequestId id,
                                                 OutcomeAnswer answer);
 
   Parts parts_;
   ContextDriverSettings settings_;
-  context_lead::DutyLeader kernel_;
+  Kernel kernel_;
+  Loop loop_;
   std::map<vote::NodeId, std::string> names_;
   ContextRegister register_;
-  std::unique_ptr<ContextManager> manager_;
-  ContextWork work_;
-  uint64_t versions_ = 0;  // of copies that this node has put
+  ContextJobs jobs_;
 
   election::TermOfOffice term_;  // of this node; its end says when it is over
   uint64_t epoch_ = 0;           // of that, or of the last one
   bool owes_stop_ = false;       // the election waits for work_stopped()
   bool left_ = false;            // leads no more, whoever elects it
 
-  std::deque<context_lead::Event> inbox_;
-  bool busy_ = false;
-  runtime::Cancellation* nap_ = nullptr;
-
-  std::map<JobKey, Job> jobs_;
-  std::map<RequestId, Told> told_;
   std::map<uint64_t, Caller> callers_;
   uint64_t last_ticket_ = 0;
 

@@ -13,7 +13,13 @@ TEST_F(ContextDriverTest, a_second_context_manager_is_an_error) {
   const Status second = register_manager();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::kExists);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("'fake' is registered"));
   EXPECT_EQ(driver_->view().manager, "fake");
+}
+
+TEST_F(ContextDriverTest, a_manager_without_name_or_slots_is_refused) {
+  EXPECT_EQ(register_manager({"fake", 0}).error().code, Errc::kInvalid);
+  EXPECT_EQ(register_manager({"", 1}).error().code, Errc::kInvalid);
 }
 
 TEST_F(ContextDriverTest, a_request_is_done_and_its_result_is_there_for_whoever_asks) {
@@ -31,6 +37,18 @@ TEST_F(ContextDriverTest, a_request_is_done_and_its_result_is_there_for_whoever_
   EXPECT_EQ(driver_->view().fitness->score, 0.5);
   EXPECT_EQ(submit(1), id) << "the same again is the one that is done";
   EXPECT_THAT(jobs_.begun, ElementsAre(id));
+}
+
+TEST_F(ContextDriverTest, what_was_told_long_ago_is_not_kept_any_longer) {
+  lead();
+  jobs_.waits = false;
+  const RequestId id = submit(1);
+  until([&] { return outcome(id).standing == OutcomeAnswer::Standing::kCompleted; });
+  machine_.run_for(Duration::minutes(9));
+  EXPECT_EQ(outcome(id).result, "made of clay");
+  end_->move_to(runtime_.boot_now() + Duration::minutes(10));
+  machine_.run_for(Duration::minutes(2));
+  EXPECT_TRUE(outcome(id).result_gone);
 }
 
 TEST_F(ContextDriverTest, who_does_not_lead_says_whom_to_ask) {
@@ -65,6 +83,17 @@ TEST_F(ContextDriverTest, with_the_term_jobs_are_killed_and_the_register_is_give
   EXPECT_EQ(jobs_.killed, 1);
   EXPECT_FALSE(driver_->leads());
   EXPECT_TRUE(has_said("context_lost"));
+}
+
+TEST_F(ContextDriverTest, who_winds_up_goes_on_as_soon_as_no_job_is_left) {
+  lead();
+  submit(1);
+  until([&] { return jobs_.begun.size() == 1; });
+  const Instant before = runtime_.read_clock();
+  machine_.run(driver_->wind_up(before + Duration::minutes(1)));
+  EXPECT_LT(runtime_.read_clock(), before + Duration::seconds(1));
+  EXPECT_EQ(jobs_.stopped, 1);
+  EXPECT_EQ(jobs_.killed, 0);
 }
 
 TEST_F(ContextDriverTest, an_end_that_nobody_waits_for_is_not_told_to_the_election) {

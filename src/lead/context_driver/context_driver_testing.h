@@ -88,7 +88,8 @@ class FakeManager final : public ContextManager {
     int killed = 0;
     bool waits = true;
   };
-  FakeManager(runtime::Runtime& runtime, Seen& seen) : runtime_(runtime), seen_(seen) {}
+  FakeManager(runtime::Runtime& runtime, Seen& seen, context_lead::ManagerConfig config)
+      : runtime_(runtime), seen_(seen), config_(std::move(config)) {}
   const context_lead::ManagerConfig& config() const override { return config_; }
   runtime::task<ContextJobEnd> run(ContextJob job, runtime::Cancellation* stop, runtime::Cancellation* kill) override {
     seen_.begun.push_back(job.request.id);
@@ -104,7 +105,7 @@ class FakeManager final : public ContextManager {
  private:
   runtime::Runtime& runtime_;
   Seen& seen_;
-  context_lead::ManagerConfig config_{"fake", 1};
+  context_lead::ManagerConfig config_;
 };
 
 // The other end: a node or an operator, who asks and hears.
@@ -152,7 +153,9 @@ class ContextDriverTest : public sim::MachineTest,
     co_await self->lines_.close();
   }
 
-  Status register_manager() { return driver_->register_manager(std::make_unique<FakeManager>(runtime_, jobs_)); }
+  Status register_manager(context_lead::ManagerConfig config = {"fake", 1}) {
+    return driver_->register_manager(std::make_unique<FakeManager>(runtime_, jobs_, std::move(config)));
+  }
   // As a leader that makes contexts.
   void lead() {
     ASSERT_TRUE(register_manager());

@@ -61,6 +61,10 @@ void ContextRole::on_elected(const election::TermOfOffice& term) {
   if (driver_ != nullptr) driver_->on_elected(term);
 }
 
+void ContextRole::on_renewed(Instant ends, Duration) {
+  if (driver_ != nullptr) driver_->on_renewed(ends);
+}
+
 void ContextRole::on_drain(const std::string& cause) {
   if (driver_ != nullptr) driver_->on_drain(cause);
 }

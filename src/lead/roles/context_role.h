@@ -26,6 +26,7 @@ class ContextRole final : public NodeRole, public cluster::ContextDriver::Host {
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
   bool works_while_leading() const override { return driver_ != nullptr; }
   void on_elected(const election::TermOfOffice& term) override;
+  void on_renewed(Instant ends, Duration took) override;
   void on_drain(const std::string& cause) override;
   void on_term_ended(const election::TermEnded& ended) override;
   void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;

@@ -1,0 +1,160 @@
+#include "lead/context_driver/context_jobs.h"
+
+#include "cluster/replication/job_view.h"
+
+namespace bellwether::cluster {
+
+using namespace context_lead;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
+using runtime::task;
+
+namespace {
+
+constexpr const char* kPayload = "payload";
+constexpr const char* kResult = "result";
+// Results of so many requests are kept; a leader remembers the ends of no more than 200 whose payload is there.
+constexpr std::size_t kMostTold = 100;
+constexpr Duration kDropAgain = Duration::seconds(10);
+
+copies::CopyKey key_of(RequestId id, const char* kind) {
+  return {std::string(1, jobs::kNotOfJobs) + "context/" + to_string(id), kind};
+}
+
+}  // namespace
+
+// --- jobs ------------------------------------------------------------------------------------------------------------
+
+void ContextJobs::set_term_end(Instant end) {
+  if (manager_ != nullptr) manager_->set_term_end(end);
+}
+
+task<JobEnded> ContextJobs::run(RunJob wish, bool stops) {
+  const RequestId id = wish.request.id;
+  const AttemptFence fence = wish.fence;
+  Job& job = jobs_[{id, fence}];
+  job.since = runtime_.now();
+  if (stops) job.stop.cancel();
+  ContextJob order{std::move(wish.request), fence};
+  ContextJobEnd end = co_await manager_->run(std::move(order), &job.stop, &job.kill);
+  // An earlier attempt that does not count may have left a result: one that is empty takes its place.
+  const bool is_kept = !end.result.empty() || fence.attempt > 1;
+  if (end.end == JobEnded::End::kDone && is_kept && !job.kill.cancelled()) {
+    const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
+    copies::CopyKey key = key_of(id, kResult);
+    const Status kept =
+        co_await copies_.put(std::move(key), next_version(), std::move(end.result), deadline, &job.kill);
+    if (!kept) {
+      end.end = JobEnded::End::kFailed;
+      end.reason = "its result is not kept: " + kept.error().message;
+    }
+  }
+  if (end.end != JobEnded::End::kCancelled) {
+    ++(end.end == JobEnded::End::kDone ? work_.done : work_.failed);
+    work_.time += runtime_.now() - job.since;
+  }
+  if (job.kill.cancelled()) end.end = JobEnded::End::kCancelled;
+  co_return JobEnded{id, fence, end.end, std::move(end.reason)};
+}
+
+void ContextJobs::ended(const JobEnded& end) {
+  jobs_.erase({end.id, end.fence});
+  jobs_ended_.changed();
+}
+
+void ContextJobs::cancel(const CancelJob& wish) {
+  const auto job = jobs_.find({wish.id, wish.fence});
+  if (job != jobs_.end()) (wish.kill ? job->second.kill : job->second.stop).cancel();
+}
+
+void ContextJobs::stop_all() {
+  for (auto& [key, job] : jobs_) job.stop.cancel();
+}
+
+void ContextJobs::kill_all() {
+  for (auto& [key, job] : jobs_) job.kill.cancel();
+}
+
+task<void> ContextJobs::wait_for_none(Instant deadline) {
+  co_await jobs_ended_.wait(
+      runtime_, [this] { return none(); }, deadline);
+}
+
+std::vector<ContextView::Job> ContextJobs::view() const {
+  std::vector<ContextView::Job> out;
+  for (const auto& [key, job] : jobs_) out.push_back({key.first, key.second.attempt, runtime_.now() - job.since});
+  return out;
+}
+
+// --- payloads and results --------------------------------------------------------------------------------------------
+
+task<PayloadKept> ContextJobs::keep(KeepPayload wish, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + wish.within;
+  copies::CopyKey key = key_of(wish.id, kPayload);
+  const Status kept = co_await copies_.put(std::move(key), next_version(), std::move(wish.payload), deadline, cancel);
+  co_return PayloadKept{wish.id, kept.has_value(), kept ? std::string() : kept.error().message};
+}
+
+task<PayloadFetched> ContextJobs::fetch(FetchPayload wish, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + wish.within;
+  copies::CopyKey key = key_of(wish.id, kPayload);
+  auto found = co_await copies_.get(std::move(key), jobs::JobFence(), deadline, cancel);
+  PayloadFetched fetched{wish.id, wish.fence, PayloadFetched::Found::kHere, {}, {}};
+  if (found && *found) {
+    fetched.payload = std::move((*found)->bytes);
+  } else if (found || found.error().code == Errc::kNotFound) {
+    fetched.found = PayloadFetched::Found::kGone;
+  } else {
+    fetched.found = PayloadFetched::Found::kFailed;
+    fetched.why = found.error().message;
+  }
+  co_return fetched;
+}
+
+task<Result<std::string>> ContextJobs::result(RequestId id, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
+  copies::CopyKey key = key_of(id, kResult);
+  BW_CO_TRY(auto found, co_await copies_.get(std::move(key), jobs::JobFence(), deadline, cancel));
+  co_return found ? std::move(found->bytes) : std::string();
+}
+
+void ContextJobs::on_told(RequestId id) {
+  told_.try_emplace(id, Told{runtime_.now() + settings_.keep_results});
+  told_changed_.changed();
+}
+
+// What was told long ago, or before too many others, is not kept any longer.
+ContextJobs::Over ContextJobs::next_over() const {
+  Over next{Instant::never(), {}};
+  std::size_t kept = 0;
+  for (const auto& [id, told] : told_) {
+    if (told.dropping) continue;
+    ++kept;
+    if (told.until < next.due) next = {told.until, id};
+  }
+  if (kept > kMostTold) next.due = Instant();
+  return next;
+}
+
+task<std::optional<RequestId>> ContextJobs::wait_until_over(runtime::Cancellation* cancel) {
+  const Instant due = next_over().due;
+  co_await told_changed_.wait(
+      runtime_, [this, due] { return next_over().due < due; }, due, cancel);
+  const Over next = next_over();
+  if (next.due > runtime_.read_clock()) co_return std::nullopt;
+  told_[next.id].dropping = true;
+  co_return next.id;
+}
+
+task<bool> ContextJobs::drop(RequestId id, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
+  std::string job = key_of(id, kPayload).job;
+  const Status dropped = co_await copies_.drop(std::move(job), deadline, cancel);
+  if (dropped) {
+    told_.erase(id);
+  } else if (const auto one = told_.find(id); one != told_.end()) {
+    one->second = {runtime_.now() + kDropAgain};
+    told_changed_.changed();
+  }
+  co_return dropped.has_value();
+}
+
+}  // namespace bellwether::cluster

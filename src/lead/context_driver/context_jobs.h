@@ -1,0 +1,94 @@
+// The attempts at requests that run on this node, and what they read and make: payloads and results, which are copies
+// under the id of their request. Both are kept for a while after the end of the request was told. One thread, that of
+// its runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/replication/copies.h"
+#include "core/runtime/condition.h"
+#include "lead/context_driver/context_codec.h"
+#include "lead/context_driver/context_manager.h"
+#include "lead/context_driver/context_register.h"
+
+namespace bellwether::cluster {
+
+class ContextJobs {
+ public:
+  struct Settings {
+    Duration coordination_timeout;  // for a result, and for dropping one
+    Duration keep_results;          // after they were told, unless too many newer ones are
+  };
+  // All must outlive it. What is written counts under the fence of `held`.
+  ContextJobs(runtime::Runtime& runtime, copies::Copies& copies, const ContextRegister& held, Settings settings)
+      : runtime_(runtime), copies_(copies), register_(held), settings_(settings) {}
+  ContextJobs(const ContextJobs&) = delete;
+  ContextJobs& operator=(const ContextJobs&) = delete;
+
+  // Before the first run().
+  void set_manager(std::unique_ptr<ContextManager> manager) { manager_ = std::move(manager); }
+  const ContextManager* manager() const { return manager_.get(); }
+  void set_term_end(Instant end);
+
+  // Until nothing of the attempt is left; then ended() is to be called. A result is kept before its request counts as
+  // done. `stops`: the work is to stop already.
+  runtime::task<context_lead::JobEnded> run(context_lead::RunJob wish, bool stops);
+  void ended(const context_lead::JobEnded& end);
+  void cancel(const context_lead::CancelJob& wish);
+  void stop_all();
+  void kill_all();
+  bool none() const { return jobs_.empty(); }
+  runtime::task<void> wait_for_none(Instant deadline);
+  std::vector<ContextView::Job> view() const;
+  const ContextWork& work() const { return work_; }
+
+  runtime::task<context_lead::PayloadKept> keep(context_lead::KeepPayload wish, runtime::Cancellation* cancel);
+  runtime::task<context_lead::PayloadFetched> fetch(context_lead::FetchPayload wish, runtime::Cancellation* cancel);
+  // kNotFound: it is not kept any more. Empty when the request has none.
+  runtime::task<Result<std::string>> result(context_lead::RequestId id, runtime::Cancellation* cancel);
+
+  // The end of a request may be asked for from now on, until both copies are dropped.
+  void on_told(context_lead::RequestId id);
+  bool is_told(context_lead::RequestId id) const { return told_.contains(id); }
+  void forget_told() { told_.clear(); }
+  // Some time, the next request whose copies are not to be kept any longer; nothing when it is to be asked again.
+  runtime::task<std::optional<context_lead::RequestId>> wait_until_over(runtime::Cancellation* cancel);
+  // False: not now; it is over again later.
+  runtime::task<bool> drop(context_lead::RequestId id, runtime::Cancellation* cancel);
+
+ private:
+  struct Job {
+    Instant since;
+    runtime::Cancellation stop;
+    runtime::Cancellation kill;
+  };
+  struct Told {
+    Instant until;
+    bool dropping = false;
+  };
+  struct Over {
+    Instant due;
+    context_lead::RequestId id;
+  };
+  copies::Version next_version() { return {register_.fence(), ++versions_}; }
+  Over next_over() const;
+
+  runtime::Runtime& runtime_;
+  copies::Copies& copies_;
+  const ContextRegister& register_;
+  Settings settings_;
+  std::unique_ptr<ContextManager> manager_;
+  std::map<std::pair<context_lead::RequestId, context_lead::AttemptFence>, Job> jobs_;
+  runtime::Condition jobs_ended_;
+  ContextWork work_;
+  uint64_t versions_ = 0;  // of copies that this node has put
+  std::map<context_lead::RequestId, Told> told_;
+  runtime::Condition told_changed_;
+};
+
+}  // namespace bellwether::cluster
