@@ -14,10 +14,6 @@ namespace {
 constexpr Duration kAfterTrouble = Duration::seconds(1);
 constexpr int kLastTries = 5;  // to tell the queue how a task ended, when the work is to stop
 
-std::string how(const CommandEnd& end) {
-  return end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
-}
-
 std::string named(const Grant& task) { return "task " + std::to_string(task.number) + " '" + task.name + "'"; }
 
 }  // namespace
@@ -42,20 +38,10 @@ task<void> TaskWork::serve(election::Epoch epoch) {
   pauses_ = nullptr;
 }
 
-void TaskWork::set_deadlines(Instant term_ends, Instant kill_at) {
-  term_ends_ = term_ends;
-  kill_at_ = kill_at;
-  for (const auto& [number, command] : running_) command->set_deadlines(term_ends_, kill_at_);
-}
-
 void TaskWork::stop() {
   stopping_ = true;
-  for (const auto& [number, command] : running_) command->stop();
+  commands_.stop();
   if (pauses_ != nullptr) pauses_->cancel();
-}
-
-void TaskWork::kill() {
-  for (const auto& [number, command] : running_) command->kill();
 }
 
 void TaskWork::lose() {
@@ -207,8 +193,6 @@ CommandOptions TaskWork::options_for(const Grant& grant) const {
                          {"BELLWETHER_TASK_ATTEMPT", std::to_string(grant.attempt)},
                          {"BELLWETHER_TASK_PAYLOAD", grant.payload}};
   options.lock_fd = key_.claim_descriptor();
-  options.term_ends = term_ends_;
-  options.kill_at = kill_at_;
   return options;
 }
 
@@ -219,14 +203,9 @@ task<void> TaskWork::run_one(Grant grant) {
   }
   listener_.on_task("begun", named(grant) + " begins, attempt " + std::to_string(grant.attempt), grant, false);
   const Instant began = runtime_.read_clock();
-  auto created = GuardedCommand::create(runtime_, options_for(grant));
-  Status started = created ? Status() : tl::unexpected(created.error());
-  if (started) {
-    started = co_await (running_[grant.number] = std::move(*created))->start();
-    if (!started) running_.erase(grant.number);
-  }
-  if (!started) {
-    const Error why = started.error();
+  const auto end = co_await commands_.run(options_for(grant));
+  if (!end) {
+    const Error& why = end.error();
     const bool for_good = why.code == Errc::kNotFound || why.code == Errc::kRefused;
     if (for_good) {
       listener_.on_cannot_work(why.code, why.message);
@@ -237,13 +216,10 @@ task<void> TaskWork::run_one(Grant grant) {
     co_await pause(kAfterTrouble);
     co_return;
   }
-  const CommandEnd end = co_await running_[grant.number]->wait_until_gone();
-  running_.erase(grant.number);
-  // One that was asked to end may say 0 without having done its work.
-  if (end.exit_code == 0 && end.signal == 0 && !end.asked) {
+  if (end->did_its_work()) {
     co_await succeed(std::move(grant), runtime_.read_clock() - began);
   } else {
-    co_await settle(std::move(grant), end);
+    co_await settle(std::move(grant), *end);
   }
 }
 
@@ -253,8 +229,8 @@ std::string TaskWork::to_retry(uint64_t number) const {
 
 task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   // An end that came after the term's is not ours to judge: the next leader begins the task again.
-  if (lost_ || runtime_.boot_now() >= term_ends_) {
-    listener_.on_task("abandoned", named(grant) + " was ended with the term (" + how(end) + ")", grant, false);
+  if (lost_ || runtime_.boot_now() >= commands_.term_ends()) {
+    listener_.on_task("abandoned", named(grant) + " was ended with the term (" + how_it_ended(end) + ")", grant, false);
     co_return;
   }
   if (end.asked) {
@@ -263,12 +239,12 @@ task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   }
   resting_[grant.number] = runtime_.read_clock() + settings_.retry_after;
   for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
-    const auto state = co_await queue_.fail_attempt(grant, how(end), settings_.tries_most);
+    const auto state = co_await queue_.fail_attempt(grant, how_it_ended(end), settings_.tries_most);
     if (state) {
       const bool over = *state == QueuedTask::State::kFailed;
       const std::string then = over ? ": tried so often, put aside" + to_retry(grant.number)
                                     : ": again in " + format_duration(settings_.retry_after);
-      listener_.on_task("failed", named(grant) + " failed, " + how(end) + then, grant, true);
+      listener_.on_task("failed", named(grant) + " failed, " + how_it_ended(end) + then, grant, true);
       co_return;
     }
     if (!refused(state.error(), grant) || lost_) co_return;

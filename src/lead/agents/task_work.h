@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@
 #include "core/runtime/scope.h"
 #include "election/store/lease_store.h"
 #include "lead/agents/fleet_files.h"
-#include "lead/run/guarded_command.h"
+#include "lead/run/term_commands.h"
 
 namespace bellwether::lead {
 
@@ -51,7 +50,12 @@ class TaskWork {
   // All must outlive it. `key`: whose claim, where it is a descriptor, is held until nothing of the work is left.
   TaskWork(runtime::Runtime& runtime, QueueFile& queue, store::StoreKey& key, TaskWorkSettings settings,
            TaskListener& listener)
-      : runtime_(runtime), queue_(queue), key_(key), settings_(std::move(settings)), listener_(listener) {}
+      : runtime_(runtime),
+        queue_(queue),
+        key_(key),
+        settings_(std::move(settings)),
+        listener_(listener),
+        commands_(runtime) {}
   TaskWork(const TaskWork&) = delete;
   TaskWork& operator=(const TaskWork&) = delete;
 
@@ -60,15 +64,14 @@ class TaskWork {
   // The term served last ended because the queue is another leader's.
   bool was_refused() const { return refused_; }
   // The times of the term (boot clock), before serve() and whenever they move.
-  void set_deadlines(Instant term_ends, Instant kill_at);
+  void set_deadlines(Instant term_ends, Instant kill_at) { commands_.set_deadlines(term_ends, kill_at); }
   // In good order, while the term goes on: what runs is asked to end, and given back to the queue.
   void stop();
-  void kill();
+  void kill() { commands_.kill(); }
   // The term is over: what runs is asked to end, and the queue is left alone.
   void lose();
 
  private:
-  using Running = std::map<uint64_t, std::unique_ptr<GuardedCommand>>;  // by task
   enum class Next : unsigned char { kAgain, kIdle, kOver };
 
   runtime::task<bool> take_over();
@@ -98,12 +101,10 @@ class TaskWork {
   TaskListener& listener_;
 
   election::Epoch epoch_;
-  Instant term_ends_;
-  Instant kill_at_;
   bool stopping_ = false;
   bool lost_ = false;
   bool refused_ = false;
-  Running running_;
+  TermCommands commands_;
   std::set<uint64_t> in_hands_;          // tasks handed out to us, until the queue knows how they ended
   bool freed_ = false;                   // a hand, since the last look at the queue
   std::map<uint64_t, Instant> resting_;  // failed tasks, and until when they rest (monotonic clock)

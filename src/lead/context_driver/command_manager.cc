@@ -12,7 +12,6 @@
 #include "core/base/units.h"
 #include "core/runtime/scope.h"
 #include "lead/context_driver/context_codec.h"
-#include "lead/run/guarded_command.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -36,8 +35,9 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   ~Output() {
-    close_writer();
-    if (read_ >= 0) ::close(read_);
+    for (const int end : {read_, write_}) {
+      if (end >= 0) ::close(end);
+    }
   }
 
   Status open() {
@@ -49,9 +49,6 @@ class Output {
     return {};
   }
   int writer() const { return write_; }
-  void close_writer() {
-    if (write_ >= 0) ::close(std::exchange(write_, -1));
-  }
 
   // Takes what is there; false: nothing more will come.
   bool take() {
@@ -121,24 +118,18 @@ struct CommandManager::Files {
 
 struct CommandManager::Limit {
   runtime::Runtime& runtime;
-  lead::GuardedCommand& command;
-  Instant stop_at;
-  Duration grace;
+  const CommandManagerSettings& settings;
+  runtime::Cancellation stop;
+  runtime::Cancellation kill;
   bool passed = false;
 };
 
 CommandManager::CommandManager(runtime::Runtime& runtime, CommandManagerSettings settings)
-    : runtime_(runtime), settings_(std::move(settings)) {
+    : runtime_(runtime), settings_(std::move(settings)), commands_(runtime) {
   check(!settings_.command.empty(), "there is a command");
   std::string name;
   for (const std::string& word : settings_.command) name += (name.empty() ? "" : " ") + word;
   config_ = {printable(name).substr(0, context_lead::kMostTextBytes), settings_.slots};
-}
-
-void CommandManager::set_term_end(Instant end) {
-  if (end == term_end_) return;
-  term_end_ = end;
-  for (lead::GuardedCommand* one : running_) one->set_deadlines(end, end);
 }
 
 std::vector<std::pair<std::string, std::string>> CommandManager::environment_of(const ContextJob& job,
@@ -154,12 +145,12 @@ std::vector<std::pair<std::string, std::string>> CommandManager::environment_of(
 }
 
 task<void> CommandManager::keep_limit(Limit* limit, runtime::Cancellation* cancel) {
-  const bool late = co_await limit->runtime.sleep_until(limit->stop_at, cancel);
+  const bool late = co_await limit->runtime.sleep(limit->settings.timeout, cancel);
   if (!late) co_return;
   limit->passed = true;
-  limit->command.stop();
-  const bool deaf = co_await limit->runtime.sleep(limit->grace, cancel);
-  if (deaf) limit->command.kill();
+  limit->stop.cancel();
+  const bool deaf = co_await limit->runtime.sleep(limit->settings.grace, cancel);
+  if (deaf) limit->kill.cancel();
 }
 
 task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* stop, runtime::Cancellation* kill) {
@@ -177,34 +168,18 @@ task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* s
   }
   options.command.insert(options.command.end(), settings_.command.begin(), settings_.command.end());
   options.environment = environment_of(job, files);
-  options.term_ends = options.kill_at = term_end_;
-  const auto created = lead::GuardedCommand::create(runtime_, std::move(options));
-  Status started = created ? Status() : tl::unexpected(created.error());
-  if (started) {
-    running_.insert(created->get());
-    started = co_await (*created)->start();
-    if (!started) running_.erase(created->get());
-  }
-  files.out.close_writer();
-  files.errors.close_writer();
-  if (!started) co_return ContextJobEnd{End::kFailed, "it cannot be started: " + started.error().message, {}};
-  lead::GuardedCommand& command = **created;
-  Limit limit{runtime_, command, runtime_.read_clock() + settings_.timeout, settings_.grace};
-  lead::CommandEnd end;
+  Limit limit{runtime_, settings_, runtime::Cancellation(stop), runtime::Cancellation(kill)};
+  Result<lead::CommandEnd> end;
   {
     runtime::Scope scope;
     scope.spawn(Output::keep_taking(&files.out, &runtime_, scope.cancellation()));
     scope.spawn(Output::keep_taking(&files.errors, &runtime_, scope.cancellation()));
     scope.spawn(keep_limit(&limit, scope.cancellation()));
-    const runtime::CancelCallback on_stop(
-        stop, [](void* one) { static_cast<lead::GuardedCommand*>(one)->stop(); }, &command);
-    const runtime::CancelCallback on_kill(
-        kill, [](void* one) { static_cast<lead::GuardedCommand*>(one)->kill(); }, &command);
-    end = co_await command.wait_until_gone();
+    end = co_await commands_.run(std::move(options), &limit.stop, &limit.kill);
     scope.cancel();
     co_await scope.join();
   }
-  running_.erase(&command);
+  if (!end) co_return ContextJobEnd{End::kFailed, "it cannot be started: " + end.error().message, {}};
   files.out.take();
   files.errors.take();
   const std::string words = last_words(files.errors.text());
@@ -212,12 +187,8 @@ task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* s
   if (limit.passed) {
     co_return ContextJobEnd{End::kFailed, "took longer than " + format_duration(settings_.timeout) + because, {}};
   }
-  // One that was asked to end may say 0 without having done its work.
-  if (end.asked) co_return ContextJobEnd{End::kCancelled, {}, {}};
-  if (end.signal != 0) co_return ContextJobEnd{End::kFailed, "signal " + std::to_string(end.signal) + because, {}};
-  if (end.exit_code != 0) {
-    co_return ContextJobEnd{End::kFailed, "exit code " + std::to_string(end.exit_code) + because, {}};
-  }
+  if (end->asked) co_return ContextJobEnd{End::kCancelled, {}, {}};
+  if (!end->succeeded()) co_return ContextJobEnd{End::kFailed, lead::how_it_ended(*end) + because, {}};
   if (files.out.was_cut()) {
     co_return ContextJobEnd{End::kFailed, "printed more than " + std::to_string(kMostResultBytes / 1024) + " KiB", {}};
   }

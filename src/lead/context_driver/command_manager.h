@@ -12,15 +12,11 @@
 //   BELLWETHER_HOLDER            the name of this node
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "lead/context_driver/context_manager.h"
-
-namespace bellwether::lead {
-class GuardedCommand;
-}
+#include "lead/run/term_commands.h"
 
 namespace bellwether::cluster {
 
@@ -41,7 +37,7 @@ class CommandManager final : public ContextManager {
 
   const context_lead::ManagerConfig& config() const override { return config_; }
   runtime::task<ContextJobEnd> run(ContextJob job, runtime::Cancellation* stop, runtime::Cancellation* kill) override;
-  void set_term_end(Instant end) override;
+  void set_term_end(Instant end) override { commands_.set_deadlines(end, end); }
 
  private:
   struct Files;
@@ -52,8 +48,7 @@ class CommandManager final : public ContextManager {
   runtime::Runtime& runtime_;
   CommandManagerSettings settings_;
   context_lead::ManagerConfig config_;
-  Instant term_end_;
-  std::set<lead::GuardedCommand*> running_;
+  lead::TermCommands commands_;
 };
 
 }  // namespace bellwether::cluster

@@ -19,7 +19,7 @@
 #include "lead/loops/leader_loop.h"
 #include "lead/metrics/lease_figures.h"
 #include "lead/metrics/metrics_server.h"
-#include "lead/run/guarded_command.h"
+#include "lead/run/term_commands.h"
 
 namespace bellwether::lead {
 namespace {
@@ -39,25 +39,24 @@ class CommandTick final : public LoopWork {
 
   // Fails with the command's exit code or signal.
   runtime::task<Status> tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel) override;
-  void deadlines_moved(Instant term_ends, Instant kill_at) override;
+  void deadlines_moved(Instant term_ends, Instant kill_at) override { commands_.set_deadlines(term_ends, kill_at); }
 
  private:
-  CommandOptions options_for(const election::TermOfOffice& term, Instant kill_at) const;
+  CommandOptions options_for(const election::TermOfOffice& term) const;
   void take_report();
 
-  runtime::Runtime& runtime_;
   store::StoreKey& key_;
   std::string loop_;
   std::string command_text_;
   LeaseFigures& figures_;
-  std::unique_ptr<GuardedCommand> command_;
+  TermCommands commands_;
   int report_read_ = -1;
   int report_write_ = -1;
 };
 
 CommandTick::CommandTick(runtime::Runtime& runtime, store::StoreKey& key, std::string loop, std::string command,
                          LeaseFigures& figures)
-    : runtime_(runtime), key_(key), loop_(std::move(loop)), command_text_(std::move(command)), figures_(figures) {
+    : key_(key), loop_(std::move(loop)), command_text_(std::move(command)), figures_(figures), commands_(runtime) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
   report_read_ = ends[0];
@@ -70,7 +69,7 @@ CommandTick::~CommandTick() {
   }
 }
 
-CommandOptions CommandTick::options_for(const election::TermOfOffice& term, Instant kill_at) const {
+CommandOptions CommandTick::options_for(const election::TermOfOffice& term) const {
   CommandOptions options;
   options.command = {"/bin/sh", "-c", command_text_};
   options.environment = {{"BELLWETHER_LOOP", loop_},
@@ -78,8 +77,6 @@ CommandOptions CommandTick::options_for(const election::TermOfOffice& term, Inst
                          {"BELLWETHER_HOLDER", term.holder},
                          {"BELLWETHER_EPOCH", std::to_string(term.epoch.value())}};
   options.lock_fd = key_.claim_descriptor();
-  options.term_ends = term.end->ends_at();
-  options.kill_at = kill_at;
   if (report_write_ >= 0) {
     options.more_open.push_back(report_write_);
     options.environment.emplace_back("BELLWETHER_REPORT_FD", std::to_string(report_write_));
@@ -87,23 +84,9 @@ CommandOptions CommandTick::options_for(const election::TermOfOffice& term, Inst
   return options;
 }
 
-void CommandTick::deadlines_moved(Instant term_ends, Instant kill_at) {
-  if (command_ != nullptr) command_->set_deadlines(term_ends, kill_at);
-}
-
 runtime::task<Status> CommandTick::tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel) {
-  BW_CO_TRY(command_, GuardedCommand::create(runtime_, options_for(term, kill_at)));
-  if (const Status started = co_await command_->start(); !started) {
-    command_.reset();
-    co_return started;
-  }
-  CommandEnd end;
-  {
-    const runtime::CancelCallback on_cancel(
-        cancel, [](void* command) { static_cast<GuardedCommand*>(command)->stop(); }, command_.get());
-    end = co_await command_->wait_until_gone();
-  }
-  command_.reset();
+  commands_.set_deadlines(term.end->ends_at(), kill_at);
+  BW_CO_TRY(const auto end, co_await commands_.run(options_for(term), cancel));
   take_report();
   if (end.signal != 0) co_return fail(Errc::kCancelled, "ended by signal " + std::to_string(end.signal));
   if (end.exit_code != 0) co_return fail(Errc::kInvalid, "exit code " + std::to_string(end.exit_code));

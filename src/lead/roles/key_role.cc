@@ -46,6 +46,11 @@ task<void> KeyRole::run(runtime::Cancellation* cancel) {
   co_await scope_.join();
 }
 
+// The guardian knows the end of the term also when this process hangs.
+void KeyRole::on_renewed(Instant ends, Duration) {
+  if (running_ != nullptr) running_->set_deadlines(ends, ends + grace_);
+}
+
 void KeyRole::on_drain(const std::string&) { stop(); }
 
 void KeyRole::on_term_ended(const election::TermEnded& ended) {
@@ -88,14 +93,10 @@ task<void> KeyRole::work(election::TermOfOffice term, secret::SecretBytes key) {
     co_return gone();
   }
   running_ = std::move(*created);
-  runtime::Scope beside;
-  beside.spawn(keep_deadlines(term, beside.cancellation()));
   const Status started = co_await running_->start();
   ::close(*from);
   lead::CommandEnd end;
   if (started) end = co_await running_->wait_until_gone();
-  beside.cancel();
-  co_await beside.join();
   if (!started) {
     log_->note(true, "'vote.key_command': " + started.error().message);
   } else if (!end.asked) {
@@ -104,16 +105,6 @@ task<void> KeyRole::work(election::TermOfOffice term, secret::SecretBytes key) {
   }
   running_.reset();
   gone();
-}
-
-// The guardian knows the end of the term also when this process hangs.
-task<void> KeyRole::keep_deadlines(election::TermOfOffice term, runtime::Cancellation* done) {
-  while (co_await runtime_->sleep(grace_, done)) {
-    const Instant ends = term.end->ends_at();
-    // A term that was cut short leaves the time to be killed as it was: no later than the last promise runs out.
-    if (ends == Instant()) co_return running_->stop();
-    running_->set_deadlines(ends, ends + grace_);
-  }
 }
 
 void KeyRole::gone() {

@@ -27,6 +27,7 @@ class KeyRole final : public NodeRole {
   // At its end nothing of the command runs any more.
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   bool works_while_leading() const override { return true; }
+  void on_renewed(Instant ends, Duration took) override;
   void on_drain(const std::string& cause) override;
   void on_term_ended(const election::TermEnded& ended) override;
   bool takes_admin_key() const override { return true; }
@@ -36,7 +37,6 @@ class KeyRole final : public NodeRole {
   // Says that the work has stopped, when nothing of it runs any more.
   void stop();
   runtime::task<void> work(election::TermOfOffice term, secret::SecretBytes key);
-  runtime::task<void> keep_deadlines(election::TermOfOffice term, runtime::Cancellation* done);
   void gone();
 
   std::vector<std::string> command_;

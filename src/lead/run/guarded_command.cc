@@ -58,6 +58,10 @@ Result<std::unique_ptr<GuardedCommand>> GuardedCommand::create(runtime::Runtime&
       new GuardedCommand(runtime, std::move(options), std::move(page), sockets[0], sockets[1]));
 }
 
+std::string how_it_ended(const runtime::ChildEnd& end) {
+  return end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
+}
+
 runtime::task<Status> GuardedCommand::start() {
   GuardianCall call;
   call.page_fd = page_.descriptor();

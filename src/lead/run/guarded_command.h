@@ -26,13 +26,16 @@ struct CommandOptions {
 };
 
 // How it ended: by itself, or because it was asked or made to.
-struct CommandEnd {
-  int exit_code = 0;
-  int signal = 0;  // that ended it
+struct CommandEnd : runtime::ChildEnd {
   bool asked = false;
+  // One that was asked to end may say 0 without having done its work.
+  bool did_its_work() const { return succeeded() && !asked; }
   // As a shell would say it.
   int shell_code() const { return signal != 0 ? 128 + signal : exit_code; }
 };
+
+// "exit code 3", "signal 9".
+std::string how_it_ended(const runtime::ChildEnd& end);
 
 class GuardedCommand {
  public:

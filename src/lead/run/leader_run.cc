@@ -167,9 +167,7 @@ runtime::task<void> LeaderRun::work(Epoch epoch) {
 }
 
 void LeaderRun::work_is_over(const CommandEnd& end) {
-  const std::string how =
-      end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
-  journal_.detail(runtime_.wall_now(), "the command has ended: " + how);
+  journal_.detail(runtime_.wall_now(), "the command has ended: " + how_it_ended(end));
   if (finishing_) {
     if (signal_ != 0) exit_code_ = end.shell_code();
     return;

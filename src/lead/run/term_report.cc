@@ -5,6 +5,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "lead/run/guarded_command.h"
 
 namespace bellwether::lead {
 namespace {
@@ -66,9 +67,7 @@ runtime::task<void> Hooks::run_one(Call call) {
     journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' was killed: it ran for " +
                                            format_duration(runtime_.read_clock() - begun));
   } else if (!end->succeeded()) {
-    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' failed: " +
-                                           (end->signal != 0 ? "signal " + std::to_string(end->signal)
-                                                             : "exit code " + std::to_string(end->exit_code)));
+    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' failed: " + how_it_ended(*end));
   }
 }
 
