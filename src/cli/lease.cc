@@ -20,7 +20,6 @@
 #include "lead/lease_tools.h"
 #include "lead/lease_words.h"
 #include "lead/run/leader_run.h"
-#include "lead/watch_all.h"
 #include "lead/web/lease_web.h"
 
 namespace bellwether::cli {

@@ -1,4 +1,4 @@
-// What an operator does to leases by hand: look, ask the holder to hand over, take away. Each act is one
+// What an operator does to leases by hand: look, watch, ask the holder to hand over, take away. Each act is one
 // compare-and-act on the state that was seen, says who did it in the record, and never lowers an epoch.
 #pragma once
 
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/journal/journal.h"
+#include "core/runtime/epoll_runtime.h"
 #include "election/lease_record.h"
 #include "election/store/lease_store.h"
 
@@ -55,5 +57,17 @@ class LeaseTools {
   std::string by_;
   Duration timeout_;
 };
+
+struct WatchAllOptions {
+  std::string prefix;  // only keys that begin so
+  Duration every = Duration::seconds(1);
+  Duration timeout = Duration::seconds(5);
+  std::size_t most = 1'000'000;
+};
+
+// Tells each change of holder, by one listing a round, a few hundred bytes a key. Until SIGINT or SIGTERM. A listing
+// that fails is told once, and tried again.
+runtime::task<void> watch_all(runtime::EpollRuntime& runtime, store::LeaseStore& store, WatchAllOptions options,
+                              Journal& journal);
 
 }  // namespace bellwether::lead

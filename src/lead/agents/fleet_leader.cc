@@ -35,7 +35,7 @@ LeadOptions evidence_options(const FleetOptions& options) {
   return lead;
 }
 
-class FleetLeader final : public CandidateHost, public TaskListener {
+class FleetLeader final : public CandidateHost {
  public:
   FleetLeader(runtime::EpollRuntime& runtime, const FleetOptions& options, Journal& journal)
       : CandidateHost(runtime, journal, options.adaptive, options.timing.lease),
@@ -55,10 +55,6 @@ class FleetLeader final : public CandidateHost, public TaskListener {
   void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override;
   void on_store_error(bool renewal, const std::string& why) override;
 
-  void on_task(std::string_view event, const std::string& text, const Grant& task, bool warning) override;
-  void on_all_done(std::size_t failed) override;
-  void on_cannot_work(Errc code, const std::string& why) override;
-
  private:
   task<Status> prepare();
   task<Result<election::ElectorConfig>> configure();
@@ -69,6 +65,7 @@ class FleetLeader final : public CandidateHost, public TaskListener {
   task<void> listen_to_signals(runtime::Cancellation* cancel);
   void deadlines_moved(Instant ends);
   void finish(int exit_code, const std::string& cause);
+  void finish(const TaskWork::Over& over);
   void tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more = {});
 
   const FleetOptions& options_;
@@ -119,6 +116,7 @@ task<void> FleetLeader::serve(Epoch epoch) {
   member_->lead(std::nullopt);
   // A wish to resign keeps us back for a lease: two leases for one queue are not to take it from each other all the
   // time.
+  if (const auto& over = work_->over()) finish(*over);
   if (work_->was_refused() && !finishing_) candidate_->resign({.cause = "the queue is another leader's", .heir = {}});
   candidate_->work_stopped();
 }
@@ -178,33 +176,6 @@ void FleetLeader::on_store_error(bool renewal, const std::string& why) {
   store_failed();
 }
 
-// --- what the work says ----------------------------------------------------------------------------------------------
-
-void FleetLeader::on_task(std::string_view event, const std::string& text, const Grant& task, bool warning) {
-  Journal::Fields fields;
-  if (task.number != 0) {
-    fields = {{"task", task.name},
-              {"number", static_cast<int64_t>(task.number)},
-              {"attempt", static_cast<int64_t>(task.attempt)}};
-  }
-  const std::string event_name = "task_" + std::string(event);
-  tell(task.number != 0 ? std::string_view(event_name) : event, (warning ? "warning: " : "") + printable(text),
-       candidate_->elector().epoch(), fields);
-}
-
-void FleetLeader::on_all_done(std::size_t failed) {
-  if (failed == 0) {
-    finish(0, "every task is done");
-  } else {
-    finish(kExitTasksFailed, "nothing is left to do, but " + format_count(failed, "task") + " failed");
-  }
-}
-
-void FleetLeader::on_cannot_work(Errc code, const std::string& why) {
-  journal_.error(runtime_.wall_now(), why);
-  finish(code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
-}
-
 // --- the agent -------------------------------------------------------------------------------------------------------
 
 void FleetLeader::finish(int exit_code, const std::string& cause) {
@@ -212,6 +183,17 @@ void FleetLeader::finish(int exit_code, const std::string& cause) {
   finishing_ = true;
   exit_code_ = exit_code;
   candidate_->resign({.cause = cause, .heir = {}, .stay_out = true});
+}
+
+void FleetLeader::finish(const TaskWork::Over& over) {
+  if (over.trouble) {
+    journal_.error(runtime_.wall_now(), over.trouble->message);
+    finish(over.trouble->code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
+  } else if (over.failed == 0) {
+    finish(0, "every task is done");
+  } else {
+    finish(kExitTasksFailed, "nothing is left to do, but " + format_count(over.failed, "task") + " failed");
+  }
 }
 
 task<void> FleetLeader::leave_a_healthy_leader(runtime::Cancellation* cancel) {
@@ -284,7 +266,7 @@ task<Status> FleetLeader::prepare() {
                             .retry_after = options_.retry_after,
                             .poll = options_.poll,
                             .until_done = options_.until_done};
-  work_ = std::make_unique<TaskWork>(runtime_, queue_, *key_, std::move(settings), *this);
+  work_ = std::make_unique<TaskWork>(runtime_, queue_, *key_, std::move(settings), journal_);
   if (EvidenceSources::wanted(evidence_options_)) {
     evidence_ = std::make_unique<EvidenceSources>(runtime_, evidence_options_);
     evidence_->require(config.evidence);

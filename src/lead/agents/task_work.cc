@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/runtime/scope.h"
 
@@ -25,6 +26,7 @@ task<void> TaskWork::serve(election::Epoch epoch) {
   stopping_ = false;
   lost_ = false;
   refused_ = false;
+  over_.reset();
   resting_.clear();
   troubles_.clear();
   runtime::Cancellation pauses;
@@ -59,13 +61,26 @@ task<void> TaskWork::nap() {
   nap_ = nullptr;
 }
 
+void TaskWork::tell(std::string_view event, const std::string& text, const Grant& task, bool warning) {
+  Journal::Fields fields{
+      {"key", settings_.key}, {"holder", settings_.agent}, {"epoch", static_cast<int64_t>(epoch_.value())}};
+  std::string name(event);
+  if (task.number != 0) {
+    name.insert(0, "task_");
+    fields.emplace_back("task", task.name);
+    fields.emplace_back("number", static_cast<int64_t>(task.number));
+    fields.emplace_back("attempt", static_cast<int64_t>(task.attempt));
+  }
+  journal_.transition(runtime_.wall_now(), name, (warning ? "warning: " : "") + printable(text), fields);
+}
+
 void TaskWork::trouble(const std::string& text, const Grant& task) {
-  if (troubles_.insert(text).second) listener_.on_task("trouble", text, task, true);
+  if (troubles_.insert(text).second) tell("trouble", text, task, true);
 }
 
 bool TaskWork::refused(const Error& error, const Grant& task) {
   if (error.code == Errc::kRefused || error.code == Errc::kNotFound || error.code == Errc::kExists) {
-    listener_.on_task("refused", "refused by the queue: " + error.message, task, true);
+    tell("refused", "refused by the queue: " + error.message, task, true);
     return false;
   }
   trouble("the queue does not answer, tried again: " + error.message, task);
@@ -95,7 +110,7 @@ task<bool> TaskWork::take_over() {
                 " not done";
       }
       if (*taken > 0) text += "; " + format_count(*taken, "task") + " of the leader before begun again";
-      listener_.on_task("taken_over", text, {}, false);
+      tell("taken_over", text, {});
       co_return !stopping_;
     }
     if (not_in_office(taken.error())) co_return false;
@@ -137,7 +152,10 @@ task<bool> TaskWork::is_due() {
   if (queue->has_tried_too_often(settings_.tries_most)) co_await put_aside();
   if (queue->has_due(settings_.agent, epoch_, rules())) co_return true;
   const bool left = !queue->halted().empty() || queue->cursor() != queue->next();
-  if (settings_.until_done && !left && !stopping_) listener_.on_all_done(queue->tasks().size());
+  if (settings_.until_done && !left && !stopping_) {
+    over_ = {std::nullopt, queue->tasks().size()};
+    stop();
+  }
   co_return false;
 }
 
@@ -148,10 +166,10 @@ task<void> TaskWork::put_aside() {
   if (!aside) co_return;
   for (const QueuedTask& task : *aside) {
     const Grant last{task.number, task.agent, task.epoch, task.attempt, task.name, {}};
-    listener_.on_task("failed",
-                      named(last) + " was begun " + format_count(task.tries, "time") + ", last by '" + task.agent +
-                          "' (" + task.outcome + "), and is put aside" + to_retry(task.number),
-                      last, true);
+    tell("failed",
+         named(last) + " was begun " + format_count(task.tries, "time") + ", last by '" + task.agent + "' (" +
+             task.outcome + "), and is put aside" + to_retry(task.number),
+         last, true);
   }
 }
 
@@ -201,14 +219,15 @@ task<void> TaskWork::run_one(Grant grant) {
     co_await give_back(grant);
     co_return;
   }
-  listener_.on_task("begun", named(grant) + " begins, attempt " + std::to_string(grant.attempt), grant, false);
+  tell("begun", named(grant) + " begins, attempt " + std::to_string(grant.attempt), grant);
   const Instant began = runtime_.read_clock();
   const auto end = co_await commands_.run(options_for(grant));
   if (!end) {
     const Error& why = end.error();
     const bool for_good = why.code == Errc::kNotFound || why.code == Errc::kRefused;
     if (for_good) {
-      listener_.on_cannot_work(why.code, why.message);
+      over_ = {why};
+      stop();
     } else {
       trouble("the command could not be started, tried again: " + why.message, grant);
     }
@@ -227,10 +246,21 @@ std::string TaskWork::to_retry(uint64_t number) const {
   return ". To try again: bellwether agents tasks retry " + std::to_string(number) + " --queue " + queue_.path();
 }
 
+// Until the queue has heard it, says no, or it is too late.
+template <class Act>
+auto TaskWork::tell_queue(Grant grant, Act act) -> decltype(act(grant)) {
+  for (int last_tries = kLastTries;;) {
+    auto done = co_await act(grant);
+    if (done || !refused(done.error(), grant) || lost_) co_return done;
+    co_await runtime_.sleep(kAfterTrouble);
+    if (stopping_ && --last_tries == 0) co_return done;
+  }
+}
+
 task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   // An end that came after the term's is not ours to judge: the next leader begins the task again.
   if (lost_ || runtime_.boot_now() >= commands_.term_ends()) {
-    listener_.on_task("abandoned", named(grant) + " was ended with the term (" + how_it_ended(end) + ")", grant, false);
+    tell("abandoned", named(grant) + " was ended with the term (" + how_it_ended(end) + ")", grant);
     co_return;
   }
   if (end.asked) {
@@ -238,43 +268,25 @@ task<void> TaskWork::settle(Grant grant, CommandEnd end) {
     co_return;
   }
   resting_[grant.number] = runtime_.read_clock() + settings_.retry_after;
-  for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
-    const auto state = co_await queue_.fail_attempt(grant, how_it_ended(end), settings_.tries_most);
-    if (state) {
-      const bool over = *state == QueuedTask::State::kFailed;
-      const std::string then = over ? ": tried so often, put aside" + to_retry(grant.number)
-                                    : ": again in " + format_duration(settings_.retry_after);
-      listener_.on_task("failed", named(grant) + " failed, " + how_it_ended(end) + then, grant, true);
-      co_return;
-    }
-    if (!refused(state.error(), grant) || lost_) co_return;
-    co_await runtime_.sleep(kAfterTrouble);
-  }
+  const auto state = co_await tell_queue(grant, [this, end](const Grant& failed) {
+    return queue_.fail_attempt(failed, how_it_ended(end), settings_.tries_most);
+  });
+  if (!state) co_return;
+  const bool over = *state == QueuedTask::State::kFailed;
+  const std::string then = over ? ": tried so often, put aside" + to_retry(grant.number)
+                                : ": again in " + format_duration(settings_.retry_after);
+  tell("failed", named(grant) + " failed, " + how_it_ended(end) + then, grant, true);
 }
 
 // The work was done in time: that it is written down may take until the fence forbids it.
 task<void> TaskWork::succeed(Grant grant, Duration took) {
-  for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
-    const Status done = co_await queue_.finish(grant);
-    if (done) {
-      listener_.on_task("done", named(grant) + " done in " + format_duration(took), grant, false);
-      co_return;
-    }
-    if (!refused(done.error(), grant) || lost_) co_return;
-    co_await runtime_.sleep(kAfterTrouble);
-  }
+  const Status done = co_await tell_queue(grant, [this](const Grant& one) { return queue_.finish(one); });
+  if (done) tell("done", named(grant) + " done in " + format_duration(took), grant);
 }
 
 task<void> TaskWork::give_back(Grant grant) {
-  for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
-    const Status back = co_await queue_.give_back(grant);
-    if (back) {
-      listener_.on_task("given_back", named(grant) + " is given back to the queue", grant, false);
-      co_return;
-    }
-    if (!refused(back.error(), grant) || lost_) co_return;
-    co_await runtime_.sleep(kAfterTrouble);
-  }
+  const Status back = co_await tell_queue(grant, [this](const Grant& one) { return queue_.give_back(one); });
+  if (back) tell("given_back", named(grant) + " is given back to the queue", grant);
 }
 
 }  // namespace bellwether::lead

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/journal/journal.h"
 #include "core/runtime/cancellation.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
@@ -30,39 +32,35 @@ struct TaskWorkSettings {
   uint32_t tries_most = 5;   // then a task is put aside as failed
   Duration retry_after;      // from the end of an attempt that failed to the next
   Duration poll;             // between looks at a queue that has nothing to do
-  bool until_done = false;   // tell when nothing is left to do
-};
-
-// Who wants to know. One call after the other; none may wait.
-class TaskListener {
- public:
-  virtual ~TaskListener() = default;
-  // `task`: without one when its number is 0. `warning`: something is wrong.
-  virtual void on_task(std::string_view event, const std::string& text, const Grant& task, bool warning) = 0;
-  // With until_done: no task waits or runs, and so many have failed.
-  virtual void on_all_done(std::size_t failed) = 0;
-  // The command cannot be started at all.
-  virtual void on_cannot_work(Errc code, const std::string& why) = 0;
+  bool until_done = false;   // be over when nothing is left to do
 };
 
 class TaskWork {
  public:
+  // Why serve() has ended by itself, and need not be called again.
+  struct Over {
+    std::optional<Error> trouble;  // the command cannot be started at all; else:
+    std::size_t failed = 0;        // with until_done no task waits or runs, and so many have failed
+  };
+
   // All must outlive it. `key`: whose claim, where it is a descriptor, is held until nothing of the work is left.
   TaskWork(runtime::Runtime& runtime, QueueFile& queue, store::StoreKey& key, TaskWorkSettings settings,
-           TaskListener& listener)
+           Journal& journal)
       : runtime_(runtime),
         queue_(queue),
         key_(key),
         settings_(std::move(settings)),
-        listener_(listener),
+        journal_(journal),
         commands_(runtime) {}
   TaskWork(const TaskWork&) = delete;
   TaskWork& operator=(const TaskWork&) = delete;
 
-  // Until stop() or lose(), or until the queue turns out to be another leader's. Nothing of the work is left then.
+  // Until stop() or lose(), until it is over, or until the queue turns out to be another leader's. Nothing of the work
+  // is left then.
   runtime::task<void> serve(election::Epoch epoch);
   // The term served last ended because the queue is another leader's.
   bool was_refused() const { return refused_; }
+  const std::optional<Over>& over() const { return over_; }
   // The times of the term (boot clock), before serve() and whenever they move.
   void set_deadlines(Instant term_ends, Instant kill_at) { commands_.set_deadlines(term_ends, kill_at); }
   // In good order, while the term goes on: what runs is asked to end, and given back to the queue.
@@ -81,11 +79,15 @@ class TaskWork {
   runtime::task<void> put_aside();
   runtime::task<void> have_in_hands(Grant grant);
   runtime::task<void> run_one(Grant grant);
+  template <class Act>
+  auto tell_queue(Grant grant, Act act) -> decltype(act(grant));
   runtime::task<void> settle(Grant grant, CommandEnd end);
   runtime::task<void> succeed(Grant grant, Duration took);
   runtime::task<void> give_back(Grant grant);
   CommandOptions options_for(const Grant& grant) const;
   HandOutRules rules();
+  // `task`: none when its number is 0. `warning`: something is wrong.
+  void tell(std::string_view event, const std::string& text, const Grant& task, bool warning = false);
   void trouble(const std::string& text, const Grant& task);
   // The queue said no, or nothing. True when another try may help.
   bool refused(const Error& error, const Grant& task);
@@ -98,12 +100,13 @@ class TaskWork {
   QueueFile& queue_;
   store::StoreKey& key_;
   TaskWorkSettings settings_;
-  TaskListener& listener_;
+  Journal& journal_;
 
   election::Epoch epoch_;
   bool stopping_ = false;
   bool lost_ = false;
   bool refused_ = false;
+  std::optional<Over> over_;
   TermCommands commands_;
   std::set<uint64_t> in_hands_;          // tasks handed out to us, until the queue knows how they ended
   bool freed_ = false;                   // a hand, since the last look at the queue

@@ -1,6 +1,11 @@
 #include "lead/metrics/lease_figures.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/web/labels.h"
+#include "lead/metric_names.h"
 
 namespace bellwether::lead {
 
@@ -80,6 +85,114 @@ LeaseSnapshot LeaseFigures::read(Instant now) const {
   out.leader = term_.valid_for(now) > Duration::zero();
   if (out.leader) out.since_renewal = now - renewal_sent_;
   return out;
+}
+
+// --- as text ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+  return std::string(text.data(), end.ptr);
+}
+
+std::string labels(const LeaseSnapshot& key, const std::string& more = {}) {
+  std::string text = "{key=\"" + web::label_value(key.key) + "\"";
+  if (!key.loop.empty()) text += ",loop=\"" + web::label_value(key.loop) + "\"";
+  return text + more + "}";
+}
+
+class Page {
+ public:
+  explicit Page(const std::vector<LeaseSnapshot>& keys) : keys_(keys) {}
+
+  // `value`: a figure of a snapshot, or nothing.
+  template <class Value>
+  void figure(std::string_view name, std::string_view type, std::string_view help, Value value) {
+    bool begun = false;
+    for (const LeaseSnapshot& key : keys_) {
+      const std::optional<double> now = value(key);
+      if (!now) continue;
+      if (!begun) begin(name, type, help);
+      begun = true;
+      text_ += std::string(name) + labels(key) + " " + number(*now) + "\n";
+    }
+  }
+  void histogram(std::string_view name, std::string_view help, WaitHistogram LeaseSnapshot::*which, bool loops_only) {
+    bool begun = false;
+    for (const LeaseSnapshot& key : keys_) {
+      if (loops_only && key.loop.empty()) continue;
+      if (!begun) begin(name, "histogram", help);
+      begun = true;
+      const WaitHistogram& waits = key.*which;
+      uint64_t sum = 0;
+      for (std::size_t i = 0; i < WaitHistogram::kBounds.size(); ++i) {
+        sum += waits.at_most[i];
+        bucket(name, key, number(WaitHistogram::kBounds[i]), sum);
+      }
+      bucket(name, key, "+Inf", waits.count);
+      text_ += std::string(name) + "_sum" + labels(key) + " " + number(waits.sum) + "\n";
+      text_ += std::string(name) + "_count" + labels(key) + " " + std::to_string(waits.count) + "\n";
+    }
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void begin(std::string_view name, std::string_view type, std::string_view help) {
+    text_ += "# HELP " + std::string(name) + " " + std::string(help) + "\n";
+    text_ += "# TYPE " + std::string(name) + " " + std::string(type) + "\n";
+  }
+  void bucket(std::string_view name, const LeaseSnapshot& key, const std::string& bound, uint64_t count) {
+    text_ += std::string(name) + "_bucket" + labels(key, ",le=\"" + bound + "\"") + " " + std::to_string(count) + "\n";
+  }
+
+  const std::vector<LeaseSnapshot>& keys_;
+  std::string text_;
+};
+
+std::optional<double> seconds(const std::optional<Duration>& span) {
+  if (!span) return std::nullopt;
+  return static_cast<double>(span->ns()) / 1e9;
+}
+
+std::optional<double> count(uint64_t value) { return static_cast<double>(value); }
+
+}  // namespace
+
+std::string prometheus_text(const std::vector<LeaseSnapshot>& keys) {
+  using Snapshot = LeaseSnapshot;
+  Page page(keys);
+  page.figure(metric::kLeader, "gauge", "1 while this process holds the key.",
+              [](const Snapshot& s) { return count(s.leader ? 1 : 0); });
+  page.figure(metric::kEpoch, "gauge", "The highest epoch of the key that this process has seen.",
+              [](const Snapshot& s) { return count(s.epoch.value()); });
+  page.figure(metric::kTransitions, "counter", "Changes of holder that this process has seen.",
+              [](const Snapshot& s) { return count(s.transitions); });
+  page.figure(metric::kRenewals, "counter", "Renewals of this process that the store confirmed.",
+              [](const Snapshot& s) { return count(s.renewals); });
+  page.figure(metric::kRenewalFailures, "counter", "Renewals of this process that failed or were not answered in time.",
+              [](const Snapshot& s) { return count(s.renewal_failures); });
+  page.histogram(metric::kRenewSeconds, "From sending a renewal until it was confirmed.", &Snapshot::renew_seconds,
+                 false);
+  page.figure(metric::kLastRenewal, "gauge", "How long ago the last confirmed renewal was sent; only of the holder.",
+              [](const Snapshot& s) { return seconds(s.since_renewal); });
+  page.figure(metric::kFailover, "gauge", "Of the last change of holder: how long nothing had been heard of the key.",
+              [](const Snapshot& s) { return seconds(s.failover); });
+  page.figure(metric::kFailOpen, "counter", "How often acting without proof of leadership became permitted.",
+              [](const Snapshot& s) { return count(s.fail_opens); });
+  page.histogram(metric::kLockWait, "Seconds from wanting the lock of a tick until the store had answered.",
+                 &Snapshot::lock_wait, true);
+  const auto of_loop = [](const Snapshot& s, uint64_t value) { return s.loop.empty() ? std::nullopt : count(value); };
+  page.figure(metric::kTicks, "counter", "Ticks that have ended.",
+              [&](const Snapshot& s) { return of_loop(s, s.ticks); });
+  page.figure(metric::kTickFailures, "counter", "Ticks that failed.",
+              [&](const Snapshot& s) { return of_loop(s, s.tick_failures); });
+  page.figure(metric::kStaleJobs, "gauge", "Overdue work, as the tick counted it last.",
+              [](const Snapshot& s) { return s.stale_jobs ? count(*s.stale_jobs) : std::nullopt; });
+  page.figure(metric::kOrphanReplayed, "counter", "Work that was found without an owner and begun again.",
+              [&](const Snapshot& s) { return of_loop(s, s.orphans_replayed.value_or(0)); });
+  return page.take();
 }
 
 }  // namespace bellwether::lead

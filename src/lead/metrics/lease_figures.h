@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/time.h"
 #include "election/elector_events.h"
@@ -44,6 +45,8 @@ struct LeaseSnapshot {
   std::optional<uint64_t> stale_jobs;
   std::optional<uint64_t> orphans_replayed;
 };
+// In the text format of Prometheus (version 0.0.4). Pure.
+std::string prometheus_text(const std::vector<LeaseSnapshot>& keys);
 
 class LeaseFigures {
  public:

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "lead/metrics/lease_figures.h"
-#include "lead/metrics/prometheus_text.h"
 
 namespace bellwether::lead {
 namespace {

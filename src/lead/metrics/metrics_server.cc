@@ -4,7 +4,6 @@
 #include "core/runtime/boot_timers.h"
 #include "core/runtime/thread.h"
 #include "core/web/labels.h"
-#include "lead/metrics/prometheus_text.h"
 
 namespace bellwether::lead {
 namespace {

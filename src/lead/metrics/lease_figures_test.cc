@@ -1,4 +1,4 @@
-#include "lead/metrics/prometheus_text.h"
+#include "lead/metrics/lease_figures.h"
 
 #include <gmock/gmock.h>
 
