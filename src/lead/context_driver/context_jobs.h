@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster/replication/copies.h"
-#include "core/runtime/condition.h"
+#include "core/runtime/event.h"
 #include "lead/context_driver/context_codec.h"
 #include "lead/context_driver/context_manager.h"
 #include "lead/context_driver/context_register.h"
