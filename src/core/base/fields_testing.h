@@ -67,6 +67,7 @@ consteval std::size_t count() {
 template <class T>
 constexpr auto members(T& of) {
   constexpr std::size_t kCount = count<std::remove_const_t<T>>();
+  static_assert(kCount <= 18, "a struct with more members needs a line here");
   if constexpr (kCount == 0) return std::tuple<>();
   BW_MEMBERS(1, a)
   BW_MEMBERS(2, a, b)
@@ -81,6 +82,10 @@ constexpr auto members(T& of) {
   BW_MEMBERS(11, a, b, c, d, e, f, g, h, i, j, k)
   BW_MEMBERS(12, a, b, c, d, e, f, g, h, i, j, k, l)
   BW_MEMBERS(13, a, b, c, d, e, f, g, h, i, j, k, l, m)
+  BW_MEMBERS(14, a, b, c, d, e, f, g, h, i, j, k, l, m, n)
+  BW_MEMBERS(15, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+  BW_MEMBERS(16, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+  BW_MEMBERS(17, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)
   BW_MEMBERS(18, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
 }
 #undef BW_MEMBERS

@@ -25,7 +25,8 @@ struct WorkflowWords {
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   std::optional<Duration> timeout;
   std::vector<std::string> provides;
-  std::vector<uint16_t> uses;  // what these provide first
+  std::vector<uint16_t> lists;  // of what it provides, one of each user
+  std::vector<uint16_t> uses;   // what these provide first
   bool is_teardown = false;
 };
 // How the word "ask" goes on.
@@ -105,6 +106,7 @@ class JobStory {
     spec.on_overtime = words.on_overtime;
     spec.timeout = words.timeout;
     spec.provides = words.provides;
+    spec.lists.assign(words.lists.begin(), words.lists.end());
     for (const uint16_t from : words.uses) spec.uses.push_back({from, 0, "token", true});
     spec.is_teardown = words.is_teardown;
     return spec;
@@ -264,9 +266,10 @@ class JobStory {
     for (const auto& [id, order] : world_->orders()) {
       for (const plan::Given& one : order.given) {
         told_.push_back("share " + fields::words(id) + " version=" + std::to_string(order.context_version) + " " +
-                        fields::words(one.list.empty() ? one.text : fields::words(one.list)));
+                        (one.list.empty() ? fields::words(one.text) : fields::words(one.list)));
       }
     }
+    if (told_.empty()) told_.emplace_back("nothing");
   }
   void tell_end() {
     if (!world_->job().over()) return told_.push_back("it is not over");
@@ -365,6 +368,8 @@ TEST(Job, spreads_onto_workers_that_come) { expect_job_stories("spread"); }
 TEST(Job, counts_iterations) { expect_job_stories("counted"); }
 TEST(Job, scales) { expect_job_stories("scaled"); }
 TEST(Job, keeps_to_its_time) { expect_job_stories("time"); }
+TEST(Job, passes_values_from_layer_to_layer) { expect_job_stories("layers"); }
+TEST(Job, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
 TEST(Job, tears_down) { expect_job_stories("teardown"); }
 
 }  // namespace
