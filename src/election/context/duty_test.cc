@@ -150,7 +150,7 @@ class DutyStory {
       Request request{wanted.id.value_or(RequestId{1, ++last_}), wanted.priority, at().wall, "do it"};
       request.submitted_at.unix_ns += wanted.later.ns();
       if (wanted.size > 0) request.payload = std::string(wanted.size, 'x');
-      step(Submit{request.id.low, request});
+      step(Submit{std::max<uint64_t>(request.id.low, 1), request});  // a ticket for one without an id, too
     } else if (verb == "transfer") {
       step(Transfer{1, parsed<NodeId>(words.at(0)), "maintenance", "operator"});
     } else if (verb == "start") {
