@@ -65,6 +65,31 @@ TEST_F(RunAccountTest, WhatAClosedStreamTellsIsExcess) {
   EXPECT_EQ(account.applied(StreamId(1)), 1u);
 }
 
+TEST_F(RunAccountTest, WhatWasToldIsSafeWhenACopyThatHasItIsKept) {
+  ASSERT_TRUE(account.open(StreamId(1), 0));
+  const std::string first = second(prng, 0);
+  ASSERT_TRUE(account.hear(at(0), StreamId(1), 1, 1, first));
+  ASSERT_TRUE(account.hear(at(0), StreamId(1), 1, 1, first));
+  EXPECT_TRUE(account.unsafe());
+  EXPECT_EQ(account.unsafe_bytes(), first.size()) << "what is told again is known";
+  const auto bytes = account.save(at(0));
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(account.durable(StreamId(1)), 0u) << "nobody has the copy yet";
+  const std::string later = second(prng, 1);
+  ASSERT_TRUE(account.hear(at(0), StreamId(1), 2, 2, later));
+  account.kept();
+  EXPECT_EQ(account.durable(StreamId(1)), 1u);
+  EXPECT_TRUE(account.unsafe());
+  EXPECT_EQ(account.unsafe_bytes(), later.size());
+  ASSERT_TRUE(account.save(at(0)));
+  account.kept();
+  EXPECT_FALSE(account.unsafe());
+  const auto restored = RunAccount::restore(at(0), plan, *bytes);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->durable(StreamId(1)), 1u);
+  EXPECT_FALSE(restored->unsafe());
+}
+
 TEST_F(RunAccountTest, AFollowerThatAddsTheNewsHasTheSameTotals) {
   aggregate::Totals follower(plan);
   Prng prng(3);

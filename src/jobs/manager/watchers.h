@@ -36,7 +36,8 @@ class Watchers {
   // There is news, which they get together with what comes within the pause, or now.
   void changed();
   void changed_now() { due_ = parts_.runtime.now(); }
-  // REQUIRES a share of the job that runs. True: there are watchers who wait for its counters.
+  // REQUIRES a share of the job that runs. True: there are watchers who wait for counters, which is said once until
+  // answer().
   bool heard(Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   LiveBoard& live() { return live_; }
 
