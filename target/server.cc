@@ -8,6 +8,7 @@
 #include "core/runtime/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/signals.h"
+#include "core/runtime/stream_io.h"
 #include "core/runtime/thread.h"
 #include "core/runtime/tls.h"
 #include "target/connection.h"
@@ -23,7 +24,6 @@ using runtime::task;
 using runtime::TlsContext;
 
 constexpr Duration kHandshakeMost = Duration::seconds(10);
-constexpr Duration kOutOfDescriptorsPause = Duration::millis(50);
 
 task<void> serve_tls(Service* service, std::unique_ptr<Stream> stream, std::shared_ptr<TlsContext> tls,
                      Cancellation* cancel) {
@@ -74,16 +74,9 @@ class Worker {
 
   task<void> accept_all() {
     Scope connections(&cancellation_);
-    while (!cancellation_.cancelled()) {
-      auto accepted = co_await listener_->accept(&cancellation_);
-      if (accepted) {
-        connections.spawn(tls_ == nullptr
-                              ? serve(&service_, std::move(*accepted), connections.cancellation())
-                              : serve_tls(&service_, std::move(*accepted), tls_, connections.cancellation()));
-      } else if (accepted.error().code != Errc::kCancelled) {
-        // The connection waits in the kernel until others have ended.
-        co_await runtime_->sleep(kOutOfDescriptorsPause, &cancellation_);
-      }
+    while (auto accepted = co_await runtime::accept_next(*runtime_, *listener_, &cancellation_)) {
+      connections.spawn(tls_ == nullptr ? serve(&service_, std::move(accepted), connections.cancellation())
+                                        : serve_tls(&service_, std::move(accepted), tls_, connections.cancellation()));
     }
     co_await connections.join();
   }

@@ -5,6 +5,7 @@
 
 #include "core/base/probe.h"
 #include "core/runtime/event.h"
+#include "core/runtime/stream_io.h"
 #include "sim/node.h"
 #include "sim/sim_runtime.h"
 #include "sim/sockets.h"
@@ -123,12 +124,7 @@ task<Result<std::unique_ptr<runtime::Stream>>> connect_tcp(SimRuntime& runtime, 
                                                            runtime::ConnectOptions options, Cancellation* cancel) {
   BW_CO_TRY(auto connection, runtime.node().sockets().connect(to));
   auto stream = std::make_unique<SimStream>(runtime, connection);
-  Timer deadline([](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kTimeout); },
-                 static_cast<runtime::Stream*>(stream.get()));
-  runtime.timers().arm(deadline, runtime.now() + options.timeout);
-  CancelCallback on_cancel(
-      cancel, [](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kCancelled); },
-      static_cast<runtime::Stream*>(stream.get()));
+  const runtime::Within within(runtime, *stream, runtime.now() + options.timeout, cancel);
   const Errc waited = co_await stream->writable();
   if (waited == Errc::kTimeout) {
     co_return fail(Errc::kTimeout, "connecting to " + to.to_string() + ": no answer within " +

@@ -99,9 +99,9 @@ task<void> EtcdJobStore::watch(EtcdJobStore* self) {
   while (!cancel->cancelled()) co_await self->watch_.changed(cancel);
 }
 
-task<Status> EtcdJobStore::listen(store::LineSink& sink, Instant begin_by, Instant deadline) {
+task<Status> EtcdJobStore::listen(store::WebWatch& watch, Instant begin_by, Instant deadline) {
   std::string range = store::watch_body(owners_, store::after_prefix(owners_));
-  const Status ended = co_await api_.watch(std::move(range), sink, begin_by, deadline);
+  const Status ended = co_await api_.watch(std::move(range), watch, begin_by, deadline);
   co_return ended;
 }
 

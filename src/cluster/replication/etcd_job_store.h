@@ -48,7 +48,7 @@ class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
  private:
   friend class EtcdJob;
 
-  runtime::task<Status> listen(store::LineSink& sink, Instant begin_by, Instant deadline) override;
+  runtime::task<Status> listen(store::WebWatch& watch, Instant begin_by, Instant deadline) override;
   store::WebWatch::Word hear(std::string_view line) override;
   void begin_to_watch();
   static runtime::task<void> watch(EtcdJobStore* self);

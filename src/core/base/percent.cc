@@ -20,4 +20,20 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return out;
 }
 
+void append_percent_encoded(std::string_view text, std::string& out) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                               c == '.' || c == '_' || c == '~';
+    if (is_unreserved) {
+      out += c;
+    } else {
+      out += '%';
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    }
+  }
+}
+
 }  // namespace bellwether

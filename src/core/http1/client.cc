@@ -8,6 +8,7 @@
 #include "core/base/hex.h"
 #include "core/http1/client_reader.h"
 #include "core/http1/client_redirect.h"
+#include "core/runtime/stream_io.h"
 #include "core/runtime/tls.h"
 
 namespace bellwether::http1 {
@@ -177,7 +178,6 @@ std::string_view Client::bytes_to_send(const Session& session, const Request& re
 task<void> Client::exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                  runtime::Cancellation* cancel) {
   std::unique_ptr<Connection> connection = session.take_idle(*request.origin);
-  bool may_retry = connection != nullptr && idempotent(request.method);
   while (true) {
     if (connection == nullptr) {
       connection = co_await open(*request.origin, *request.limits, response, deadline, cancel);
@@ -246,9 +246,9 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     response.bytes_received += reader.bytes_received();
 
     const bool stale = response.error == ErrorKind::kClosed || response.error == ErrorKind::kReset;
-    if (may_retry && stale && reader.bytes_received() == 0) {
+    const bool again = stale && connection->used && reader.bytes_received() == 0;
+    if (again && idempotent(request.method) && !request.once) {
       // The server closed the kept connection while the request was on its way: not a failure of the request.
-      may_retry = false;
       connection = nullptr;
       continue;
     }
@@ -380,34 +380,13 @@ constexpr std::size_t kHeadMost = 16 << 10;
 // Interim responses that are passed over.
 constexpr int kInterimMost = 8;
 
-// Ends a wait by interrupting the stream, in time or when asked to.
-struct Watch {
-  Watch(runtime::Runtime& runtime, runtime::Stream& stream_, Instant deadline, runtime::Cancellation* cancel)
-      : stream(stream_),
-        timer([](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kTimeout); }, &stream_),
-        on_cancel(
-            cancel, [](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kCancelled); }, &stream_) {
-    runtime.timers().arm(timer, deadline);
+ErrorKind tunnel_error(Errc why) {
+  switch (why) {
+    case Errc::kOk: return ErrorKind::kNone;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
+    default: return ErrorKind::kProxy;
   }
-  runtime::Stream& stream;
-  runtime::Timer timer;
-  runtime::CancelCallback on_cancel;
-};
-
-ErrorKind interrupted(Errc why) {
-  return why == Errc::kCancelled ? ErrorKind::kInterrupted : ErrorKind::kConnectTimeout;
-}
-
-task<ErrorKind> send_all(runtime::Stream& stream, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const Io io = stream.try_write(as_bytes(bytes));
-    if (io.kind == Io::Kind::kError) co_return ErrorKind::kProxy;
-    bytes.remove_prefix(io.count);
-    if (bytes.empty()) break;
-    const Errc waited = co_await stream.writable();
-    if (waited != Errc::kOk) co_return interrupted(waited);
-  }
-  co_return ErrorKind::kNone;
 }
 
 // Nothing may follow the head: the server says nothing before we do.
@@ -437,7 +416,7 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
     }
     if (parsed != Parse::kMore || filled == bytes.size()) co_return ErrorKind::kProxy;
     const Errc waited = co_await stream.readable();
-    if (waited != Errc::kOk) co_return interrupted(waited);
+    if (waited != Errc::kOk) co_return tunnel_error(waited);
     const Io io = stream.try_read({reinterpret_cast<std::byte*>(bytes.data()) + filled, bytes.size() - filled});
     if (io.kind == Io::Kind::kEnd || io.kind == Io::Kind::kError) co_return ErrorKind::kProxy;
     if (io.kind == Io::Kind::kDone) filled += io.count;
@@ -450,9 +429,9 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
 task<bool> Client::open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
                                runtime::Cancellation* cancel) {
   runtime::Stream& stream = *connection.stream;
-  const Watch watch(runtime_, stream, deadline, cancel);
+  const runtime::Within within(runtime_, stream, deadline, cancel);
   const std::string asked = connect_head(origin.host, origin.port, *origin.proxy);
-  ErrorKind error = co_await send_all(stream, asked);
+  ErrorKind error = tunnel_error(co_await runtime::write_all(stream, as_bytes(asked)));
   if (error == ErrorKind::kNone) error = co_await read_answer(stream, response.proxy_status);
   if (error == ErrorKind::kNone) co_return true;
   response.error = error;

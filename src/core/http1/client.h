@@ -107,6 +107,7 @@ struct Request {
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
   const Proxies* proxies = nullptr;    // of the origin, and of those that redirects lead to; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
+  bool once = false;                   // not sent again when a kept connection turns out closed, whatever the method
 };
 
 struct Response {

@@ -145,6 +145,16 @@ bool ResponseReader::keep_in_area(std::size_t count) {
   return true;
 }
 
+std::string ResponseReader::take_piece() {
+  check(has_head_ && want_body_);
+  std::string piece;
+  if (spilled_) piece.swap(buffer_->spill);
+  spilled_ = false;
+  piece.append(area_ + body_start_, filled_ - body_start_);
+  filled_ = body_start_;
+  return piece;
+}
+
 ResponseReader::State ResponseReader::finish(std::size_t surplus) {
   // Bytes behind the end of the response belong to nothing we asked for.
   reusable_ = buffer_->head.keep_alive && surplus == 0;

@@ -38,6 +38,11 @@ class ResponseReader {
   const char* detail() const { return detail_; }
 
   bool has_head() const { return has_head_; }
+  // REQUIRES has_head(), and that the buffer was not taken.
+  const ResponseHead& head() const { return buffer_->head; }
+  // What has come of a wanted body since this was last asked, for a response that goes on; it is kept no longer.
+  // REQUIRES kMore and has_head(); when the response ends, body() is the rest.
+  std::string take_piece();
   // After kDone.
   bool reusable() const { return reusable_; }
   std::string_view body() const { return body_; }

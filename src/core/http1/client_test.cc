@@ -83,13 +83,17 @@ TEST_F(ClientTest, a_request_that_meets_the_close_of_a_kept_connection_is_sent_a
   }
 }
 
-TEST_F(ClientTest, a_post_is_never_sent_twice) {
-  get();
-  server_->answer("", Then::kFinish);
-  const Response response = call(request("POST", "/", "body"));
-  EXPECT_EQ(response.error, ErrorKind::kClosed);
-  EXPECT_EQ(response.status, 0);
-  EXPECT_EQ(response.attempts, 1);
+TEST_F(ClientTest, a_post_and_what_is_to_be_sent_once_are_never_sent_twice) {
+  Request once = request("GET", "/");
+  once.once = true;
+  for (const Request& what : {request("POST", "/", "body"), once}) {
+    get();
+    server_->answer("", Then::kFinish);
+    const Response response = call(what);
+    EXPECT_EQ(response.error, ErrorKind::kClosed);
+    EXPECT_EQ(response.status, 0);
+    EXPECT_EQ(response.attempts, 1);
+  }
 }
 
 TEST_F(ClientTest, a_new_connection_that_fails_is_not_tried_again) {

@@ -1,12 +1,12 @@
 #include "core/runtime/blocking_pool.h"
 
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
 
+#include "core/runtime/post.h"
 #include "core/runtime/thread.h"
 
 namespace bellwether::runtime {
@@ -47,13 +47,11 @@ void BlockingPool::submit(Job* job) {
         worker_->waiting.pop_front();
       }
       next->execute();
-      while (!runtime_.post(&BlockingPool::finished, next)) {
-        {
-          const std::lock_guard lock(worker_->mutex);
-          if (worker_->stopping) return;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      const bool told = post_patiently(runtime_, &BlockingPool::finished, next, [this] {
+        const std::lock_guard lock(worker_->mutex);
+        return worker_->stopping;
+      });
+      if (!told) return;
     }
   });
 }

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/runtime/stream_io.h"
+
 namespace bellwether::runtime {
 
 namespace {
@@ -204,10 +206,7 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   }
   BW_CO_RETURN_IF_ERROR(runtime.watch_stream(*stream));
 
-  Timer deadline([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, stream.get());
-  runtime.timers().arm(deadline, runtime.now() + options.timeout);
-  CancelCallback on_cancel(
-      cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, stream.get());
+  const Within within(runtime, *stream, runtime.now() + options.timeout, cancel);
   const Errc waited = co_await stream->writable();
   if (waited == Errc::kTimeout) {
     co_return fail(Errc::kTimeout, "connecting to " + to.to_string() + ": no answer within " +

@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "core/runtime/stream_io.h"
 #include "core/runtime/tls.h"
 #include "core/runtime/tls_error.h"
 
@@ -195,11 +196,7 @@ std::string handshake_failure(const TlsStream& stream, const std::string& peer, 
 
 task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_ptr<TlsStream> stream, std::string peer,
                                                   Duration timeout, Cancellation* cancel) {
-  Stream* interrupted = stream.get();
-  Timer timer([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, interrupted);
-  runtime.timers().arm(timer, runtime.now() + timeout);
-  CancelCallback on_cancel(
-      cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, interrupted);
+  const Within within(runtime, *stream, runtime.now() + timeout, cancel);
   while (true) {
     const Io io = stream->handshake();
     if (io.kind == Io::Kind::kDone) break;

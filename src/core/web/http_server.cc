@@ -8,8 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/hex.h"
 #include "core/http1/request_head.h"
-#include "core/runtime/cancellation.h"
-#include "core/runtime/until.h"
+#include "core/runtime/stream_io.h"
 
 namespace bellwether::web {
 namespace {
@@ -21,7 +20,6 @@ using runtime::Io;
 using runtime::Stream;
 using runtime::task;
 
-constexpr Duration kPause = Duration::millis(50);   // when no connection can be taken
 constexpr Duration kLinger = Duration::seconds(1);  // for a client that still sends what is not read any more
 constexpr std::size_t kPieceBytes = 4096;
 
@@ -70,16 +68,6 @@ std::string form_decoded(std::string_view text) {
 }
 
 Answer refuse(int status, const std::string& why) { return {.status = status, .body = why + "\n"}; }
-
-// A stream that is interrupted when something is cancelled.
-class Interrupted {
- public:
-  Interrupted(Cancellation* cancel, Stream& stream) : on_cancel_(cancel, &Interrupted::end, &stream) {}
-
- private:
-  static void end(void* stream) { static_cast<Stream*>(stream)->interrupt(Errc::kTimeout); }
-  runtime::CancelCallback on_cancel_;
-};
 
 // Takes the head off `text` when it is complete. Nothing: more is needed. `refusal`: it is wrong.
 std::optional<uint64_t> take_head(std::string& text, std::size_t& scan_from, const Limits& limits, Request& request,
@@ -144,14 +132,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(runtime::Runtime& runtime
 
 task<void> HttpServer::serve(Cancellation* cancel) {
   runtime::Scope scope(cancel);
-  while (!scope.cancellation()->cancelled()) {
-    auto stream = co_await listener_->accept(scope.cancellation());
-    if (stream) {
-      make_room();
-      scope.spawn(converse(std::move(*stream), scope.cancellation()));
-    } else if (stream.error().code != Errc::kCancelled) {
-      co_await runtime_.sleep(kPause, scope.cancellation());
-    }
+  while (auto stream = co_await runtime::accept_next(runtime_, *listener_, scope.cancellation())) {
+    make_room();
+    scope.spawn(converse(std::move(stream), scope.cancellation()));
   }
   co_await scope.join();
 }
@@ -182,8 +165,7 @@ task<void> HttpServer::converse(std::unique_ptr<Stream> stream, Cancellation* ca
 }
 
 task<bool> HttpServer::receive(Connection& connection, Request& request, Answer& refusal, Cancellation* cancel) {
-  runtime::Until until(runtime_, runtime_.read_clock() + limits_.receive, cancel);
-  const Interrupted interrupted(until.cancellation(), *connection.stream);
+  const runtime::Within within(runtime_, *connection.stream, runtime_.read_clock() + limits_.receive, cancel);
   std::string text;
   std::size_t scan_from = 0;
   std::optional<uint64_t> length;
@@ -218,40 +200,24 @@ task<bool> HttpServer::read_more(Connection& connection, std::string& text) {
 
 task<void> HttpServer::send(Connection& connection, const Answer& answer, bool with_body, Cancellation* cancel) {
   Stream& stream = *connection.stream;
-  runtime::Until until(runtime_, runtime_.read_clock() + limits_.send, cancel);
-  const Interrupted interrupted(until.cancellation(), stream);
+  const runtime::Within within(runtime_, stream, runtime_.read_clock() + limits_.send, cancel);
   const std::string head = head_of(answer);
-  bool sent = co_await write(stream, head);
-  if (sent && with_body) sent = co_await write(stream, answer.body);
-  if (!sent) {
+  Errc sent = co_await runtime::write_all(stream, as_bytes(head));
+  if (sent == Errc::kOk && with_body) sent = co_await runtime::write_all(stream, as_bytes(answer.body));
+  if (sent != Errc::kOk || stream.interrupted() != Errc::kOk) {
     stream.reset_when_closed();
     co_return;
   }
   stream.finish_writing();
   connection.state = Connection::State::kAnswered;
   // Closing with bytes unread would break the connection, and the client might lose the answer.
-  runtime::Until linger(runtime_, runtime_.read_clock() + kLinger, cancel);
-  const Interrupted over(linger.cancellation(), stream);
+  const runtime::Within linger(runtime_, stream, runtime_.read_clock() + kLinger, cancel);
   std::string rest;
   while (true) {
     rest.clear();
     const bool more = co_await read_more(connection, rest);
     if (!more) co_return;
   }
-}
-
-task<bool> HttpServer::write(Stream& stream, std::string_view text) {
-  while (!text.empty()) {
-    const Io io = stream.try_write(as_bytes(text));
-    if (io.kind == Io::Kind::kDone) {
-      text.remove_prefix(io.count);
-      continue;
-    }
-    if (io.kind != Io::Kind::kWouldBlock) co_return false;
-    const Errc why = co_await stream.writable();
-    if (why != Errc::kOk) co_return false;
-  }
-  co_return stream.interrupted() == Errc::kOk;
 }
 
 std::vector<std::pair<std::string, std::string>> form_fields(std::string_view text) {

@@ -75,7 +75,6 @@ class HttpServer {
   runtime::task<bool> receive(Connection& connection, Request& request, Answer& refusal, runtime::Cancellation* cancel);
   runtime::task<bool> read_more(Connection& connection, std::string& text);
   runtime::task<void> send(Connection& connection, const Answer& answer, bool with_body, runtime::Cancellation* cancel);
-  runtime::task<bool> write(runtime::Stream& stream, std::string_view text);
 
   runtime::Runtime& runtime_;
   Handler& handler_;

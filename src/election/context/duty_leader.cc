@@ -263,9 +263,12 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
   switch (queue_.standing(request.id, request.submitted_at)) {
     case RequestQueue::Standing::kLive:
     case RequestQueue::Standing::kFinished:
-      // Perhaps not written yet.
-      (changed_ || writing_ ? then_ : out).push_back(Answered{ticket, {}});
-      if (writing_) changed_ = true;
+      if (!changed_ && !writing_) {
+        out.push_back(Answered{ticket, {}});
+      } else {  // perhaps not written yet
+        then_.push_back(Answered{ticket, {}});
+        changed_ = true;
+      }
       return {};
     case RequestQueue::Standing::kForgotten:
       return fail(Errc::kExists, who +
@@ -302,11 +305,13 @@ void DutyLeader::on_payload_kept(const PayloadKept& kept, Effects& out) {
   } else if (queue_.standing(kept.id, pending.head.submitted_at) != RequestQueue::Standing::kUnknown) {
     status = fail(Errc::kRefused, "the request is too old by now; submit it under a new id");
   }
-  if (status) {
-    queue_.admit(pending.head);
-    changed_ = true;
+  if (!status) {
+    for (const uint64_t ticket : pending.tickets) out.push_back(Answered{ticket, status});
+    return;
   }
-  for (const uint64_t ticket : pending.tickets) (status ? then_ : out).push_back(Answered{ticket, status});
+  queue_.admit(pending.head);
+  changed_ = true;
+  for (const uint64_t ticket : pending.tickets) then_.push_back(Answered{ticket, status});
 }
 
 void DutyLeader::on_taken(Moment now, const RegisterTaken& taken, Effects& out) {
@@ -338,7 +343,9 @@ void DutyLeader::on_written(Moment now, uint64_t ticket, Effects& out) {
   const Writing done = std::move(*writing_);
   writing_.reset();
   troubles_ = 0;
-  out.insert(out.end(), done.then.begin(), done.then.end());
+  for (const Then& one : done.then) {
+    std::visit([&](const auto& effect) { out.push_back(effect); }, one);
+  }
   if (const auto* taking = std::get_if<Taking>(&phase_); taking != nullptr && taking->opened) on_opened(now, out);
 }
 
@@ -348,7 +355,7 @@ void DutyLeader::on_register_failed(Moment now, const RegisterFailed& failed, Ef
     register_trouble(now, failed.why, out);
   } else if (writing_ && writing_->ticket == failed.ticket) {
     // Written or not: the next write has all that this one had.
-    Effects then = std::move(writing_->then);
+    std::vector<Then> then = std::move(writing_->then);
     writing_.reset();
     then.insert(then.end(), std::make_move_iterator(then_.begin()), std::make_move_iterator(then_.end()));
     then_ = std::move(then);
@@ -395,14 +402,19 @@ void DutyLeader::write(Moment now, Effects& out) {
 void DutyLeader::drop_work(const std::string& why, Effects& out) {
   stop_jobs(true, out);
   jobs_.clear();
-  Effects waiting = std::exchange(then_, {});
+  std::vector<Then> waiting = std::exchange(then_, {});
   if (writing_) waiting.insert(waiting.end(), writing_->then.begin(), writing_->then.end());
   writing_.reset();
   changed_ = false;
   const Status unsure = fail(Errc::kTimeout, "nobody knows whether the request was accepted (" + printable(why) +
                                                  "); submit it again, with the same id");
-  for (const Effect& one : waiting) {
-    if (const auto* answer = std::get_if<Answered>(&one)) out.push_back(Answered{answer->ticket, unsure});
+  // The next leader, or this one when it has taken the register again, fetches and tells by what is in there.
+  for (const Then& one : waiting) {
+    std::visit(Overloaded{[&](const Answered& answer) {
+                            out.push_back(Answered{answer.ticket, unsure});
+                          },
+                          []<OneOf<FetchPayload, TellOutcome> Dropped>(const Dropped&) {}},
+               one);
   }
   for (const auto& [id, pending] : std::exchange(pending_, {})) {
     for (const uint64_t ticket : pending.tickets) out.push_back(Answered{ticket, unsure});

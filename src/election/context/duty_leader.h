@@ -114,9 +114,11 @@ class DutyLeader {
     Instant since;
     Instant fetch_at = Instant::never();  // the payload is asked for again
   };
+  // What may not be done before the register knows why.
+  using Then = std::variant<Answered, FetchPayload, TellOutcome>;
   struct Writing {
     uint64_t ticket = 0;
-    Effects then;  // when it is written
+    std::vector<Then> then;  // when it is written
   };
   struct Pending {  // its payload is being kept
     Request head;   // without the payload
@@ -179,7 +181,7 @@ class DutyLeader {
   RequestQueue queue_;
   bool changed_ = false;  // since what is being written, or was last
   std::optional<Writing> writing_;
-  Effects then_;  // when what has changed is written
+  std::vector<Then> then_;  // when what has changed is written
   Instant write_at_;
   uint64_t last_ticket_ = 0;
   uint32_t troubles_ = 0;  // with the register, in a row

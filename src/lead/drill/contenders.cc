@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "core/runtime/stream_io.h"
 #include "election/store/store_url.h"
 
 namespace bellwether::lead {
@@ -62,15 +63,8 @@ runtime::task<void> Forwarder::stop() {
 }
 
 runtime::task<void> Forwarder::accept() {
-  while (true) {
-    auto client = co_await listener_->accept(scope_.cancellation());
-    if (client) {
-      scope_.spawn(carry(std::move(*client)));
-      continue;
-    }
-    if (client.error().code == Errc::kCancelled) co_return;
-    const bool rested = co_await runtime_.sleep(Duration::millis(10), scope_.cancellation());
-    if (!rested) co_return;
+  while (auto client = co_await runtime::accept_next(runtime_, *listener_, scope_.cancellation())) {
+    scope_.spawn(carry(std::move(client)));
   }
 }
 
@@ -104,25 +98,10 @@ runtime::task<void> Forwarder::pump(Pair& pair, runtime::Stream& from, runtime::
       pair.lost = true;
       continue;
     }
-    const bool written = co_await write(to, std::string(buffer.data(), io.count));
-    if (!written) break;
+    const Errc written = co_await runtime::write_all(to, as_bytes(std::string_view(buffer.data(), io.count)));
+    if (written != Errc::kOk) break;
   }
   pair.end();
-}
-
-runtime::task<bool> Forwarder::write(runtime::Stream& to, std::string bytes) {
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const runtime::Io io = to.try_write(as_bytes(rest));
-    if (io.kind == runtime::Io::Kind::kWouldBlock) {
-      const Errc why = co_await to.writable();
-      if (why != Errc::kOk) co_return false;
-      continue;
-    }
-    if (io.kind != runtime::Io::Kind::kDone) co_return false;
-    rest.remove_prefix(io.count);
-  }
-  co_return true;
 }
 
 Result<std::string> redirected(const std::string& url, uint16_t port) {

@@ -40,7 +40,6 @@ class Forwarder {
   runtime::task<void> accept();
   runtime::task<void> carry(std::unique_ptr<runtime::Stream> client);
   runtime::task<void> pump(Pair& pair, runtime::Stream& from, runtime::Stream& to);
-  runtime::task<bool> write(runtime::Stream& to, std::string bytes);
 
   runtime::Runtime& runtime_;
   runtime::Endpoint target_;

@@ -2,6 +2,7 @@
 
 #include "core/runtime/boot_clock.h"
 #include "core/runtime/boot_timers.h"
+#include "core/runtime/post.h"
 #include "core/runtime/thread.h"
 #include "core/web/labels.h"
 
@@ -29,9 +30,8 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& a
 
 MetricsServer::~MetricsServer() {
   if (!thread_.joinable()) return;
-  while (!runtime_->post([](void* self) { static_cast<MetricsServer*>(self)->over_->cancel(); }, this)) {
-    std::this_thread::yield();
-  }
+  runtime::post_patiently(
+      *runtime_, [](void* self) { static_cast<MetricsServer*>(self)->over_->cancel(); }, this);
   thread_.join();
 }
 

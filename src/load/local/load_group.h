@@ -27,7 +27,7 @@ struct GroupOptions {
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
 };
 
-class LoadGroup final : public LoadThread::Listener {
+class LoadGroup {
  public:
   // Told on the control thread. May call stop() and kill().
   class Listener {
@@ -47,7 +47,7 @@ class LoadGroup final : public LoadThread::Listener {
 
   // All must outlive the group. REQUIRES at least one share.
   LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener);
-  ~LoadGroup() override;
+  ~LoadGroup();
 
   // Makes the threads and prepares them. Fails on anything that can be known before the first request.
   Status prepare();
@@ -79,16 +79,17 @@ class LoadGroup final : public LoadThread::Listener {
   Duration elapsed() const { return elapsed_; }
 
  private:
-  void window_ready(LoadThread& thread) override;
-  void aborted_by(const std::string& step) override { listener_.aborted_by(step); }
+  friend class LoadThread;
+  void window_ready(LoadThread& thread);
+  void aborted_by(const std::string& step) { listener_.aborted_by(step); }
   // What all threads say is told once.
-  void noted(const std::string& text) override {
+  void noted(const std::string& text) {
     if (noted_.insert(text).second) listener_.noted(text);
   }
-  void timed_out(uint16_t workflow) override {
+  void timed_out(uint16_t workflow) {
     if (timed_out_.insert(workflow).second) listener_.timed_out(workflow);
   }
-  void thread_ended(LoadThread& thread) override;
+  void thread_ended(LoadThread& thread);
   std::unique_ptr<metrics::Window> empty_window();
   void close_seconds(uint64_t complete_to);
   Duration covered(uint64_t second) const;

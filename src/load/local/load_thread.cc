@@ -1,13 +1,14 @@
 #include "load/local/load_thread.h"
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <sys/resource.h>
 
+#include "core/runtime/post.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/thread.h"
 #include "load/aggregate/totals.h"
+#include "load/local/load_group.h"
 
 namespace bellwether::node {
 namespace {
@@ -54,11 +55,11 @@ struct LoadThread::SharedTally {
   std::atomic<uint64_t> served{0};
 };
 
-LoadThread::LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener)
+LoadThread::LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group)
     : plan_(plan),
       options_(options),
       control_(control),
-      listener_(listener),
+      group_(group),
       tally_(std::make_unique<SharedTally>()),
       gate_(std::make_unique<Gate>()),
       orders_(std::make_unique<Orders>(plan.workflows.size())) {}
@@ -126,7 +127,7 @@ void LoadThread::main() {
   ended_ = runtime_->read_clock();
   post_to_control([](void* self) {
     auto* thread = static_cast<LoadThread*>(self);
-    thread->listener_.thread_ended(*thread);
+    thread->group_.thread_ended(*thread);
   });
 }
 
@@ -182,21 +183,20 @@ vuser::Headway LoadThread::headway() const {
           .served = tally_->served.load(kRelaxed)};
 }
 
-void LoadThread::post_to_control(void (*call)(void*)) {
-  // The mailbox holds far more than the few posts of a second; a full one means that the control thread stands still.
-  while (!control_.post(call, this)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
+void LoadThread::post_to_control(void (*call)(void*)) { runtime::post_patiently(control_, call, this); }
 
-metrics::Window* LoadThread::exchange(metrics::Window* full) {
+metrics::Window* LoadThread::exchange(metrics::Window* full, bool last) {
   metrics::Window* next = empty_.pop();
-  if (next == nullptr) return nullptr;
+  if (next == nullptr && !last) return nullptr;
+  if (next == nullptr)
+    next = windows_.emplace_back(std::make_unique<metrics::Window>(aggregate::shape_of(plan_))).get();
   const Duration used = thread_cpu();
   full->cpu = used - cpu_counted_;
   cpu_counted_ = used;
-  check(full_.push(full), "there are fewer windows than places");
+  check(full_.push(full), "there are no more windows than places");
   post_to_control([](void* self) {
     auto* thread = static_cast<LoadThread*>(self);
-    thread->listener_.window_ready(*thread);
+    thread->group_.window_ready(*thread);
   });
   return next;
 }
@@ -206,7 +206,7 @@ void LoadThread::abort_run(std::string_view step) {
   aborted_by_ = std::string(step);
   post_to_control([](void* self) {
     auto* thread = static_cast<LoadThread*>(self);
-    thread->listener_.aborted_by(thread->aborted_by_);
+    thread->group_.aborted_by(thread->aborted_by_);
   });
 }
 
@@ -219,7 +219,7 @@ void LoadThread::note(std::string_view step, std::string_view text) {
   auto* note = new Note{this, std::string(step) + ": " + std::string(text)};
   const auto tell = [](void* one) {
     const std::unique_ptr<Note> owned(static_cast<Note*>(one));
-    owned->thread->listener_.noted(owned->text);
+    owned->thread->group_.noted(owned->text);
   };
   if (!control_.post(tell, note)) delete note;
 }
@@ -232,14 +232,14 @@ void LoadThread::timed_out(uint16_t workflow) {
   auto* word = new Word{this, workflow};
   const auto tell = [](void* one) {
     const std::unique_ptr<Word> owned(static_cast<Word*>(one));
-    owned->thread->listener_.timed_out(owned->workflow);
+    owned->thread->group_.timed_out(owned->workflow);
   };
-  while (!control_.post(tell, word)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  runtime::post_patiently(control_, tell, word);
 }
 
 void LoadThread::release(metrics::Window* window) {
   window->clear();
-  check(empty_.push(window), "there are fewer windows than places");
+  check(empty_.push(window), "there are no more windows than places");
 }
 
 void LoadThread::stop() {

@@ -44,20 +44,10 @@ class Handover {
   alignas(64) std::atomic<std::size_t> tail_{0};
 };
 
+class LoadGroup;
+
 class LoadThread final : public vuser::WindowSink {
  public:
-  // What the control thread is told, on the control thread.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void window_ready(LoadThread& thread) = 0;
-    virtual void aborted_by(const std::string& step) = 0;
-    // What a program says of itself.
-    virtual void noted(const std::string& text) = 0;
-    virtual void timed_out(uint16_t workflow) = 0;
-    virtual void thread_ended(LoadThread& thread) = 0;
-  };
-
   struct Options {
     vuser::EngineShare share;
     std::optional<int> cpu;  // the processor to run on
@@ -65,8 +55,8 @@ class LoadThread final : public vuser::WindowSink {
     Duration tally_every;                            // how often tally() is made anew; zero: never
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
   };
-  // All references must outlive the thread.
-  LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener);
+  // All references must outlive the thread. The group is told of it on the control thread.
+  LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group);
   ~LoadThread() override;
 
   // Starts the thread; returns when its engine is prepared, or with what keeps it from that.
@@ -95,7 +85,7 @@ class LoadThread final : public vuser::WindowSink {
   std::vector<plan::Provided> provided(uint16_t workflow) const { return engine_->provided(workflow); }
 
  private:
-  static constexpr std::size_t kWindows = 3;
+  static constexpr std::size_t kWindows = 3;  // and one more when the last is handed over and none is free
   void main();
   runtime::task<void> drive();
   void send_orders();
@@ -103,7 +93,7 @@ class LoadThread final : public vuser::WindowSink {
   runtime::task<void> tell_tally(runtime::Cancellation* cancel);
   void publish_tally();
   void post_to_control(void (*call)(void*));
-  metrics::Window* exchange(metrics::Window* full) override;
+  metrics::Window* exchange(metrics::Window* full, bool last) override;
   void abort_run(std::string_view step) override;
   void note(std::string_view step, std::string_view text) override;
   void timed_out(uint16_t workflow) override;
@@ -111,7 +101,7 @@ class LoadThread final : public vuser::WindowSink {
   const plan::Plan& plan_;
   Options options_;
   runtime::EpollRuntime& control_;
-  Listener& listener_;
+  LoadGroup& group_;
   std::unique_ptr<runtime::EpollRuntime> runtime_;
   std::vector<std::unique_ptr<metrics::Window>> windows_;
   std::unique_ptr<vuser::Engine> engine_;

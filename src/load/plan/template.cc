@@ -3,12 +3,12 @@
 #include <array>
 #include <memory>
 
+#include "core/base/json_text.h"
+#include "core/base/percent.h"
 #include "load/scenario/template_text.h"
 
 namespace bellwether::plan {
 namespace {
-
-constexpr std::string_view kHexDigits = "0123456789ABCDEF";
 
 // Numbers exactly as JSON writes them: -1.5e3 is one, 007 and 0x1F are texts.
 bool is_json_number(std::string_view text) {
@@ -95,38 +95,13 @@ bool is_json_value(std::string_view text) {
 
 std::string escape_json(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHexDigits[byte >> 4];
-      out += kHexDigits[byte & 15];
-    } else {
-      out += c;
-    }
-  }
+  append_json_text(text, out);
   return out;
 }
 
 std::string escape_url(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                               c == '.' || c == '_' || c == '~';
-    if (is_unreserved) {
-      out += c;
-    } else {
-      out += '%';
-      out += kHexDigits[byte >> 4];
-      out += kHexDigits[byte & 15];
-    }
-  }
+  append_percent_encoded(text, out);
   return out;
 }
 

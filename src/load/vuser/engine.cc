@@ -214,11 +214,7 @@ task<void> Engine::tick(Instant start, uint64_t second) {
     }
     Tally so_far = tally();
     so_far.vus_active = 0;
-    metrics::Window* next = sink_.exchange(window_);
-    while (!going && next == nullptr) {  // the last one must not be lost
-      co_await runtime_.sleep(Duration::millis(1));
-      next = sink_.exchange(window_);
-    }
+    metrics::Window* next = sink_.exchange(window_, !going);
     if (next != nullptr) {
       window_ = next;
       handed_over_ = so_far;

@@ -32,8 +32,8 @@ class WindowSink {
  public:
   virtual ~WindowSink() = default;
   // `full` is complete; returns an empty window to go on with, or nullptr when none is free: the engine then keeps
-  // `full` and goes on filling it.
-  virtual metrics::Window* exchange(metrics::Window* full) = 0;
+  // `full` and goes on filling it. The last one is always taken.
+  virtual metrics::Window* exchange(metrics::Window* full, bool last) = 0;
   // A step with `on_error: abort` failed.
   virtual void abort_run(std::string_view step) = 0;
   // What the program of a step says of itself: why it failed, say. A few times at most.
@@ -78,13 +78,13 @@ struct Headway {
 };
 inline constexpr Duration kTurn = Duration::millis(100);
 
-class Engine final : private Tokens::Listener {
+class Engine {
  public:
   // Everything given must outlive it. `first` is the window to start with.
   // `programs` may be nullptr for a plan without any. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink, metrics::Window* first,
          const ProgramLoader* programs = nullptr);
-  ~Engine() override;
+  ~Engine();
 
   // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file, a program
   // without the function that a step calls.
@@ -131,6 +131,7 @@ class Engine final : private Tokens::Listener {
   void note_turn(Duration busy) { window_->loop_lag.record(busy); }
 
  private:
+  friend class Tokens;  // it notes what fails
   struct Vu;
   struct WorkflowRun;
   enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
@@ -170,7 +171,6 @@ class Engine final : private Tokens::Listener {
   void begin_code_iteration(WorkflowRun& run, Vu& vu);
   runtime::task<Flow> run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   void note(std::string_view who, std::string_view text);
-  void not_renewed(const std::string& why) override { note("access token", why); }
   void note_proxy(const PreparedStep& step, const http1::Response& response);
   bool has_token(const plan::HttpCall& call) const { return !call.token || tokens_.is_valid(*call.token); }
   runtime::task<bool> next_token(const Vu& vu, const plan::HttpCall& call);

@@ -8,6 +8,8 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/hex.h"
+#include "core/base/json_text.h"
+#include "core/base/percent.h"
 #include "core/base/prng.h"
 #include "load/plan/plan.h"
 #include "load/vuser/fake_words.h"
@@ -208,49 +210,11 @@ void append_now(WallTime now, std::string& out) {
   out += 'Z';
 }
 
-void append_json(std::string_view text, std::string& out) {
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += kHexDigits[c >> 4];
-          out += kHexDigits[c & 15];
-        } else {
-          out += c;
-        }
-    }
-  }
-}
-
-bool unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
-
-void append_url(std::string_view text, std::string& out) {
-  for (const char c : text) {
-    if (unreserved(c)) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += '%';
-      out += "0123456789ABCDEF"[byte >> 4];
-      out += "0123456789ABCDEF"[byte & 15];
-    }
-  }
-}
-
 bool append_escaped(std::string_view text, plan::Escape escape, std::string& out) {
   switch (escape) {
     case plan::Escape::kNone: out += text; return true;
-    case plan::Escape::kJson: append_json(text, out); return true;
-    case plan::Escape::kUrl: append_url(text, out); return true;
+    case plan::Escape::kJson: append_json_text(text, out); return true;
+    case plan::Escape::kUrl: append_percent_encoded(text, out); return true;
     case plan::Escape::kHeader:
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos) return false;
       out += text;

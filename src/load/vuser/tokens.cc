@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/scope.h"
+#include "load/vuser/engine.h"
 #include "load/vuser/json_reader.h"
 
 namespace bellwether::vuser {
@@ -82,11 +83,11 @@ struct Tokens::One {
   Instant renew_at = Instant::from_ns(INT64_MIN);
 };
 
-Tokens::Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Listener& listener)
+Tokens::Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Engine& engine)
     : runtime_(runtime),
       plan_(plan),
       client_(client),
-      listener_(listener),
+      engine_(engine),
       values_(plan.tokens.size()),
       all_(plan.tokens.size()) {}
 
@@ -174,8 +175,8 @@ task<void> Tokens::renew_one(One& one, runtime::Cancellation* cancel) {
       pause = kFirstPause;
       continue;
     }
-    listener_.not_renewed("no access token from " + std::string(plan_.tokens[one.index].url.text()) + ": " +
-                          given.error().message);
+    engine_.note("access token", "no access token from " + std::string(plan_.tokens[one.index].url.text()) + ": " +
+                                     given.error().message);
     one.renew_at = runtime_.now() + pause;
     pause = std::min(pause * 2, kLongestPause);
   }

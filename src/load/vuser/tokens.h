@@ -46,17 +46,12 @@ struct TokenAnswer {
 // Of the JSON in its body (sections 5.1 and 5.2). kRefused: an error, in its words; kProtocol: it makes no sense.
 Result<TokenAnswer> read_token(int status, std::string_view body);
 
+class Engine;
+
 class Tokens {
  public:
-  // Hears why a token could not be renewed.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void not_renewed(const std::string& why) = 0;
-  };
-
-  // All must outlive it.
-  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Listener& listener);
+  // All must outlive it. The engine notes why a token could not be renewed.
+  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Engine& engine);
   ~Tokens();
 
   // From now on this one is wanted: an index into Plan::tokens.
@@ -84,7 +79,7 @@ class Tokens {
   runtime::Runtime& runtime_;
   const plan::Plan& plan_;
   http1::Client& client_;
-  Listener& listener_;
+  Engine& engine_;
   std::vector<std::string> values_;
   std::vector<std::unique_ptr<One>> all_;  // by index; null: not wanted
 };

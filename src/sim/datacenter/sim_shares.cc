@@ -14,6 +14,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kSecond = Duration::seconds(1);
+constexpr Duration kPreparedSoon = Duration::millis(1);
 constexpr Duration kPreparedLate = Duration::millis(1500);
 constexpr Duration kToldLate = Duration::millis(30);
 constexpr Duration kStopsWithin = Duration::millis(150);
@@ -149,7 +150,7 @@ class SimShare final : public node::ShareProcess {
   }
 
   task<void> live() {
-    co_await runtime_.sleep(prng_.between(Duration::millis(1), prng_.chance(0.2) ? kPreparedLate : kToldLate), &over_);
+    co_await runtime_.sleep(prng_.between(kPreparedSoon, prng_.chance(0.2) ? kPreparedLate : kToldLate), &over_);
     if (!over_.cancelled()) {
       if (fails_) {
         how_ = ShareEnd::How::kNotPrepared;

@@ -11,7 +11,7 @@ using metrics::Window;
 class Sink final : public vuser::WindowSink {
  public:
   explicit Sink(Load& load) : load_(load) {}
-  Window* exchange(Window* full) override {
+  Window* exchange(Window* full, bool) override {
     load_.total.merge(*full);
     full->clear();
     return full;

@@ -60,7 +60,7 @@ task<void> noting_server(Runtime& runtime, void* context) {
 class Sink final : public vuser::WindowSink {
  public:
   Sink(const plan::Plan& plan, Piece& piece) : plan_(plan), piece_(piece) {}
-  metrics::Window* exchange(metrics::Window* full) override {
+  metrics::Window* exchange(metrics::Window* full, bool) override {
     piece_.seconds.push_back(full->second);
     for (std::size_t i = 0; i < full->steps.size(); ++i) {
       piece_.counted.requests += full->steps[i].count;

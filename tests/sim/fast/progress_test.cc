@@ -69,7 +69,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
   void kill() override { engine_->kill(); }
   int64_t pid() const override { return 1; }
 
-  metrics::Window* exchange(metrics::Window* full) override {
+  metrics::Window* exchange(metrics::Window* full, bool) override {
     for (; !stage_.stopped && next_ <= full->second; ++next_) {  // one that was stopped makes up for it
       metrics::Window told = account::empty_window();
       if (next_ == full->second) told.merge(*full);

@@ -12,6 +12,8 @@ using runtime::Endpoint;
 using runtime::Runtime;
 using runtime::Stream;
 using runtime::task;
+using runtime::Within;
+using runtime::write_all;
 
 namespace {
 
@@ -56,7 +58,7 @@ task<Dialled> dial(Runtime& runtime, Endpoint to, std::string name, const DialSe
   Connection::Parts parts;
   parts.opener = true;
   {
-    const Within within(runtime, *stream, settings.handshake_timeout, cancel);
+    const Within within(runtime, *stream, runtime.now() + settings.handshake_timeout, cancel);
     const wire::SessionId session = wire::SessionId::draw(runtime.wall_now(), runtime.prng());
     const wire::Opener opener(settings.handshake, keyring, session);
     const Errc sent = co_await write_all(*stream, framed(opener.hello()));
@@ -89,9 +91,8 @@ task<Status> probe(Runtime& runtime, Endpoint to, Duration timeout, Cancellation
   options.timeout = timeout;
   const Instant deadline = runtime.read_clock() + timeout;
   BW_CO_TRY(auto stream, co_await runtime.connect(to, options, cancel));
-  const Within within(runtime, *stream, deadline - runtime.now(), cancel);
-  std::vector<std::byte> ping(as_bytes("PING").begin(), as_bytes("PING").end());
-  const Errc sent = co_await write_all(*stream, std::move(ping));
+  const Within within(runtime, *stream, deadline, cancel);
+  const Errc sent = co_await write_all(*stream, as_bytes("PING"));
   if (sent != Errc::kOk) co_return fail(sent, "probing " + to.to_string());
   std::vector<std::byte> answer;
   const Errc read = co_await read_at_least(*stream, answer, 4, 4);

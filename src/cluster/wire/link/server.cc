@@ -11,11 +11,12 @@ namespace bellwether::link {
 using runtime::Cancellation;
 using runtime::Stream;
 using runtime::task;
+using runtime::Within;
+using runtime::write_all;
 using wire::Refusal;
 
 namespace {
 
-constexpr Duration kPause = Duration::millis(50);  // when no connection can be taken
 constexpr uint32_t kServerUnsent = 64 * 1024;
 constexpr std::size_t kProbeBytes = 4;
 
@@ -61,20 +62,15 @@ std::vector<Connection*> Server::connections() const { return {connections_.begi
 
 task<void> Server::serve(Cancellation* cancel) {
   runtime::Scope scope(cancel);
-  while (!scope.cancellation()->cancelled()) {
-    auto stream = co_await listener_->accept(scope.cancellation());
-    if (!stream) {
-      if (stream.error().code != Errc::kCancelled) co_await runtime_.sleep(kPause, scope.cancellation());
-      continue;
-    }
-    const runtime::Endpoint from = (*stream)->peer();
+  while (auto stream = co_await runtime::accept_next(runtime_, *listener_, scope.cancellation())) {
+    const runtime::Endpoint from = stream->peer();
     if (!rate_.allow(from.address.octets(), runtime_.now())) {
       refusals_.note(Refusal::kRateLimited, from, "too many connections from this address", runtime_.now());
-      (*stream)->reset_when_closed();
+      stream->reset_when_closed();
       continue;
     }
     make_room();
-    scope.spawn(converse(std::move(*stream), scope.cancellation()));
+    scope.spawn(converse(std::move(stream), scope.cancellation()));
   }
   co_await scope.join();
 }
@@ -131,8 +127,7 @@ task<bool> Server::first_bytes(Stranger& stranger, std::vector<std::byte>& bytes
   }
   if (as_text(Bytes(bytes).first(kProbeBytes)) != "PING") co_return true;
   ++probes_;
-  std::vector<std::byte> pong(as_bytes("PONG").begin(), as_bytes("PONG").end());
-  const Errc sent = co_await write_all(*stranger.stream, std::move(pong));
+  const Errc sent = co_await write_all(*stranger.stream, as_bytes("PONG"));
   if (sent == Errc::kOk) stranger.stream->finish_writing();
   co_return false;
 }
@@ -159,7 +154,7 @@ task<std::unique_ptr<Connection>> Server::meet(Stranger& stranger, Cancellation*
   const Instant deadline = runtime_.now() + settings_.handshake_timeout;
   Connection::Parts parts;
   {
-    const Within within(runtime_, *stranger.stream, settings_.handshake_timeout, cancel);
+    const Within within(runtime_, *stranger.stream, deadline, cancel);
     const bool more = co_await first_bytes(stranger, parts.received);
     if (!more) co_return nullptr;
   }
@@ -168,7 +163,7 @@ task<std::unique_ptr<Connection>> Server::meet(Stranger& stranger, Cancellation*
     const bool secured = co_await secure(stranger, parts.received, proof, cancel);
     if (!secured) co_return nullptr;
   }
-  const Within within(runtime_, *stranger.stream, deadline - runtime_.now(), cancel);
+  const Within within(runtime_, *stranger.stream, deadline, cancel);
   const FirstFrame first = co_await read_frame(*stranger.stream, parts.received, wire::kHelloMax);
   if (first.error != Errc::kOk) {
     give_up(stranger, first.error, first.refusal);

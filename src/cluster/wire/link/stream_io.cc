@@ -26,14 +26,6 @@ Io PrefixedStream::do_read(MutableBytes into) {
   return Io::done(n);
 }
 
-Within::Within(runtime::Runtime& runtime, Stream& stream, Duration span, runtime::Cancellation* cancel)
-    : stream_(stream),
-      timer_([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, &stream),
-      on_cancel_(
-          cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, &stream) {
-  runtime.timers().arm(timer_, runtime.now() + span);
-}
-
 task<Errc> read_at_least(Stream& stream, std::vector<std::byte>& bytes, std::size_t wanted, std::size_t most) {
   while (bytes.size() < wanted) {
     const Errc waited = co_await stream.readable();
@@ -44,21 +36,6 @@ task<Errc> read_at_least(Stream& stream, std::vector<std::byte>& bytes, std::siz
     bytes.resize(have + (io.kind == Io::Kind::kDone ? io.count : 0));
     if (io.kind == Io::Kind::kEnd) co_return Errc::kClosed;
     if (io.kind == Io::Kind::kError) co_return io.error;
-  }
-  co_return Errc::kOk;
-}
-
-task<Errc> write_all(Stream& stream, std::vector<std::byte> bytes) {
-  Bytes rest = bytes;
-  while (!rest.empty()) {
-    const Io io = stream.try_write(rest);
-    if (io.kind == Io::Kind::kDone) {
-      rest = rest.subspan(io.count);
-      continue;
-    }
-    if (io.kind != Io::Kind::kWouldBlock) co_return io.kind == Io::Kind::kError ? io.error : Errc::kClosed;
-    const Errc waited = co_await stream.writable();
-    if (waited != Errc::kOk) co_return waited;
   }
   co_return Errc::kOk;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cluster/wire/refusal.h"
-#include "core/runtime/runtime.h"
+#include "core/runtime/stream_io.h"
 
 namespace bellwether::link {
 
@@ -27,26 +27,10 @@ class PrefixedStream final : public runtime::Stream {
   std::vector<std::byte> prefix_;
 };
 
-// Interrupts a stream at a deadline or when something is cancelled, for as long as it lives; then the stream can be
-// used again.
-class Within {
- public:
-  Within(runtime::Runtime& runtime, runtime::Stream& stream, Duration span, runtime::Cancellation* cancel);
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
-  ~Within() { stream_.clear_interrupt(); }
-
- private:
-  runtime::Stream& stream_;
-  runtime::Timer timer_;
-  runtime::CancelCallback on_cancel_;
-};
-
 // Appends what comes until there are at least `wanted` bytes; never more than `most`. kOk, or why not (kClosed: the
 // end).
 runtime::task<Errc> read_at_least(runtime::Stream& stream, std::vector<std::byte>& bytes, std::size_t wanted,
                                   std::size_t most);
-runtime::task<Errc> write_all(runtime::Stream& stream, std::vector<std::byte> bytes);
 
 // Reads one whole frame to the front of `bytes`; `text` is its size without the length. What came behind it stays
 // behind it.

@@ -80,14 +80,14 @@ WebRequest EtcdApi::request_for(const std::string& path, const std::string& body
   return request;
 }
 
-task<Status> EtcdApi::watch(std::string body, LineSink& sink, Instant begin_by, Instant deadline) {
+task<Status> EtcdApi::watch(std::string body, WebWatch& watch, Instant begin_by, Instant deadline) {
   if (!user_.empty() && token_.empty()) {
     BW_CO_RETURN_IF_ERROR(co_await authenticate(begin_by, nullptr));
   }
   WebRequest request = request_for("/v3/watch", body);
   // A member that is cut off from the others must say so, for else it would tell nothing for ever.
   request.fields.push_back("Grpc-Metadata-hasleader: true");
-  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr));
+  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), watch, begin_by, deadline, nullptr));
   if (token_is_stale(response)) token_.clear();
   if (response.status != kHttpOk) co_return tl::unexpected(error_of(response));
   co_return Status();

@@ -31,7 +31,7 @@ class EtcdApi {
                                           runtime::Cancellation* cancel);
 
   // Follows what a watch tells; see WebClient::stream().
-  runtime::task<Status> watch(std::string body, LineSink& sink, Instant begin_by, Instant deadline);
+  runtime::task<Status> watch(std::string body, WebWatch& watch, Instant begin_by, Instant deadline);
 
  private:
   WebRequest request_for(const std::string& path, const std::string& body) const;

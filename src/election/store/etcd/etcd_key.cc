@@ -30,9 +30,9 @@ std::string version_of(const EtcdAnswer& answer) {
 
 }  // namespace
 
-runtime::task<Status> EtcdWatch::listen(LineSink& sink, Instant begin_by, Instant deadline) {
+runtime::task<Status> EtcdWatch::listen(WebWatch& watch, Instant begin_by, Instant deadline) {
   const std::string prefix = key_ + "/";
-  const Status ended = co_await api_.watch(watch_body(prefix, after_prefix(prefix)), sink, begin_by, deadline);
+  const Status ended = co_await api_.watch(watch_body(prefix, after_prefix(prefix)), watch, begin_by, deadline);
   co_return ended;
 }
 

@@ -22,7 +22,7 @@ class EtcdWatch final : private WebWatch::Source {
   const std::string& refused() const { return watch_.refused(); }
 
  private:
-  runtime::task<Status> listen(LineSink& sink, Instant begin_by, Instant deadline) override;
+  runtime::task<Status> listen(WebWatch& watch, Instant begin_by, Instant deadline) override;
   WebWatch::Word hear(std::string_view line) override;
 
   EtcdApi& api_;

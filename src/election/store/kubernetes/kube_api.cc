@@ -217,13 +217,13 @@ WebRequest KubeApi::request_for(const std::string& method, const std::string& re
   return request;
 }
 
-task<Status> KubeApi::watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline) {
+task<Status> KubeApi::watch(std::string name, std::string from, WebWatch& watch, Instant begin_by, Instant deadline) {
   BW_CO_RETURN_IF_ERROR(co_await know_token());
   const int64_t seconds = std::max<int64_t>((deadline - runtime_.read_clock()).ms() / 1000, 1);
   std::string rest = "?watch=1&fieldSelector=metadata.name%3D" + name + "&timeoutSeconds=" + std::to_string(seconds);
   if (!from.empty()) rest += "&resourceVersion=" + from;
   WebRequest request = request_for("GET", rest);
-  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr));
+  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), watch, begin_by, deadline, nullptr));
   if (response.status == kUnauthorized && !access_.token_file.empty()) token_.clear();
   if (response.status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it has forgotten this version");
   if (response.status == 200) co_return Status();

@@ -44,7 +44,7 @@ class KubeApi {
                                           runtime::Cancellation* cancel);
   // Follows what happens to the Lease `name` after the version `from`; empty: its present state first. See
   // WebClient::stream(). kNotFound: that version is forgotten.
-  runtime::task<Status> watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline);
+  runtime::task<Status> watch(std::string name, std::string from, WebWatch& watch, Instant begin_by, Instant deadline);
   std::string describe() const;
 
  private:

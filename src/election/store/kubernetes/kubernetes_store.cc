@@ -24,7 +24,7 @@ class KubeWatch final : private WebWatch::Source {
   const std::string& refused() const { return watch_.refused(); }
 
  private:
-  runtime::task<Status> listen(LineSink& sink, Instant begin_by, Instant deadline) override;
+  runtime::task<Status> listen(WebWatch& watch, Instant begin_by, Instant deadline) override;
   WebWatch::Word hear(std::string_view line) override;
 
   KubeApi& api_;
@@ -38,10 +38,10 @@ using runtime::task;
 
 // From the version that was seen last on, so that nothing is missed; else from the present state on, which the server
 // tells first.
-task<Status> KubeWatch::listen(LineSink& sink, Instant begin_by, Instant deadline) {
+task<Status> KubeWatch::listen(WebWatch& watch, Instant begin_by, Instant deadline) {
   std::string from;
   if (seen_ && !std::exchange(forgotten_, false)) from = seen_->version.substr(seen_->version.rfind('.') + 1);
-  const Status ended = co_await api_.watch(name_, std::move(from), sink, begin_by, deadline);
+  const Status ended = co_await api_.watch(name_, std::move(from), watch, begin_by, deadline);
   if (!ended && ended.error().code == Errc::kNotFound) forgotten_ = true;
   co_return ended;
 }

@@ -1,67 +1,24 @@
 #include "election/store/web/line_reader.h"
 
-#include <algorithm>
-#include <memory>
 #include <utility>
 
 namespace bellwether::store {
 
-using http1::Parse;
-using http1::ResponseHead;
+using State = http1::ResponseReader::State;
 
-Status LineReader::feed(std::string bytes) {
-  if (has_head_) return take_body(std::move(bytes));
-  head_text_ += bytes;
-  return take_head();
-}
-
-Status LineReader::take_head() {
-  const auto head = std::make_unique<ResponseHead>();  // it is large, and needed once
-  while (!has_head_) {
-    std::size_t consumed = 0;
-    const char* reason = "";
-    const Parse parsed = http1::parse_response_head(head_text_, false, scan_from_, *head, consumed, reason);
-    if (parsed == Parse::kMore) return {};
-    if (parsed != Parse::kDone) return fail(Errc::kProtocol, std::string("this is no response: ") + reason);
-    if (head->status == 101) return fail(Errc::kProtocol, "switched protocols without being asked");
-    head_text_.erase(0, consumed);
-    scan_from_ = 0;
-    has_head_ = head->status >= 200;  // an interim response: what follows it is still to come
+Status LineReader::take(State state) {
+  if (state == State::kFailed) {
+    const bool closed = reader_.error() == http1::ErrorKind::kClosed || reader_.error() == http1::ErrorKind::kTruncated;
+    if (closed) return fail(Errc::kClosed, "the server closed the connection");
+    return fail(Errc::kProtocol, std::string("this is no response: ") + reader_.detail());
   }
-  head_ = *head;
-  left_ = head_.content_length;
-  over_ = head_.framing == ResponseHead::Framing::kNone;
-  return take_body(std::exchange(head_text_, {}));
-}
-
-Status LineReader::take_body(std::string bytes) {
-  if (over_) return {};
-  if (head_.framing == ResponseHead::Framing::kChunked) {
-    const auto step = chunked_.decode(bytes.data(), bytes.size());
-    if (step.state == Parse::kBad || step.state == Parse::kTooLarge) {
-      return fail(Errc::kProtocol, "the response is not in chunks as it should be");
-    }
-    over_ = step.state == Parse::kDone;
-    bytes.resize(step.produced);
-  } else if (head_.framing == ResponseHead::Framing::kLength) {
-    bytes.resize(static_cast<std::size_t>(std::min<uint64_t>(bytes.size(), left_)));
-    left_ -= bytes.size();
-    over_ = left_ == 0;
-  }
+  if (!reader_.has_head()) return {};
+  over_ = state == State::kDone;
   text_.erase(0, std::exchange(begin_, 0));
-  text_ += bytes;
+  text_ += over_ ? std::string(reader_.body()) : reader_.take_piece();
   const std::size_t last_end = text_.rfind('\n');
   const std::size_t open = text_.size() - (last_end == std::string::npos ? 0 : last_end + 1);
   if (open > kLineMax) return fail(Errc::kProtocol, "a line of the response is too long");
-  return {};
-}
-
-Status LineReader::close() {
-  if (over_) return {};
-  if (!has_head_ || head_.framing != ResponseHead::Framing::kUntilClose) {
-    return fail(Errc::kClosed, "the server closed the connection");
-  }
-  over_ = true;
   return {};
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/http1/chunked.h"
+#include "core/http1/client_reader.h"
 
 namespace bellwether::store {
 
@@ -15,28 +15,27 @@ class LineReader {
  public:
   static constexpr std::size_t kLineMax = 4u << 20;
 
-  // kProtocol: this is no response, or its line is longer than kLineMax. Nothing is to be asked of it afterwards.
-  Status feed(std::string bytes);
-  // The peer has closed the connection. kClosed: in the middle of the response.
-  Status close();
+  explicit LineReader(http1::BufferPool& pool) : reader_(pool, false, true, UINT64_MAX) {}
 
-  int status() const { return head_.status; }  // 0 until the head has come
+  // Where to put the next bytes.
+  MutableBytes space() { return reader_.space(); }
+  // `count` bytes were put there. kProtocol: this is no response, or its line is longer than kLineMax. Nothing is to be
+  // asked of it afterwards.
+  Status received(std::size_t count) { return take(reader_.received(count)); }
+  // The peer has closed the connection. kClosed: in the middle of the response.
+  Status ended() { return take(reader_.ended()); }
+
+  int status() const { return reader_.has_head() ? reader_.head().status : 0; }  // 0 until the head has come
   // The response has ended; what is left of it is in next().
   bool over() const { return over_; }
   // The next whole line without its end; the last one needs none.
   std::optional<std::string> next();
 
  private:
-  Status take_head();
-  Status take_body(std::string bytes);
+  Status take(http1::ResponseReader::State state);
 
-  bool has_head_ = false;
+  http1::ResponseReader reader_;
   bool over_ = false;
-  http1::ResponseFacts head_;
-  uint64_t left_ = 0;      // of a body with a length
-  std::string head_text_;  // until the head is whole
-  std::size_t scan_from_ = 0;
-  http1::ChunkedDecoder chunked_;
   std::string text_;  // of the body, from `begin_` on
   std::size_t begin_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "election/store/web/line_reader.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <vector>
 
@@ -17,13 +18,17 @@ struct Read {
 };
 
 Read read(const std::string& bytes, std::size_t piece, bool closed = false) {
-  LineReader reader;
+  http1::BufferPool pool;
+  LineReader reader(pool);
   Read result;
-  for (std::size_t at = 0; at < bytes.size() && result.state; at += piece) {
-    result.state = reader.feed(bytes.substr(at, piece));
+  for (std::size_t at = 0; at < bytes.size() && result.state && !reader.over();) {
+    const MutableBytes space = reader.space();
+    const std::size_t count = bytes.copy(reinterpret_cast<char*>(space.data()), std::min(piece, space.size()), at);
+    at += count;
+    result.state = reader.received(count);
     while (auto line = reader.next()) result.lines.push_back(*line);
   }
-  if (closed && result.state) result.state = reader.close();
+  if (closed && result.state) result.state = reader.ended();
   while (auto line = reader.next()) result.lines.push_back(*line);
   result.status = reader.status();
   result.over = reader.over();

@@ -1,18 +1,19 @@
 #include "election/store/web/web_client.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/http1/client_reader.h"
-#include "core/runtime/cancellation.h"
+#include "core/runtime/stream_io.h"
 #include "core/runtime/until.h"
 #include "election/store/dial.h"
 #include "election/store/web/line_reader.h"
+#include "election/store/web/web_watch.h"
 
 namespace bellwether::store {
 
-using http1::ResponseReader;
+using http1::ErrorKind;
 using runtime::Io;
 using runtime::task;
 
@@ -21,13 +22,37 @@ namespace {
 constexpr int kOk = 200;
 constexpr std::size_t kRefusalMax = 64u << 10;
 
-tl::unexpected<Error> interrupted(const std::string& server, Errc why) {
-  return fail(why, server + (why == Errc::kCancelled ? ": cancelled" : ": no answer in time"));
+tl::unexpected<Error> failure(const std::string& server, Errc why) {
+  switch (why) {
+    case Errc::kCancelled: return fail(why, server + ": cancelled");
+    case Errc::kTimeout: return fail(why, server + ": no answer in time");
+    case Errc::kTls: return fail(why, server + ": the server ended TLS: it wants a certificate?");
+    case Errc::kClosed: return fail(why, server + ": the server closed the connection");
+    default: return fail(Errc::kReset, server + ": the server broke the connection");
+  }
 }
 
-tl::unexpected<Error> broken(const std::string& server, const Io& io) {
-  if (io.error == Errc::kTls) return fail(Errc::kTls, server + ": the server ended TLS: it wants a certificate?");
-  return fail(Errc::kReset, server + ": the server broke the connection");
+tl::unexpected<Error> failure(const std::string& server, const http1::Response& response) {
+  switch (response.error) {
+    case ErrorKind::kInterrupted: return failure(server, Errc::kCancelled);
+    case ErrorKind::kTimeout: return failure(server, Errc::kTimeout);
+    case ErrorKind::kTls: return failure(server, Errc::kTls);
+    case ErrorKind::kClosed: return failure(server, Errc::kClosed);
+    case ErrorKind::kProtocol:
+    case ErrorKind::kTooLarge:
+    case ErrorKind::kDecode: return fail(Errc::kProtocol, server + ": " + response.detail);
+    default: return failure(server, Errc::kReset);
+  }
+}
+
+WebResponse answer_of(const http1::Response& response) {
+  WebResponse answer;
+  answer.status = response.status;
+  answer.body = std::string(response.body);
+  if (const auto seconds = parse_u64(response.head().header("Retry-After"))) {
+    answer.retry_after = Duration::seconds(static_cast<int64_t>(std::min<uint64_t>(*seconds, 3600)));
+  }
+  return answer;
 }
 
 // One more of what is counted, for as long as it lives.
@@ -41,62 +66,51 @@ struct Counted {
 
 }  // namespace
 
-// Ends the waits of an exchange when its time is up or its caller cancels.
-struct WebClient::Attempt {
-  Attempt(runtime::Runtime& runtime, runtime::Stream& s, Instant deadline, runtime::Cancellation* cancel)
-      : stream(s), timer(&Attempt::late, this), on_cancel(cancel, &Attempt::cancelled, this) {
-    runtime.timers().arm(timer, deadline);
-  }
-  static void late(void* self) { static_cast<Attempt*>(self)->stream.interrupt(Errc::kTimeout); }
-  static void cancelled(void* self) { static_cast<Attempt*>(self)->stream.interrupt(Errc::kCancelled); }
-  runtime::Stream& stream;
-  runtime::Timer timer;
-  runtime::CancelCallback on_cancel;
-};
-
 WebClient::WebClient(runtime::Runtime& runtime, std::vector<HostPort> hosts, std::shared_ptr<runtime::TlsContext> tls)
-    : runtime_(runtime), hosts_(std::move(hosts)), tls_(std::move(tls)) {}
+    : runtime_(runtime), tls_(std::move(tls)), client_(runtime) {
+  for (HostPort& host : hosts) {
+    Server& server = servers_.emplace_back();
+    server.origin.tls = tls_ != nullptr;
+    server.origin.host = host.host;
+    server.origin.port = host.port;
+    server.origin.tls_context = tls_;
+    server.at = std::move(host);
+  }
+}
 WebClient::~WebClient() = default;
 
-std::string WebClient::where() const { return to_string(hosts_[host_]); }
+std::string WebClient::where() const { return to_string(servers_[host_].at); }
 
-void WebClient::avoid() { turn_to((host_ + 1) % hosts_.size()); }
+void WebClient::avoid() { turn_to((host_ + 1) % servers_.size()); }
 
 void WebClient::turn_to(std::size_t host) {
-  if (std::exchange(host_, host) != host) idle_.clear();
+  const std::size_t before = std::exchange(host_, host);
+  if (before != host) servers_[before].session.close_idle();
 }
 
-std::string WebClient::bytes_of(const WebRequest& request) const {
-  std::string bytes = request.method + " " + request.target + " HTTP/1.1\r\nHost: " + where() + "\r\n";
-  for (const std::string& field : request.fields) bytes += field + "\r\n";
-  bytes += "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n" + request.body;
-  return bytes;
-}
-
-std::unique_ptr<runtime::Stream> WebClient::take_idle() {
-  while (!idle_.empty()) {
-    auto stream = std::move(idle_.back());
-    idle_.pop_back();
-    if (stream->idle_and_open()) return stream;
-  }
-  return nullptr;
+std::string WebClient::head_of(const WebRequest& request) const {
+  std::string head = request.method + " " + request.target + " HTTP/1.1\r\nHost: " + where() + "\r\n";
+  for (const std::string& field : request.fields) head += field + "\r\n";
+  return head + "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
 }
 
 // One that does not answer must leave time for the others.
-task<Result<std::unique_ptr<runtime::Stream>>> WebClient::dial_any(Instant deadline, runtime::Cancellation* cancel) {
+task<Result<std::unique_ptr<http1::Connection>>> WebClient::dial_any(Instant deadline, runtime::Cancellation* cancel) {
   Error last;
   std::size_t tried = host_;
-  for (std::size_t left = hosts_.size(); left > 0; --left) {
+  for (std::size_t left = servers_.size(); left > 0; --left) {
     const Instant now = runtime_.read_clock();
     const Instant until = now + (deadline - now) / static_cast<int64_t>(left);
-    HostPort host = hosts_[tried];
-    auto stream = co_await dial(runtime_, std::move(host), tls_, until, cancel);
+    auto stream = co_await dial(runtime_, servers_[tried].at, tls_, until, cancel);
     if (stream) {
       turn_to(tried);
-      co_return stream;
+      auto connection = std::make_unique<http1::Connection>();
+      connection->stream = std::move(*stream);
+      connection->origin = &servers_[tried].origin;
+      co_return connection;
     }
     last = stream.error();
-    tried = (tried + 1) % hosts_.size();
+    tried = (tried + 1) % servers_.size();
     if (last.code == Errc::kCancelled) break;
   }
   co_return tl::unexpected(last);
@@ -106,117 +120,74 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
   runtime::Until until(runtime_, deadline, cancel);
   Turn turn(turns_, until.cancellation());
   co_await turn.woken().wait();
-  if (!turn.granted() || until.over()) co_return fail(until.why(), where() + ": no answer in time");
+  if (!turn.granted() || until.over()) co_return failure(where(), until.why());
 
-  std::unique_ptr<runtime::Stream> stream = take_idle();
   while (true) {
-    const bool kept = stream != nullptr;
+    auto connection = servers_[host_].session.take_idle(servers_[host_].origin);
+    const bool kept = connection != nullptr;
     if (!kept) {
-      BW_CO_TRY(stream, co_await dial_any(deadline, cancel));
+      BW_CO_TRY(connection, co_await dial_any(deadline, cancel));
     }
-    bool heard = false;
-    bool reusable = false;
-    std::string bytes = bytes_of(request);
     const std::size_t host = host_;
-    auto response = co_await exchange(*stream, std::move(bytes), deadline, cancel, heard, reusable);
-    if (response) {
-      if (reusable && host == host_ && stream->idle_and_open()) idle_.push_back(std::move(stream));
-      co_return response;
-    }
-    stream = nullptr;
-    const bool closed = response.error().code == Errc::kReset || response.error().code == Errc::kClosed;
-    if (kept && closed && !heard && request.repeatable) continue;
-    if (response.error().code != Errc::kCancelled && host == host_) avoid();
-    co_return tl::unexpected(response.error());
+    Server& server = servers_[host];
+    server.session.put_idle(std::move(connection));
+    const std::string name = where();
+    const std::string head = head_of(request);
+    http1::CallLimits limits;
+    limits.timeout = limits.first_byte_timeout = deadline - runtime_.now();
+    limits.body_bytes_max = kBodyMax;
+    limits.redirects_max = 0;
+    http1::Request asked;
+    asked.origin = &server.origin;
+    asked.method = request.method;
+    asked.target = request.target;
+    asked.head = head;
+    asked.body = request.body;
+    asked.limits = &limits;
+    asked.want_body = true;
+    asked.once = true;  // the second time may be another server's turn
+    http1::Response response;
+    co_await client_.exchange(server.session, asked, response, cancel);
+    if (host != host_) server.session.close_idle();
+    if (response.error == ErrorKind::kNone) co_return answer_of(response);
+    const bool closed = response.error == ErrorKind::kReset || response.error == ErrorKind::kClosed;
+    if (kept && closed && response.bytes_received == 0 && request.repeatable) continue;
+    if (response.error != ErrorKind::kInterrupted && host == host_) avoid();
+    co_return failure(name, response);
   }
 }
 
-task<Status> WebClient::send(runtime::Stream& stream, std::string_view bytes, const std::string& server) {
-  while (!bytes.empty()) {
-    const Io io = stream.try_write(as_bytes(bytes));
-    if (io.kind == Io::Kind::kDone) {
-      bytes.remove_prefix(io.count);
-    } else if (io.kind == Io::Kind::kWouldBlock) {
-      const Errc waited = co_await stream.writable();
-      if (waited != Errc::kOk) co_return interrupted(server, waited);
-    } else {
-      co_return fail(Errc::kReset, server + ": the connection broke while the request was sent");
-    }
-  }
-  co_return Status();
-}
-
-task<Result<WebResponse>> WebClient::exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
-                                              runtime::Cancellation* cancel, bool& heard, bool& reusable) {
-  const std::string server = where();
-  Attempt attempt(runtime_, stream, deadline, cancel);
-  BW_CO_RETURN_IF_ERROR(co_await send(stream, bytes, server));
-  ResponseReader reader(buffers_, false, true, kBodyMax);
-  auto state = ResponseReader::State::kMore;
-  while (state == ResponseReader::State::kMore) {
-    const Errc waited = co_await stream.readable();
-    if (waited != Errc::kOk) co_return interrupted(server, waited);
-    const Io io = stream.try_read(reader.space());
-    if (io.kind == Io::Kind::kWouldBlock) continue;
-    if (io.kind == Io::Kind::kError) co_return broken(server, io);
-    heard = heard || io.kind == Io::Kind::kDone;
-    state = io.kind == Io::Kind::kEnd ? reader.ended() : reader.received(io.count);
-  }
-  if (state == ResponseReader::State::kFailed) {
-    const bool closed = reader.bytes_received() == 0;
-    co_return fail(closed ? Errc::kClosed : Errc::kProtocol,
-                   server + ": " + (closed ? "the server closed the connection" : reader.detail()));
-  }
-  WebResponse response;
-  response.body = std::string(reader.body());
-  reusable = reader.reusable();
-  const http1::BufferPool::Lease buffer = reader.take_buffer();
-  response.status = buffer->head.status;
-  if (const auto seconds = parse_u64(buffer->head.header("Retry-After"))) {
-    response.retry_after = Duration::seconds(static_cast<int64_t>(std::min<uint64_t>(*seconds, 3600)));
-  }
-  co_return response;
-}
-
-task<Result<WebResponse>> WebClient::stream(WebRequest request, LineSink& sink, Instant begin_by, Instant deadline,
+// The client gives a response when it is whole, which this one never is; so it is read here as it comes.
+task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel) {
   if (streams_ == kStreamsMax) co_return fail(Errc::kExhausted, where() + ": there are enough connections to it");
   const Counted counted(streams_);
   // Only to the server that calls go to: where they go is not for a stream to decide.
   const std::string server = where();
-  const std::string bytes = bytes_of(request);
-  HostPort host = hosts_[host_];
-  BW_CO_TRY(auto stream, co_await dial(runtime_, std::move(host), tls_, begin_by, cancel));
-  Attempt attempt(runtime_, *stream, begin_by, cancel);
-  BW_CO_RETURN_IF_ERROR(co_await send(*stream, bytes, server));
+  const std::string bytes = head_of(request) + "\r\n" + request.body;
+  BW_CO_TRY(const auto stream, co_await dial(runtime_, servers_[host_].at, tls_, begin_by, cancel));
+  std::optional<runtime::Within> within(std::in_place, runtime_, *stream, begin_by, cancel);
   WebResponse response;
-  const Status followed = co_await follow(attempt, sink, deadline, response);
-  if (followed) co_return response;
-  const bool came_to_its_time = followed.error().code == Errc::kTimeout && response.status == kOk;
-  if (came_to_its_time) co_return response;
-  co_return fail(followed.error().code, server + ": " + followed.error().message);
-}
-
-task<Status> WebClient::follow(Attempt& attempt, LineSink& sink, Instant deadline, WebResponse& response) {
-  LineReader reader;
-  std::string piece;
-  while (!reader.over()) {
-    const Errc waited = co_await attempt.stream.readable();
-    if (waited != Errc::kOk) co_return fail(waited, waited == Errc::kCancelled ? "cancelled" : "no answer in time");
-    piece.resize(http1::ResponseBuffer::kBytes);
-    const Io io = attempt.stream.try_read(std::as_writable_bytes(std::span(piece)));
+  LineReader reader(buffers_);
+  Errc failed = co_await runtime::write_all(*stream, as_bytes(bytes));
+  while (failed == Errc::kOk && !reader.over()) {
+    failed = co_await stream->readable();
+    if (failed != Errc::kOk) break;
+    const Io io = stream->try_read(reader.space());
     if (io.kind == Io::Kind::kWouldBlock) continue;
-    if (io.kind == Io::Kind::kError) co_return fail(Errc::kReset, "the server broke the connection");
-    piece.resize(io.kind == Io::Kind::kDone ? io.count : 0);
-    BW_CO_RETURN_IF_ERROR(io.kind == Io::Kind::kEnd ? reader.close() : reader.feed(piece));
-    if (response.status == 0 && reader.status() == kOk) runtime_.timers().arm(attempt.timer, deadline);
+    if (io.kind == Io::Kind::kError) co_return failure(server, io.error);
+    const Status taken = io.kind == Io::Kind::kEnd ? reader.ended() : reader.received(io.count);
+    if (!taken) co_return fail(taken.error().code, server + ": " + taken.error().message);
+    if (response.status == 0 && reader.status() == kOk) within.emplace(runtime_, *stream, deadline, cancel);
     response.status = reader.status();
     while (const auto line = reader.next()) {
-      if (response.status == kOk && !sink.on_line(*line)) co_return Status();
+      if (response.status == kOk && !watch.on_line(*line)) co_return response;
       if (response.status != kOk && response.body.size() < kRefusalMax) response.body += *line + "\n";
     }
   }
-  co_return Status();
+  const bool came_to_its_time = failed == Errc::kTimeout && response.status == kOk;
+  if (failed == Errc::kOk || came_to_its_time) co_return response;
+  co_return failure(server, failed);
 }
 
 }  // namespace bellwether::store

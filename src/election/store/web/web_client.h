@@ -1,14 +1,16 @@
-// Calls of an API over HTTP/1.1: a request with a body, the whole response, within a deadline. Connections are kept and
-// shared by all callers; several servers that are one to the caller are tried in turn. One thread.
+// Calls of an API over HTTP/1.1: a request with a body, the whole response, within a deadline. What stores need beside
+// the client of core/http1: several servers that are one to the caller are tried in turn, all callers share a few
+// connections, and a response may go on and on. One thread.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/http1/client_buffer.h"
+#include "core/http1/client.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/tls.h"
 #include "election/store/store_url.h"
@@ -31,13 +33,7 @@ struct WebResponse {
   Duration retry_after;  // as the server asks; zero when it does not
 };
 
-// What comes of a response that goes on and on.
-class LineSink {
- public:
-  virtual ~LineSink() = default;
-  // One line of a response with status 200; false ends the call.
-  virtual bool on_line(std::string_view line) = 0;
-};
+class WebWatch;
 
 class WebClient {
  public:
@@ -54,11 +50,11 @@ class WebClient {
   // Any status is an answer. Errors name the server; after one, the request was perhaps carried out, and the next call
   // goes to the next server.
   runtime::task<Result<WebResponse>> call(WebRequest request, Instant deadline, runtime::Cancellation* cancel);
-  // A call whose response is handed on line by line while it comes, over a connection of its own, of which there are at
-  // most kStreamsMax (kExhausted). Its head must have come by `begin_by`; it is over when the server or the sink ends
-  // it or when `deadline` passes, all of which are good ends. The body of a response that comes with another status
-  // than 200 is given back.
-  runtime::task<Result<WebResponse>> stream(WebRequest request, LineSink& sink, Instant begin_by, Instant deadline,
+  // A call whose response with status 200 is handed to the watch line by line while it comes, over a connection of its
+  // own, of which there are at most kStreamsMax (kExhausted). Its head must have come by `begin_by`; it is over when
+  // the server or the watch ends it or when `deadline` passes, all of which are good ends. The body of a response that
+  // comes with another status than 200 is given back.
+  runtime::task<Result<WebResponse>> stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel);
   // The server that calls go to now.
   std::string where() const;
@@ -66,27 +62,25 @@ class WebClient {
   void avoid();
 
  private:
-  struct Attempt;
+  struct Server {
+    HostPort at;
+    http1::Origin origin;
+    http1::Session session;  // its kept connections
+  };
   // Calls go to this server from now on.
   void turn_to(std::size_t host);
   // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
-  runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial_any(Instant deadline, runtime::Cancellation* cancel);
-  runtime::task<Result<WebResponse>> exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
-                                              runtime::Cancellation* cancel, bool& heard, bool& reusable);
-  // `bytes` must outlive it.
-  static runtime::task<Status> send(runtime::Stream& stream, std::string_view bytes, const std::string& server);
-  runtime::task<Status> follow(Attempt& attempt, LineSink& sink, Instant deadline, WebResponse& response);
-  std::string bytes_of(const WebRequest& request) const;
-  std::unique_ptr<runtime::Stream> take_idle();
+  runtime::task<Result<std::unique_ptr<http1::Connection>>> dial_any(Instant deadline, runtime::Cancellation* cancel);
+  std::string head_of(const WebRequest& request) const;
 
   runtime::Runtime& runtime_;
-  std::vector<HostPort> hosts_;
   std::shared_ptr<runtime::TlsContext> tls_;
-  std::size_t host_ = 0;
-  std::vector<std::unique_ptr<runtime::Stream>> idle_;  // to the present server
+  std::deque<Server> servers_;
+  std::size_t host_ = 0;  // of servers_: where calls go
   Turns turns_{kConnectionsMax};
   std::size_t streams_ = 0;
-  http1::BufferPool buffers_;
+  http1::Client client_;
+  http1::BufferPool buffers_;  // of streams
 };
 
 }  // namespace bellwether::store

@@ -9,11 +9,10 @@
 
 #include "core/runtime/event.h"
 #include "core/runtime/runtime.h"
-#include "election/store/web/web_client.h"
 
 namespace bellwether::store {
 
-class WebWatch final : private LineSink {
+class WebWatch {
  public:
   // The longest life of a connection, and how long the beginning of its response may take.
   static constexpr Duration kLife = Duration::seconds(60);
@@ -28,14 +27,17 @@ class WebWatch final : private LineSink {
   class Source {
    public:
     virtual ~Source() = default;
-    // Asks, and hands lines on until the end, which `times` limit as in WebClient::stream().
-    virtual runtime::task<Status> listen(LineSink& sink, Instant begin_by, Instant deadline) = 0;
+    // Asks, and hands lines to the watch until the end, which `times` limit as in WebClient::stream().
+    virtual runtime::task<Status> listen(WebWatch& watch, Instant begin_by, Instant deadline) = 0;
     virtual Word hear(std::string_view line) = 0;
   };
 
   WebWatch(runtime::Runtime& runtime, Source& source) : runtime_(runtime), source_(source) {}
   WebWatch(const WebWatch&) = delete;
   WebWatch& operator=(const WebWatch&) = delete;
+
+  // One line of what the server tells; false ends the call.
+  bool on_line(std::string_view line);
 
   // As StoreKey::changed(). Being cancelled closes the connection.
   runtime::task<bool> changed(runtime::Cancellation* cancel);
@@ -44,7 +46,6 @@ class WebWatch final : private LineSink {
 
  private:
   static runtime::task<void> keep(WebWatch* self);
-  bool on_line(std::string_view line) override;
 
   runtime::Runtime& runtime_;
   Source& source_;
