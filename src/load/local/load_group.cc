@@ -126,7 +126,8 @@ void LoadGroup::window_ready(LoadThread& thread) {
       second->second = number;
     }
     second->merge(*window);
-    delivered_[&thread] = window->second + 1;
+    // Its last second may be a short one: how long it was is known when the thread has ended.
+    delivered_[&thread] = window->second + (thread.is_last(window->second) ? 0 : 1);
     thread.release(window);
   }
   uint64_t complete_to = UINT64_MAX;

@@ -35,6 +35,7 @@ class Heard final : public LoadGroup::Listener {
   void timed_out(uint16_t) override {}
 
   LoadGroup* group = nullptr;
+  runtime::Runtime* runtime = nullptr;
   void (*hold_up)(Heard&) = nullptr;
   std::vector<uint64_t> seconds;
   std::vector<uint64_t> scheduled;
@@ -47,6 +48,7 @@ class LoadGroupTest : public testing::Test {
   void live(const plan::Plan& plan, GroupOptions options, Duration resume_at = Duration::zero()) {
     LoadGroup group(*runtime_, plan, std::move(options), heard_);
     heard_.group = &group;
+    heard_.runtime = runtime_.get();
     ASSERT_TRUE(group.prepare());
     EXPECT_FALSE(group.running());
     runtime_->run(group.run(runtime_->read_clock() - resume_at, resume_at));
@@ -98,6 +100,17 @@ TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
 TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
   live(plan_for(Duration::seconds(3), 100), {}, Duration::millis(1250));
   EXPECT_EQ(scheduled(), 175u);
+}
+
+// The second in which it ends is told when it is over, although the thread ended before.
+TEST_F(LoadGroupTest, that_is_held_up_past_its_end_covers_what_it_lived) {
+  heard_.hold_up = [](Heard& heard) {
+    heard.hold_up = nullptr;
+    const Instant next_second_is_over = heard.runtime->read_clock() + Duration::seconds(1);
+    while (heard.runtime->read_clock() < next_second_is_over) std::this_thread::yield();
+  };
+  live(plan_for(Duration::millis(1500), 100), {});
+  EXPECT_EQ(scheduled(), 150u);
 }
 
 TEST_F(LoadGroupTest, whose_time_is_over_has_covered_nothing) {

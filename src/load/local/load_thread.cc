@@ -188,10 +188,12 @@ void LoadThread::post_to_control(void (*call)(void*)) { runtime::post_patiently(
 metrics::Window* LoadThread::exchange(metrics::Window* full, bool last) {
   metrics::Window* next = empty_.pop();
   if (next == nullptr && !last) return nullptr;
-  if (next == nullptr)
+  if (next == nullptr) {
     next = windows_.emplace_back(std::make_unique<metrics::Window>(aggregate::shape_of(plan_))).get();
+  }
   const Duration used = thread_cpu();
   full->cpu = used - cpu_counted_;
+  if (last) last_second_.store(full->second, std::memory_order_relaxed);
   cpu_counted_ = used;
   check(full_.push(full), "there are no more windows than places");
   post_to_control([](void* self) {

@@ -75,6 +75,8 @@ class LoadThread final : public vuser::WindowSink {
   // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
   metrics::Window* next_full() { return full_.pop(); }
   void release(metrics::Window* window);
+  // For one that next_full() gave: the thread ended in this second.
+  bool is_last(uint64_t second) const { return second == last_second_.load(std::memory_order_relaxed); }
   // What it has done, as of up to `tally_every` ago. From any thread; the figures may be of different moments, but for
   // those of a thread that has ended.
   vuser::Tally tally() const;
@@ -107,6 +109,7 @@ class LoadThread final : public vuser::WindowSink {
   std::unique_ptr<vuser::Engine> engine_;
   Handover<metrics::Window, 4> full_;
   Handover<metrics::Window, 4> empty_;
+  std::atomic<uint64_t> last_second_{UINT64_MAX};
   Duration cpu_counted_;
   std::string aborted_by_;  // written before the post that tells of it
   struct SharedTally;
