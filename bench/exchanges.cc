@@ -18,7 +18,7 @@
 #include "cluster/wire/link/client.h"
 #include "cluster/wire/link/server.h"
 #include "core/base/check.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 
 namespace {

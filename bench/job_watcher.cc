@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "jobs/client/job_follower.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "load/plan/load.h"

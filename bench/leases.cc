@@ -17,7 +17,7 @@
 
 #include "core/base/check.h"
 #include "core/base/time.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "election/store/candidate.h"
 #include "election/store/open_store.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/http1/chunked.h"
+#include "core/http1/body_coding.h"
 #include "target/connection_buffers.h"
 
 namespace bellwether::target {

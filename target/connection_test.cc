@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 
 namespace bellwether::target {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <thread>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
+#include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/signals.h"
 #include "core/runtime/stream_io.h"
 #include "core/runtime/thread.h"
 #include "core/runtime/tls.h"

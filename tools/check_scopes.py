@@ -16,7 +16,7 @@ HANDLES = ("src/core/runtime/", "src/cluster/wire/link/connection.h", "include/b
 # Each has an owner that joins it.
 THREADS = ("src/core/journal/journal.cc", "src/lead/api/engine.cc", "src/lead/metrics/metrics_server.cc",
            "src/jobs/client/client_engine.cc", "src/load/local/load_thread.cc", "src/load/results/recorder.cc",
-           "src/core/runtime/blocking_pool.cc",
+           "src/core/runtime/epoll/blocking_pool.cc",
            "target/server.cc")
 # A client that its user destroys from within a callback ends its thread after that callback.
 DETACHED = ("src/jobs/client/client_engine.cc",)

@@ -14,7 +14,7 @@
 #include "cli/machine_limits.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/product.h"
 #include "core/base/units.h"
 #include "core/signature/signature.h"

@@ -8,7 +8,7 @@
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/node/secrets.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::cli {

@@ -12,9 +12,9 @@
 #include "cli/view.h"
 #include "cluster/local_cluster/local_cluster.h"
 #include "cluster/node/keyring.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
+#include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/signals.h"
 #include "election/store/environment.h"
 
 namespace bellwether::cli {

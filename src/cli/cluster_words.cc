@@ -7,7 +7,7 @@
 #include "cli/view.h"
 #include "cluster/node/admin_messages.h"
 #include "cluster/wire/keyring.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
 #include "core/message/to_json.h"

@@ -11,7 +11,7 @@
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/net/message_types.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::cli {

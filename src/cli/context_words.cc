@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/view.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/message/to_json.h"
 

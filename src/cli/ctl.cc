@@ -13,7 +13,7 @@
 
 #include "cli/verb.h"
 #include "cli/view.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "election/store/environment.h"
 #include "load/local/control_socket.h"

@@ -16,7 +16,7 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "cli/view.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "election/store/disk/small_file.h"
 #include "lead/agents/fleet_files.h"

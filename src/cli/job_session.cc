@@ -11,7 +11,7 @@
 #include "cli/job_words.h"
 #include "cli/verb.h"
 #include "core/base/check.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/client_inside.h"

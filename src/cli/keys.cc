@@ -15,7 +15,7 @@
 #include "cluster/wire/identity.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/secret/key_codec.h"
 #include "core/secret/sharing.h"
 #include "core/signature/attestation.h"

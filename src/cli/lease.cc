@@ -11,7 +11,7 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "cli/view.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/journal/journal.h"
 #include "election/store/open_store.h"

@@ -16,7 +16,7 @@
 #include "cluster/net/sqlite_kv.h"
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/local_supplies.h"
-#include "core/runtime/signals.h"
+#include "core/runtime/epoll/signals.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "jobs/roles/manager_role.h"

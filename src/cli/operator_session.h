@@ -10,7 +10,7 @@
 
 #include "cluster/net/node_config.h"
 #include "cluster/node/operator_client.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 
 namespace CLI {
 class App;

@@ -13,7 +13,7 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "cli/view.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/wall_text.h"
 #include "election/store/environment.h"
 #include "load/report/result_file.h"

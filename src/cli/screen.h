@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "load/aggregate/totals.h"
 #include "load/console/board.h"

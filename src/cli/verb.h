@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "core/base/time.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/adaptive_timing.h"
 
 namespace CLI {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::cli {
 namespace {

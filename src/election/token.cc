@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::election {
 

@@ -1,7 +1,7 @@
 #include "lead/epoch_memory.h"
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "election/store/disk/small_file.h"
 #include "election/store/environment.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/signals.h"
 #include "election/lease_timing.h"
 #include "election/token.h"
 #include "election/watch_table.h"

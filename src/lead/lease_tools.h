@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/journal/journal.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/lease_record.h"
 #include "election/store/lease_store.h"
 

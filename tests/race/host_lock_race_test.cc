@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/temporary_testing.h"
 #include "election/store/open_store.h"
 

@@ -6,10 +6,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509v3.h>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,121 +14,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
-#include "core/base/freed.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/result.h"
+#include "core/runtime/certificates.h"
 
 namespace bellwether::local_cluster {
 namespace {
 
-// What a node has to show, as texts (PEM).
-struct IssuedTexts {
-  std::string certificate;
-  std::string key;
-};
-
-using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using Memory = std::unique_ptr<BIO, Freed<BIO_free_all>>;
-
-// Of one cluster.
-struct Authority {
-  Key key;
-  Certificate certificate;
-};
-
-constexpr long kTenYears = 10L * 365 * 86400;
-constexpr long kDay = 86400;  // clocks differ
-
-tl::unexpected<Error> failed(const std::string& what) {
-  char text[256] = {};
-  ERR_error_string_n(ERR_get_error(), text, sizeof text);
-  return fail(Errc::kIo, "making a certificate: " + what + ": " + text);
-}
-
-bool add(X509* to, X509* issuer, int nid, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx(&context, issuer, to, nullptr, nullptr, 0);
-  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
-  if (extension == nullptr) return false;
-  const bool added = X509_add_ext(to, extension, -1) == 1;
-  X509_EXTENSION_free(extension);
-  return added;
-}
-
-// Signed by `issuer` with its key; by itself when that is nullptr.
-Result<Certificate> make_certificate(const std::string& name, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
-                                     const std::string& alternatives) {
-  Certificate made(X509_new());
-  uint64_t serial = 0;
-  if (made == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1) {
-    return failed("a serial number");
-  }
-  X509* const signer = issuer == nullptr ? made.get() : issuer;
-  X509_set_version(made.get(), X509_VERSION_3);
-  ASN1_INTEGER_set_uint64(X509_get_serialNumber(made.get()), serial >> 1);
-  X509_gmtime_adj(X509_getm_notBefore(made.get()), -kDay);
-  X509_gmtime_adj(X509_getm_notAfter(made.get()), kTenYears);
-  X509_set_pubkey(made.get(), key);
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  X509_set_issuer_name(made.get(), X509_get_subject_name(signer));
-  bool good = add(made.get(), signer, NID_subject_key_identifier, "hash");
-  if (issuer == nullptr) {
-    good = good && add(made.get(), signer, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-           add(made.get(), signer, NID_key_usage, "critical,keyCertSign,cRLSign");
-  } else {
-    good = good && add(made.get(), signer, NID_basic_constraints, "critical,CA:FALSE") &&
-           add(made.get(), signer, NID_key_usage, "critical,digitalSignature") &&
-           add(made.get(), signer, NID_ext_key_usage, "serverAuth,clientAuth") &&
-           add(made.get(), signer, NID_authority_key_identifier, "keyid") &&
-           add(made.get(), signer, NID_subject_alt_name, alternatives);
-  }
-  if (!good) return failed("the names of '" + name + "'");
-  if (X509_sign(made.get(), issuer_key, EVP_sha256()) == 0) return failed("signing that of '" + name + "'");
-  return made;
-}
-
-template <class Write>
-Result<std::string> as_pem(Write write) {
-  const Memory memory(BIO_new(BIO_s_mem()));
-  if (memory == nullptr || write(memory.get()) != 1) return failed("writing it");
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(memory.get(), &text);
-  return std::string(text, static_cast<std::size_t>(size));
-}
-
-Result<std::string> pem_of(X509* certificate) {
-  return as_pem([&](BIO* to) { return PEM_write_bio_X509(to, certificate); });
-}
-
-Result<std::string> pem_of(EVP_PKEY* key) {
-  return as_pem([&](BIO* to) { return PEM_write_bio_PKCS8PrivateKey(to, key, nullptr, nullptr, 0, nullptr, nullptr); });
-}
-
-// With a new key (P-256), good for ten years. kIo: OpenSSL could not, and why.
-Result<Authority> make_authority(const std::string& name) {
-  Authority made{Key(EVP_EC_gen("P-256")), nullptr};
-  if (made.key == nullptr) return failed("a key");
-  BW_TRY(made.certificate, make_certificate(name, made.key.get(), nullptr, made.key.get(), {}));
-  return made;
-}
-
-// `alternatives` in OpenSSL's notation: "DNS:m1,IP:127.0.0.1,URI:…". Good for as long as the authority.
-Result<IssuedTexts> issue(const Authority& by, const std::string& name, const std::string& alternatives) {
-  const Key key(EVP_EC_gen("P-256"));
-  if (key == nullptr) return failed("a key");
-  BW_TRY(const auto certificate, make_certificate(name, key.get(), by.certificate.get(), by.key.get(), alternatives));
-  IssuedTexts out;
-  BW_TRY(out.certificate, pem_of(certificate.get()));
-  BW_TRY(out.key, pem_of(key.get()));
-  return out;
-}
-
 namespace fs = std::filesystem;
 
+constexpr int kTenYears = 3650;  // in days
 constexpr const char* kLock = "lock";
 constexpr const char* kRecord = "cluster.json";
 constexpr std::size_t kMostRecord = std::size_t{1} << 20;
@@ -260,11 +153,12 @@ Status Folder::furnish(const Layout& layout) const {
   Status done = write_file(path_ + "/secret", secret);
   if (!done) return done;
   if (layout.shape.tls) {
-    BW_TRY(const auto authority, make_authority("bellwether local cluster"));
-    BW_TRY(const auto certificate, pem_of(authority.certificate.get()));
-    done = write_file(path_ + "/ca.pem", certificate);
+    BW_TRY(const auto authority,
+           runtime::make_certificate({.name = "bellwether local cluster", .authority = true, .days = kTenYears}));
+    done = write_file(path_ + "/ca.pem", authority.certificate);
     const auto certify = [&](const std::string& name, const std::string& names) -> Status {
-      BW_TRY(const auto issued, issue(authority, name, names));
+      BW_TRY(const auto issued,
+             runtime::make_certificate({.name = name, .alternatives = names, .days = kTenYears}, &authority));
       Status written = write_file(path_ + "/" + name + ".pem", issued.certificate);
       if (written) written = write_file(path_ + "/" + name + "-key.pem", issued.key);
       return written;

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/runtime/processes.h"
+#include "core/runtime/epoll/processes.h"
 
 namespace bellwether::local_cluster {
 namespace {

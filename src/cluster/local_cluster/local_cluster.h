@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/local_cluster/folder.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 
 namespace bellwether::local_cluster {
 

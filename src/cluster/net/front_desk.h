@@ -2,7 +2,7 @@
 // the part of the node that it is for gets to see it (switchboard.h). In this order:
 //
 //   - what is critical passes (message_classes.h);
-//   - what the present state of load does not bear is turned away (core/resilience/overload.h, shedding.h);
+//   - what the present state of load does not bear is turned away (core/resilience/overload.h);
 //   - who asks for more than its share is turned away (core/resilience/request_limiter.h).
 //
 // A request that is turned away is answered busy, with the time after which to ask again, spread at random, so that not
@@ -20,7 +20,6 @@
 #include "core/base/prng.h"
 #include "core/resilience/overload.h"
 #include "core/resilience/request_limiter.h"
-#include "core/resilience/shedding.h"
 
 namespace bellwether::cluster {
 

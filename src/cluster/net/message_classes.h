@@ -9,8 +9,8 @@
 
 #include "cluster/wire/identity.h"
 #include "core/base/bytes.h"
+#include "core/resilience/overload.h"
 #include "core/resilience/request_limiter.h"
-#include "core/resilience/shedding.h"
 
 namespace bellwether::message {
 struct Message;

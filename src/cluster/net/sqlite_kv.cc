@@ -7,7 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/runtime/blocking_pool.h"
+#include "core/runtime/epoll/blocking_pool.h"
 
 namespace bellwether::cluster {
 namespace {

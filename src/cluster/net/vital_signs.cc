@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/bytes.h"
-#include "core/runtime/machine_texts.h"
+#include "core/runtime/epoll/machine_texts.h"
 
 namespace bellwether::cluster {
 namespace {

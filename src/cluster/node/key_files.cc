@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/runtime/descriptor.h"
+#include "core/runtime/epoll/descriptor.h"
 #include "core/secret/key_codec.h"
 
 namespace bellwether::node {

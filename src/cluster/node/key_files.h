@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/secret/commitment.h"
-#include "core/secret/key_share.h"
+#include "core/secret/sharing.h"
 
 namespace bellwether::node {
 

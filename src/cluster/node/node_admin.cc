@@ -9,7 +9,7 @@
 #include "cluster/node/node_figures.h"
 #include "cluster/node/vote_answer.h"
 #include "core/base/bytes.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::node {
 namespace {

@@ -6,7 +6,7 @@
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/dialling.h"
 #include "core/base/bytes.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
 

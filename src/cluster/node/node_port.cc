@@ -4,7 +4,7 @@
 
 #include "cluster/node/dialling.h"
 #include "cluster/node/node_members.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::node {

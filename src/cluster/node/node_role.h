@@ -13,7 +13,7 @@
 #include "cluster/node/node_supplies.h"
 #include "core/base/result.h"
 #include "core/runtime/runtime.h"
-#include "core/secret/key_share.h"
+#include "core/secret/sharing.h"
 
 namespace bellwether::node {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cluster/wire/identity.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/message/describe.h"
 
 namespace bellwether::message {

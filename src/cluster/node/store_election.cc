@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/base/periodic.h"
-#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "election/quorum/quorum_elector.h"
 

@@ -1,6 +1,6 @@
 #include "cluster/register/codec.h"
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/message/describe.h"
 
 namespace bellwether::registers {

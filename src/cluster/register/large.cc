@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/encoding.h"
 #include "core/base/enum_names.h"
-#include "core/base/printable.h"
 
 namespace bellwether::copies {
 

@@ -15,7 +15,7 @@
 #include "cluster/replication/copy_keeper.h"
 #include "cluster/wire/link/link_testing.h"
 #include "core/base/check.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/temporary_testing.h"
 
 namespace bellwether::copies {

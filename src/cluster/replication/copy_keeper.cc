@@ -4,7 +4,7 @@
 
 #include "cluster/register/codec.h"
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/periodic.h"
 
 namespace bellwether::copies {

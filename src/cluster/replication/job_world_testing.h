@@ -19,7 +19,7 @@
 
 #include "cluster/replication/job_store.h"
 #include "core/base/check.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 

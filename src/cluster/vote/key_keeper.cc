@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cluster/net/message_types.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/secret/key_codec.h"
 

@@ -26,7 +26,7 @@
 #include "core/base/bytes.h"
 #include "core/runtime/scope.h"
 #include "core/secret/collector.h"
-#include "core/secret/key_share.h"
+#include "core/secret/sharing.h"
 #include "election/term_of_office.h"
 
 struct evp_pkey_st;

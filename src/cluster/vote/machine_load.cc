@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cluster/net/vital_signs.h"
-#include "core/runtime/machine_texts.h"
+#include "core/runtime/epoll/machine_texts.h"
 
 namespace bellwether::cluster {
 

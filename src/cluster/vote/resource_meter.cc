@@ -8,7 +8,7 @@
 
 #include "cluster/net/vital_signs.h"
 #include "core/base/periodic.h"
-#include "core/runtime/machine_texts.h"
+#include "core/runtime/epoll/machine_texts.h"
 
 namespace bellwether::cluster {
 namespace {

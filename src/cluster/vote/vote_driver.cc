@@ -7,7 +7,7 @@
 #include "cluster/net/message_types.h"
 #include "cluster/vote/vote_codec.h"
 #include "core/base/bytes.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::cluster {
 namespace {

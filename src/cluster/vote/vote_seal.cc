@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/encoding.h"
 #include "core/base/enum_names.h"
-#include "core/base/printable.h"
 #include "core/message/describe.h"
 
 namespace bellwether::cluster {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cluster/vote/vote_seal.h"
-#include "core/base/base64.h"
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 #include "core/signature/keys.h"
 
 namespace bellwether::cluster {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cluster/wire/big_endian.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::wire {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/prng.h"
 #include "core/message/describe.h"
 

@@ -10,7 +10,7 @@
 #include "cluster/wire/big_endian.h"
 #include "cluster/wire/crypto.h"
 #include "core/base/check.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::wire {
 namespace {

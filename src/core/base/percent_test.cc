@@ -1,6 +1,6 @@
-#include "core/base/percent.h"
-
 #include <gtest/gtest.h>
+
+#include "core/base/encoding.h"
 
 namespace bellwether {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/check.h"
-#include "core/http1/chunked.h"
+#include "core/http1/body_coding.h"
 #include "core/http1/split_testing.h"
 
 namespace bellwether::http1 {

@@ -1,8 +1,8 @@
-#include "core/http1/chunked.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <string>
+
+#include "core/http1/body_coding.h"
 
 namespace bellwether::http1 {
 namespace {

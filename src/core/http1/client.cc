@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/http1/client_reader.h"
 #include "core/http1/client_redirect.h"
 #include "core/runtime/stream_io.h"

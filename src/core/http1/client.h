@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "core/base/time.h"
-#include "core/http1/client_buffer.h"
 #include "core/http1/client_origin.h"
+#include "core/http1/client_reader.h"
 #include "core/http1/cookies.h"
 #include "core/http1/digest.h"
 #include "core/http1/error_kind.h"

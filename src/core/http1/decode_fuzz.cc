@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "core/http1/decode.h"
+#include "core/http1/body_coding.h"
 #include "core/http1/split_testing.h"
 
 namespace bellwether::http1 {

@@ -1,10 +1,10 @@
-#include "core/http1/decode.h"
-
 #include <brotli/encode.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#include "core/http1/body_coding.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <optional>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/message/description.h"
 #include "core/message/wire_format.h"
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/message/description.h"
 
 namespace bellwether::message {

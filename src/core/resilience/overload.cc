@@ -6,6 +6,7 @@
 #include "core/base/enum_names.h"
 
 namespace bellwether::resilience {
+
 namespace {
 
 bool ascend(const LoadBounds& bounds) { return 0 < bounds[0] && bounds[0] <= bounds[1] && bounds[1] <= bounds[2]; }
@@ -123,6 +124,21 @@ void OverloadDetector::settle(Verdict now, Verdict relaxed) {
     better_ = 0;
     if (now.state == state_) reason_ = now.reason;
   }
+}
+
+std::string_view to_string(Urgency urgency) {
+  static constexpr EnumNames<Urgency> kNames("critical", "high", "normal", "low");
+  return kNames[urgency];
+}
+
+Duration shed_for(LoadState state) {
+  switch (state) {
+    case LoadState::kHealthy:
+    case LoadState::kBusy: return Duration::seconds(1);
+    case LoadState::kStressed: return Duration::seconds(2);
+    case LoadState::kOverloaded: return Duration::seconds(5);
+  }
+  return Duration::seconds(5);
 }
 
 }  // namespace bellwether::resilience

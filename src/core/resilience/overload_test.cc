@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/resilience/shedding.h"
-
 namespace bellwether::resilience {
 namespace {
 

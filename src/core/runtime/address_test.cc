@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/runtime/sockets.h"
+#include "core/runtime/epoll/sockets.h"
 
 namespace bellwether::runtime {
 namespace {

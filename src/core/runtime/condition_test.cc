@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/base/check.h"
 #include "core/runtime/address.h"
-#include "core/runtime/sockets.h"
+#include "core/runtime/epoll/sockets.h"
 
 namespace bellwether::runtime {
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/check.h"
-#include "core/runtime/sockets.h"
+#include "core/runtime/epoll/sockets.h"
 
 namespace bellwether::runtime {
 

@@ -22,7 +22,7 @@
 #include "core/runtime/boot_timers.h"
 #include "core/runtime/cancellation.h"
 #include "core/runtime/child.h"
-#include "core/runtime/processes.h"
+#include "core/runtime/epoll/processes.h"
 #include "core/runtime/stream.h"
 #include "core/runtime/task.h"
 #include "core/runtime/timer_wheel.h"

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/runtime/direct_calls.h"
+#include "core/runtime/epoll/direct_calls.h"
 
 namespace bellwether::runtime {
 

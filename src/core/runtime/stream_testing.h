@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 
 namespace bellwether::runtime {
 

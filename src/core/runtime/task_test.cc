@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
 
 namespace bellwether::runtime {

@@ -19,13 +19,13 @@ struct Outcome {
 
 class TlsPeerTest : public testing::Test {
  protected:
-  std::shared_ptr<TlsContext> server(const IssuedFiles& own, const TestAuthority& trusted) {
+  std::shared_ptr<TlsContext> server(const Certified& own, const TestAuthority& trusted) {
     auto made = TlsContext::server(
         {.certificate_file = own.certificate, .key_file = own.key, .alpn = {}, .client_ca_file = trusted.ca_file()});
     EXPECT_TRUE(made.has_value());
     return *made;
   }
-  std::shared_ptr<TlsContext> client(const IssuedFiles* own, const TestAuthority& trusted, bool check_name) {
+  std::shared_ptr<TlsContext> client(const Certified* own, const TestAuthority& trusted, bool check_name) {
     TlsClientOptions options;
     options.ca_file = trusted.ca_file();
     options.check_name = check_name;
@@ -52,8 +52,8 @@ class TlsPeerTest : public testing::Test {
   std::unique_ptr<EpollRuntime> runtime_ = test_runtime();
   TemporaryFolder folder_;
   TestAuthority authority_{folder_};
-  IssuedFiles worker_ = authority_.issue("worker", "URI:bellwether://c/e/d/role/worker,DNS:w.test");
-  IssuedFiles manager_ = authority_.issue("manager", "DNS:m.test,URI:bellwether://c/e/d/role/manager,URI:other:x");
+  Certified worker_ = authority_.issue("worker", "URI:bellwether://c/e/d/role/worker,DNS:w.test");
+  Certified manager_ = authority_.issue("manager", "DNS:m.test,URI:bellwether://c/e/d/role/manager,URI:other:x");
 };
 
 TEST_F(TlsPeerTest, each_end_sees_the_uris_of_the_other) {
@@ -71,7 +71,7 @@ TEST_F(TlsPeerTest, a_client_without_a_certificate_is_refused) {
 
 TEST_F(TlsPeerTest, a_client_of_another_authority_is_refused_in_words) {
   const TestAuthority other(folder_, "other");
-  const IssuedFiles stranger = other.issue("stranger", "URI:bellwether://c/e/d/role/worker");
+  const Certified stranger = other.issue("stranger", "URI:bellwether://c/e/d/role/worker");
   const Outcome done = outcome(client(&stranger, authority_, false), server(manager_, authority_));
   ASSERT_FALSE(done.server);
   EXPECT_THAT(done.server.error().message, HasSubstr("the certificate of the client cannot be trusted"));
@@ -85,7 +85,7 @@ TEST_F(TlsPeerTest, the_name_is_checked_unless_told_not_to) {
 
 TEST_F(TlsPeerTest, a_server_of_another_authority_is_refused_even_without_a_name) {
   const TestAuthority other(folder_, "other");
-  const IssuedFiles stranger = other.issue("stranger", "DNS:there.test");
+  const Certified stranger = other.issue("stranger", "DNS:there.test");
   const Outcome done = outcome(client(&worker_, authority_, false), server(stranger, authority_));
   ASSERT_FALSE(done.client);
   EXPECT_THAT(done.client.error().message, HasSubstr("cannot be trusted"));

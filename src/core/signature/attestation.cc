@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/base64.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/wall_text.h"
 
 namespace bellwether::signature {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 #include "core/base/freed.h"
-#include "core/base/hex.h"
 
 namespace bellwether::signature {
 namespace {

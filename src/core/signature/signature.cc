@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::signature {
 namespace {

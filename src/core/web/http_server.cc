@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/http1/request_head.h"
 #include "core/runtime/stream_io.h"
 

@@ -1,6 +1,6 @@
 #include "core/web/labels.h"
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::web {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::web {
 namespace {

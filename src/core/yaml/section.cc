@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::yaml {
@@ -117,6 +118,20 @@ std::optional<std::string> Section::required_text(std::string_view key, std::siz
     return std::nullopt;
   }
   return read;
+}
+
+std::string flow_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += {'\\', 'x', kHexDigits[byte >> 4U], kHexDigits[byte & 15U]};
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
 }
 
 }  // namespace bellwether::yaml

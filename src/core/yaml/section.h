@@ -42,4 +42,9 @@ class Section {
   bool has_unknown_ = false;
 };
 
+// Texts for YAML that a program writes.
+
+// The text in double quotes: read back, it is the same text, whatever it holds, and never a number or a word of YAML.
+std::string flow_text(std::string_view text);
+
 }  // namespace bellwether::yaml

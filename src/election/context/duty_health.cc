@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/encoding.h"
 #include "core/base/overloaded.h"
-#include "core/base/printable.h"
 #include "election/context/duty_leader.h"
 
 namespace bellwether::context_lead {

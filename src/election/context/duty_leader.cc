@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 #include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
-#include "core/base/printable.h"
 #include "core/base/units.h"
 
 namespace bellwether::context_lead {

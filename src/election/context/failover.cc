@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::context_lead {

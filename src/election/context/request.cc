@@ -1,7 +1,6 @@
 #include "election/context/request.h"
 
-#include "core/base/hex.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::context_lead {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/lease_record.h"
 #include "election/store/lease_store.h"
 #include "election/store/open_store.h"

@@ -1,7 +1,7 @@
 // What the stores on servers say and understand, without a server.
 #include <gmock/gmock.h>
 
-#include "core/base/base64.h"
+#include "core/base/encoding.h"
 #include "election/store/etcd/etcd_json.h"
 #include "election/store/etcd/etcd_record.h"
 #include "election/store/kubernetes/kube_api.h"

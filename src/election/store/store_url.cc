@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "core/base/percent.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::store {

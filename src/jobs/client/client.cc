@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "jobs/client/client_engine.h"
 #include "jobs/client/client_inside.h"
 #include "jobs/client/client_settings.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/overloaded.h"
 #include "core/runtime/thread.h"
 

@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "bellwether/client.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/client_following.h"

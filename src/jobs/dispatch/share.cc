@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::dispatch {
 namespace {

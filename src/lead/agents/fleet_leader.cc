@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/runtime/signals.h"
+#include "core/runtime/epoll/signals.h"
 #include "election/store/host/instance_id.h"
 #include "election/token.h"
 #include "lead/agents/fleet_member.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/adaptive_timing.h"
 #include "lead/agents/agent_registry.h"
 

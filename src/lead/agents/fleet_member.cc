@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::lead {

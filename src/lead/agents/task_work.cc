@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/scope.h"
 

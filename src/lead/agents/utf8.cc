@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::lead {
 namespace {

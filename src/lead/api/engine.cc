@@ -4,8 +4,8 @@
 
 #include "core/base/check.h"
 #include "core/base/overloaded.h"
-#include "core/runtime/boot_clock.h"
 #include "core/runtime/boot_timers.h"
+#include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/thread.h"
 #include "election/store/open_store.h"
 

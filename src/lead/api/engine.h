@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bellwether/leadership.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/store/candidate.h"
 #include "lead/leader_gate.h"
 

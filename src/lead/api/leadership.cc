@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "core/runtime/boot_clock.h"
 #include "core/runtime/boot_timers.h"
+#include "core/runtime/epoll/boot_clock.h"
 #include "lead/api/engine.h"
 
 namespace bellwether::leadership {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/check.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/scope.h"
 #include "lead/context_driver/context_codec.h"

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/base/overloaded.h"
-#include "core/base/printable.h"
 #include "lead/context_driver/context_driver.h"
 
 namespace bellwether::cluster {

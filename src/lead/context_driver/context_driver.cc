@@ -5,7 +5,7 @@
 #include "cluster/net/message_types.h"
 #include "cluster/replication/job_view.h"
 #include "cluster/wire/crypto.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::cluster {

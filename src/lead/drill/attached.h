@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/printable.h"
-#include "core/runtime/processes.h"
+#include "core/base/encoding.h"
+#include "core/runtime/epoll/processes.h"
 #include "core/runtime/runtime.h"
 #include "election/store/lease_store.h"
 #include "lead/drill/act_log.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::lead {

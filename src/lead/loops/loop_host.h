@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::lead {

@@ -1,8 +1,7 @@
 #include "lead/metrics/metrics_server.h"
 
-#include "core/runtime/boot_clock.h"
 #include "core/runtime/boot_timers.h"
-#include "core/runtime/post.h"
+#include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/thread.h"
 #include "core/web/labels.h"
 

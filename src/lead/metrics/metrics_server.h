@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/web/http_server.h"
 #include "lead/metrics/lease_figures.h"
 

@@ -6,7 +6,7 @@
 
 #include "cluster/node/local_supplies.h"
 #include "cluster/node/node_election.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::node {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/journal/journal.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "election/adaptive_timing.h"
 #include "election/store/candidate.h"

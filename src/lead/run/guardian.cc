@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "core/base/bytes.h"
-#include "core/runtime/boot_clock.h"
 #include "core/runtime/boot_timers.h"
+#include "core/runtime/epoll/boot_clock.h"
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"
 

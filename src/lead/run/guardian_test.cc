@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/runtime/boot_clock.h"
 #include "core/runtime/boot_timers.h"
+#include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/temporary_testing.h"
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/runtime/signals.h"
+#include "core/runtime/epoll/signals.h"
 #include "lead/exit_codes.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/evidence_sources.h"

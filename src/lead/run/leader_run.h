@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/journal/journal.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/adaptive_timing.h"
 #include "election/elector.h"
 

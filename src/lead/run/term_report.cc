@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "lead/run/guarded_command.h"
 

@@ -10,11 +10,9 @@
 #include <unistd.h>
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
-#include "core/base/percent.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/journal/journal.h"
-#include "core/runtime/signals.h"
+#include "core/runtime/epoll/signals.h"
 #include "core/web/http_server.h"
 #include "core/web/labels.h"
 #include "core/web/request_guard.h"

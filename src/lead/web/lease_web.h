@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 
 namespace bellwether::lead {
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <thread>
 
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/temporary_testing.h"
 
 namespace bellwether::node {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
 #include "load/local/load_thread.h"
 #include "load/metrics/window.h"

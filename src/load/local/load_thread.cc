@@ -4,7 +4,6 @@
 #include <mutex>
 #include <sys/resource.h>
 
-#include "core/runtime/post.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/thread.h"
 #include "load/aggregate/totals.h"

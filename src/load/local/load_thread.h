@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
 #include "load/vuser/engine.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/runtime/epoll_runtime.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "load/aggregate/totals.h"
 #include "load/aggregate/verdict.h"
 #include "load/local/load_group.h"

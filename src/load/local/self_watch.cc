@@ -7,7 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/units.h"
-#include "core/runtime/machine_texts.h"
+#include "core/runtime/epoll/machine_texts.h"
 
 namespace bellwether::node {
 namespace {

@@ -1,10 +1,9 @@
 // The credentials of requests.
 #include <algorithm>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/base/host_port.h"
-#include "core/base/percent.h"
 #include "load/plan/certificates.h"
 #include "load/plan/compile_step.h"
 #include "load/plan/url.h"

@@ -3,8 +3,7 @@
 #include <array>
 #include <memory>
 
-#include "core/base/json_text.h"
-#include "core/base/percent.h"
+#include "core/base/encoding.h"
 #include "load/scenario/template_text.h"
 
 namespace bellwether::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
 #include "load/report/summary_page.h"

@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "load/aggregate/metric.h"
 #include "load/report/summary_page.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/runtime/processes.h"
+#include "core/runtime/epoll/processes.h"
 #include "load/codec/window_codec.h"
 #include "load/report/json.h"
 #include "load/report/run_report.h"

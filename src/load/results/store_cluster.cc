@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/runtime/processes.h"
+#include "core/runtime/epoll/processes.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
 #include "load/results/database.h"

@@ -7,9 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/base/hex.h"
-#include "core/base/json_text.h"
-#include "core/base/percent.h"
+#include "core/base/encoding.h"
 #include "core/base/prng.h"
 #include "load/plan/plan.h"
 #include "load/vuser/fake_words.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/http1/url.h"
 #include "load/plan/body_files.h"
 

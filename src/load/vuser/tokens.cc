@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/scope.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::sim {

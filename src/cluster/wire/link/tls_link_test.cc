@@ -25,13 +25,13 @@ class TlsLinkTest : public sim::MachineTest {
         client_tls(authority_.issue("worker", "URI:bellwether://flock/test/dc1/role/worker/node/w1"), authority_);
     serving_.tls = server_tls(authority_.issue("manager", "DNS:m1,URI:bellwether://flock/test/*/role/manager/node/m1"));
   }
-  std::shared_ptr<runtime::TlsContext> server_tls(const runtime::IssuedFiles& own) {
+  std::shared_ptr<runtime::TlsContext> server_tls(const runtime::Certified& own) {
     auto made = runtime::TlsContext::server(
         {.certificate_file = own.certificate, .key_file = own.key, .alpn = {}, .client_ca_file = authority_.ca_file()});
     EXPECT_TRUE(made.has_value());
     return *made;
   }
-  std::shared_ptr<runtime::TlsContext> client_tls(const runtime::IssuedFiles& own,
+  std::shared_ptr<runtime::TlsContext> client_tls(const runtime::Certified& own,
                                                   const runtime::TestAuthority& trusted) {
     runtime::TlsClientOptions options;
     options.ca_file = trusted.ca_file();

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/wall_text.h"
 
 namespace bellwether::store {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/probe.h"
 #include "core/base/result.h"
 #include "core/base/time.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::store {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/base/percent.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::store {
 namespace {

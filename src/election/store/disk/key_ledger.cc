@@ -1,8 +1,7 @@
 #include "election/store/disk/key_ledger.h"
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
-#include "core/base/percent.h"
+#include "core/base/encoding.h"
 #include "election/store/disk/key_file.h"
 
 namespace bellwether::store {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/runtime/processes.h"
+#include "core/runtime/epoll/processes.h"
 #include "election/lease_record.h"
 
 namespace bellwether::store {

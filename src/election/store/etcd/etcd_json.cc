@@ -5,8 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::store {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/yaml/node.h"
 #include "election/store/credentials.h"
 #include "election/store/dial.h"

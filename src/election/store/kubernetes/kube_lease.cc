@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/base/base64.h"
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/wall_text.h"
 
 namespace bellwether::store {

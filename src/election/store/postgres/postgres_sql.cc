@@ -1,7 +1,7 @@
 #include "election/store/postgres/postgres_sql.h"
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::store {
 namespace {

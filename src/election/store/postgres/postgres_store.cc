@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "election/store/credentials.h"
 #include "election/store/dial.h"
 #include "election/store/pauses.h"

@@ -4,8 +4,7 @@
 #include <array>
 
 #include "core/base/check.h"
-#include "core/base/hex.h"
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "core/message/describe.h"
 
 namespace bellwether::dispatch {

@@ -1,6 +1,6 @@
 #include "jobs/dispatch/codec/field_reader.h"
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "jobs/dispatch/job_sheet.h"
 #include "jobs/dispatch/share.h"
 

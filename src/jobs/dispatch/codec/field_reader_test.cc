@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/base/printable.h"
+#include "core/base/encoding.h"
 #include "jobs/dispatch/job_sheet.h"
 #include "jobs/dispatch/share.h"
 

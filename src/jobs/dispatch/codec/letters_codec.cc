@@ -1,8 +1,8 @@
 #include "jobs/dispatch/codec/letters_codec.h"
 
 #include "cluster/wire/identity.h"
+#include "core/resilience/overload.h"
 #include "core/resilience/request_limiter.h"
-#include "core/resilience/shedding.h"
 #include "jobs/dispatch/codec/parts.h"
 
 namespace bellwether::dispatch {

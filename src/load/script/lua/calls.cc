@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/json.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <lua.hpp>
 
-#include "core/yaml/flow_text.h"
+#include "core/yaml/section.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/prelude.h"
 #include "load/script/lua/state.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/hex.h"
+#include "core/base/encoding.h"
 #include "load/script/native/build.h"
 #include "load/script/native/headers.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/yaml/flow_text.h"
+#include "core/yaml/section.h"
 #include "load/script/native/declarations.h"
 #include "load/script/native/library.h"
 

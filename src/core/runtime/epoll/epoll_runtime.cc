@@ -1,0 +1,252 @@
+#include "core/runtime/epoll/epoll_runtime.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <mutex>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/runtime/boot_timers.h"
+#include "core/runtime/epoll/blocking_pool.h"
+#include "core/runtime/epoll/boot_clock.h"
+#include "core/runtime/epoll/direct_calls.h"
+#include "core/runtime/epoll/files.h"
+#include "core/runtime/epoll/machine_texts.h"
+#include "core/runtime/epoll/processes.h"
+#include "core/runtime/epoll/resolver.h"
+#include "core/runtime/epoll/sockets.h"
+#include "core/runtime/epoll/spawn.h"
+
+namespace bellwether::runtime {
+namespace {
+
+// The lowest bit of epoll's user data tells a stream (0), which needs no virtual call, from another source (1).
+constexpr uint64_t kSourceTag = 1;
+constexpr int kEventsPerWait = 256;
+// Bound on the coroutines resumed between two looks at the network, so that a busy group cannot starve the rest.
+constexpr std::size_t kResumesPerTurn = 4096;
+
+uint64_t seed_from_system() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<uint64_t>(::time(nullptr));
+  return seed;
+}
+
+}  // namespace
+
+Endpoint SocketStream::peer() const { return peer_endpoint(fd()); }
+
+void SocketStream::finish_writing() { ::shutdown(fd(), SHUT_WR); }
+
+void SocketStream::on_events(uint32_t epoll_events) {
+  announce((epoll_events & EPOLLIN) != 0, (epoll_events & EPOLLOUT) != 0,
+           (epoll_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+}
+
+// Calls from other threads: a bounded list and a descriptor that wakes the loop.
+struct EpollRuntime::Mailbox final : EventSource {
+  using Call = std::pair<void (*)(void*), void*>;
+  // All the memory it will ever need: posting is part of what load threads do while they measure.
+  Mailbox(int fd, std::size_t most) : event_fd(fd), capacity(most) {
+    calls.reserve(most);
+    running.reserve(most);
+  }
+  ~Mailbox() override { ::close(event_fd); }
+
+  void on_events(uint32_t) override {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = ::read(event_fd, &count, sizeof count);
+    pending = true;
+  }
+  bool post(Call call) {
+    {
+      const std::lock_guard lock(mutex);
+      if (calls.size() >= capacity) return false;
+      calls.push_back(call);
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(event_fd, &one, sizeof one);
+    return true;
+  }
+  void take(std::vector<Call>& into) {
+    const std::lock_guard lock(mutex);
+    into.swap(calls);
+  }
+
+  int event_fd;
+  std::size_t capacity;
+  bool pending = false;
+  std::mutex mutex;
+  std::vector<Call> calls;
+  std::vector<Call> running;
+};
+
+Result<std::unique_ptr<EpollRuntime>> EpollRuntime::create(Options options) {
+  const int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_fd < 0) return fail_errno(errno, "creating the event loop");
+  const int event_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (event_fd < 0) {
+    const int error = errno;
+    ::close(epoll_fd);
+    return fail_errno(error, "creating the event loop's mailbox");
+  }
+  if (options.timer_slack > Duration::zero()) {
+    ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(options.timer_slack.ns()));
+  }
+  if (options.seed == 0) options.seed = seed_from_system();
+  std::unique_ptr<EpollRuntime> runtime(new EpollRuntime(options, epoll_fd, event_fd));
+  BW_RETURN_IF_ERROR(runtime->watch(event_fd, runtime->mailbox_.get(), EPOLLIN | EPOLLET));
+  BW_TRY(runtime->boot_clock_, BootClock::create(runtime->boot_timers()));
+  const int timer_fd = runtime->boot_clock_->descriptor();
+  BW_RETURN_IF_ERROR(runtime->watch(timer_fd, runtime->boot_clock_.get(), EPOLLIN | EPOLLET));
+  return runtime;
+}
+
+EpollRuntime::EpollRuntime(Options options, int epoll_fd, int event_fd)
+    : Runtime(options.seed, read_monotonic(), /*real_clock=*/true),
+      epoll_fd_(epoll_fd),
+      woke_(now_),
+      mailbox_(std::make_unique<Mailbox>(event_fd, options.mailbox)),
+      resolver_(std::make_unique<Resolver>(*this, std::move(options.name_servers))),
+      blocking_(std::make_unique<BlockingPool>(*this)),
+      orphans_(std::make_shared<Orphans>()) {}
+
+EpollRuntime::~EpollRuntime() {
+  blocking_.reset();
+  resolver_.reset();
+  ::close(epoll_fd_);
+}
+
+void EpollRuntime::run_ready() {
+  if (mailbox_->pending) run_mailbox();
+  timers().advance(now_);
+  RunQueue::local().drain(kResumesPerTurn);
+}
+
+void EpollRuntime::run_mailbox() {
+  mailbox_->pending = false;
+  mailbox_->take(mailbox_->running);
+  for (const auto& [call, context] : mailbox_->running) call(context);
+  mailbox_->running.clear();
+}
+
+void EpollRuntime::wait_for_events() {
+  now_ = read_monotonic();
+  if (turn_observer_ != nullptr) turn_observer_(turn_context_, now_ - woke_);
+
+  const Instant next = RunQueue::local().empty() ? timers().next_deadline() : now_;
+  boot_clock_->prepare_wait();
+  epoll_event events[kEventsPerWait];
+  const int count = wait_until(next, events, kEventsPerWait);
+  woke_ = now_ = read_monotonic();
+  check(count >= 0 || errno == EINTR, "waiting for events cannot fail otherwise");
+  for (int i = 0; i < count; ++i) {
+    const uint64_t data = events[i].data.u64;
+    if ((data & kSourceTag) == 0) [[likely]] {
+      reinterpret_cast<SocketStream*>(data)->on_events(events[i].events);
+    } else {
+      reinterpret_cast<EventSource*>(data & ~kSourceTag)->on_events(events[i].events);
+    }
+  }
+}
+
+int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
+  const int64_t ns = next > now_ ? (next - now_).ns() : 0;
+  if (!coarse_wait_) {
+    const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
+    const int count = direct::epoll_wait(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout);
+    if (count >= 0 || errno != ENOSYS) return count;
+    coarse_wait_ = true;  // a kernel before 5.11, or something that imitates one
+  }
+  const int64_t ms = (ns + 999'999) / 1'000'000;
+  return ::epoll_wait(epoll_fd_, events, most,
+                      next == Instant::never() ? -1 : static_cast<int>(std::min<int64_t>(ms, 1 << 30)));
+}
+
+Status EpollRuntime::watch_once(int fd, EventSource* source, uint32_t epoll_events) {
+  epoll_event event{};
+  event.events = epoll_events;
+  event.data.u64 = reinterpret_cast<uint64_t>(source) | kSourceTag;
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) return {};
+  return fail_errno(errno, "watching a descriptor");
+}
+
+Status EpollRuntime::watch(int fd, EventSource* source, uint32_t epoll_events) {
+  Status watched = watch_once(fd, source, epoll_events);
+  if (watched || watched.error().code != Errc::kExists) return watched;
+  unwatch(fd);
+  return watch_once(fd, source, epoll_events);
+}
+
+Status EpollRuntime::watch_stream(SocketStream& stream) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = reinterpret_cast<uint64_t>(&stream);
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, stream.socket(), &event) == 0) return {};
+  return fail_errno(errno, "watching a connection");
+}
+
+void EpollRuntime::unwatch(int fd) { ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+
+Instant EpollRuntime::boot_now() { return BootClock::now(); }
+
+WallTime EpollRuntime::wall_now() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return {t.tv_sec * 1'000'000'000 + t.tv_nsec};
+}
+
+task<Result<std::unique_ptr<Stream>>> EpollRuntime::connect(Endpoint to, ConnectOptions options, Cancellation* cancel) {
+  return connect_tcp(*this, to, options, cancel);
+}
+
+Result<std::unique_ptr<Listener>> EpollRuntime::listen(Endpoint at, ListenOptions options) {
+  return listen_tcp(*this, at, options);
+}
+
+Result<std::unique_ptr<UdpSocket>> EpollRuntime::bind_udp(Endpoint at) { return runtime::bind_udp(*this, at); }
+
+task<Result<std::vector<IpAddress>>> EpollRuntime::resolve(std::string name, Cancellation* cancel) {
+  return resolver_->resolve(std::move(name), cancel);
+}
+
+task<Result<std::vector<ServicePlace>>> EpollRuntime::resolve_service(std::string name, Cancellation* cancel) {
+  return resolver_->resolve_service(std::move(name), cancel);
+}
+
+task<Result<std::unique_ptr<File>>> EpollRuntime::open(std::string path, OpenOptions options) {
+  return open_file(*this, *blocking_, std::move(path), options);
+}
+task<Status> EpollRuntime::rename(std::string from, std::string to) {
+  return rename_file(*blocking_, std::move(from), std::move(to));
+}
+task<Status> EpollRuntime::remove(std::string path) { return remove_file(*blocking_, std::move(path)); }
+task<Status> EpollRuntime::sync_directory(std::string path) {
+  return runtime::sync_directory(*blocking_, std::move(path));
+}
+task<Status> EpollRuntime::make_directory(std::string path, uint32_t mode) {
+  return runtime::make_directory(*blocking_, std::move(path), mode);
+}
+task<Result<std::vector<std::string>>> EpollRuntime::list_directory(std::string path) {
+  return runtime::list_directory(*blocking_, std::move(path));
+}
+task<Result<std::string>> EpollRuntime::network_file_system(std::string path) {
+  return runtime::network_file_system(*blocking_, std::move(path));
+}
+
+task<Result<std::unique_ptr<Child>>> EpollRuntime::spawn(SpawnOptions options) {
+  return spawn_child(*this, *blocking_, orphans_, std::move(options));
+}
+
+ProcessIdentity EpollRuntime::self() { return identify_self(); }
+
+ProcessSight EpollRuntime::look_at_process(int64_t pid) { return runtime::look_at_process(pid); }
+
+bool EpollRuntime::post(void (*call)(void* context), void* context) { return mailbox_->post({call, context}); }
+
+}  // namespace bellwether::runtime
