@@ -22,7 +22,7 @@
 #include "load/report/write_file.h"
 #include "load/scenario/schema.h"
 #include "load/script/native/build.h"
-#include "load/script/native/describe.h"
+#include "load/script/native/declarations.h"
 
 namespace bellwether::cli {
 namespace {

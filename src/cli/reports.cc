@@ -13,12 +13,7 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "core/base/bytes.h"
-#include "load/report/csv.h"
-#include "load/report/hdr.h"
-#include "load/report/html.h"
-#include "load/report/json.h"
-#include "load/report/junit.h"
-#include "load/report/summary.h"
+#include "load/report/reports.h"
 #include "load/report/write_file.h"
 
 namespace bellwether::cli {

@@ -18,7 +18,6 @@
 #include "election/store/environment.h"
 #include "load/report/result_file.h"
 #include "load/report/text.h"
-#include "load/report/threshold_text.h"
 #include "load/report/write_file.h"
 #include "load/results/store.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/base/enum_names.h"
 #include "jobs/client/job_follower.h"
-#include "load/report/json.h"
+#include "load/report/reports.h"
 
 namespace bellwether::client {
 

@@ -21,7 +21,7 @@
 #include "jobs/client/file_view.h"
 #include "load/script/lua/describe.h"
 #include "load/script/native/build.h"
-#include "load/script/native/describe.h"
+#include "load/script/native/declarations.h"
 #include "load/script/native/library.h"
 
 namespace bellwether::client::detail {

@@ -25,7 +25,7 @@
 #include "jobs/manager/known_jobs.h"
 #include "jobs/manager/steward.h"
 #include "jobs/manager/worker_registry.h"
-#include "load/metrics/clock_offset.h"
+#include "load/metrics/live_windows.h"
 
 namespace bellwether::node {
 

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "load/codec/window_testing.h"
-#include "load/report/json.h"
+#include "load/report/reports.h"
 #include "load/report/run_report.h"
 #include "proto/stats.pb.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
-#include "load/console/keys.h"
+#include "load/console/steering.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether::console;

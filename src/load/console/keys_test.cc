@@ -1,6 +1,6 @@
-#include "load/console/keys.h"
-
 #include <gtest/gtest.h>
+
+#include "load/console/steering.h"
 
 namespace bellwether::console {
 namespace {

@@ -4,12 +4,40 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
-#include "load/console/keys.h"
 #include "load/console/view.h"
 
 namespace bellwether::console {
+
+// Bytes that a terminal sends, as the keys that the screen knows. Pure.
+enum class Key : uint8_t {
+  kQuit,      // q
+  kHelp,      // ? h
+  kPause,     // p
+  kNext,      // n, right, tab
+  kPrevious,  // b, left
+  kAuto,      // a
+  kDown,      // j, down
+  kUp,        // k, up
+  kYes,       // y
+  kEscape,
+};
+
+// Keeps the beginning of a sequence that was cut by a read.
+class KeyReader {
+ public:
+  // Keys that it does not know are left out, whatever their length.
+  std::vector<Key> read(std::string_view bytes);
+  // Nothing came for a moment: an escape that stands alone was the key of that name.
+  std::vector<Key> rest();
+
+ private:
+  enum class State : uint8_t { kPlain, kEscaped, kSequence, kSingleShift };
+  State state_ = State::kPlain;
+};
 
 // What a run can be told from its screen. On the thread that draws; none of it waits.
 class Controls {

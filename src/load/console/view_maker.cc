@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "load/aggregate/metric.h"
 #include "load/report/text.h"
-#include "load/report/threshold_text.h"
 
 namespace bellwether::console {
 namespace {

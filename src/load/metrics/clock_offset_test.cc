@@ -1,10 +1,9 @@
-#include "load/metrics/clock_offset.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "core/base/prng.h"
 #include "core/base/time_testing.h"
+#include "load/metrics/live_windows.h"
 
 namespace bellwether::metrics {
 namespace {

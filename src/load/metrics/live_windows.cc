@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 
 namespace bellwether::metrics {
+
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -16,6 +17,19 @@ bool has_fallen(const LiveCounts& before, const LiveCounts& after) {
 }
 
 }  // namespace
+
+Instant ClockOffset::heard(Instant now, Instant written) {
+  const Duration seen = now - written;
+  if (!heard_ || now - began_ >= kSpan) {
+    const bool follows = heard_ && now - began_ < kSpan * 2;
+    least_before_ = follows ? least_ : Duration::max();
+    least_ = seen;
+    began_ = now;
+    heard_ = true;
+  }
+  least_ = std::min(least_, seen);
+  return now - (seen - std::min(least_, least_before_));
+}
 
 LiveCounts operator+(const LiveCounts& a, const LiveCounts& b) {
   return {a.requests + b.requests, a.failed + b.failed, a.iterations + b.iterations, a.dropped + b.dropped,

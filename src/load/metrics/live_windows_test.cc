@@ -6,7 +6,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/base/prng.h"
-#include "load/metrics/clock_offset.h"
 
 namespace bellwether::metrics {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/overloaded.h"
-#include "load/plan/template.h"
+#include "load/plan/compile/template.h"
 
 namespace bellwether::plan {
 

@@ -68,4 +68,13 @@ class Feeder {
 // `random` is a uniform number below the number of rows, used by Feed::Pick::kRandom.
 uint64_t row_of(const Feed& feed, uint64_t taken, uint32_t part, uint32_t parts, uint32_t vu, uint64_t random);
 
+// The files of a folder, or those that fit a pattern, of which each request sends one.
+struct BodyFiles {
+  // Which one. kSequential: part p of n takes the files p, p + n, … one after the other, from 0 and modulo their
+  // number.
+  enum class Pick : uint8_t { kSequential, kRandom };
+  Pick pick = Pick::kSequential;
+  std::vector<Template> bodies;  // in the order of their names, byte by byte; at least one
+};
+
 }  // namespace bellwether::plan

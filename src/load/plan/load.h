@@ -8,7 +8,6 @@
 #include "load/plan/plan.h"
 #include "load/scenario/bundle.h"
 #include "load/scenario/document.h"
-#include "load/scenario/quick_run.h"
 #include "load/scenario/sources.h"
 
 namespace bellwether::plan {

@@ -1,7 +1,7 @@
 // How requests get to their server, with which credentials, and with which of many bodies.
 #include <gmock/gmock.h>
 
-#include "load/plan/body_files.h"
+#include "load/plan/feeder.h"
 #include "load/plan/load.h"
 #include "load/plan/load_testing.h"
 

@@ -1,8 +1,8 @@
-#include "load/report/csv.h"
-
 #include <array>
 #include <cmath>
 #include <cstdio>
+
+#include "load/report/reports.h"
 
 namespace bellwether::report {
 namespace {

@@ -1,9 +1,8 @@
-#include "load/report/hdr.h"
-
 #include <cmath>
 #include <cstdio>
 
 #include "core/base/bytes.h"
+#include "load/report/reports.h"
 
 namespace bellwether::report {
 namespace {

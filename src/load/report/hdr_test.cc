@@ -1,9 +1,7 @@
-#include "load/report/hdr.h"
-
 #include <gtest/gtest.h>
 #include <sstream>
 
-#include "load/report/json.h"
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 
 namespace bellwether::report {

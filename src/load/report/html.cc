@@ -1,5 +1,3 @@
-#include "load/report/html.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -7,8 +5,8 @@
 
 #include "load/report/chart.h"
 #include "load/report/metric_charts.h"
+#include "load/report/reports.h"
 #include "load/report/text.h"
-#include "load/report/threshold_text.h"
 
 namespace bellwether::report {
 namespace {

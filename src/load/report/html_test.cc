@@ -1,8 +1,6 @@
-#include "load/report/html.h"
-
 #include <gmock/gmock.h>
 
-#include "load/report/json.h"
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 
 namespace bellwether::report {

@@ -1,10 +1,9 @@
-#include "load/report/json.h"
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/wall_text.h"
 #include "load/aggregate/metric.h"
+#include "load/report/reports.h"
 #include "load/report/text.h"
 
 namespace bellwether::report {

@@ -1,9 +1,8 @@
-#include "load/report/json.h"
-
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 
 namespace bellwether::report {

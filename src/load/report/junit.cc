@@ -1,7 +1,6 @@
-#include "load/report/junit.h"
-
 #include <cstdio>
 
+#include "load/report/reports.h"
 #include "load/report/text.h"
 
 namespace bellwether::report {

@@ -1,8 +1,7 @@
-#include "load/report/junit.h"
 
 #include <gmock/gmock.h>
 
-#include "load/report/json.h"
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 #include "load/report/text.h"
 

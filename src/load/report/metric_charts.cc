@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "load/report/chart.h"
-#include "load/report/threshold_text.h"
+#include "load/report/text.h"
 
 namespace bellwether::report {
 namespace {

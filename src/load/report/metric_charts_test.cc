@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "load/report/json.h"
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 
 namespace bellwether::report {

@@ -3,10 +3,7 @@
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "load/report/csv.h"
-#include "load/report/hdr.h"
-#include "load/report/html.h"
-#include "load/report/junit.h"
+#include "load/report/reports.h"
 #include "load/report/result_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "load/report/json.h"
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 
 namespace bellwether::report {

@@ -1,18 +1,75 @@
-#include "load/report/summary.h"
-
+// How the run went: who made the load, what happened, what is missing. Each list is short however long the run was; the
+// result file has all of it.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
-#include "load/report/summary_page.h"
-#include "load/report/threshold_text.h"
+#include "load/aggregate/metric.h"
+#include "load/report/reports.h"
+#include "load/report/text.h"
 
 namespace bellwether::report {
 namespace {
 
+// The text being written.
+class Page {
+ public:
+  explicit Page(const SummaryOptions& options);
+
+  void heading(std::string_view title, std::string_view note = {});
+  void line(std::string_view text) { text_ += "  " + std::string(text) + "\n"; }
+  // At most as wide as the page: continued under its own beginning, `indent` columns further in.
+  void wrapped(std::string_view first, std::string_view text, std::size_t indent);
+  void rows(const std::vector<std::vector<std::string>>& rows);
+  std::string style(std::string_view text, Style style) const { return styled(text, style, color_); }
+  std::size_t width() const { return width_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  bool color_;
+  std::size_t width_;
+};
+
+Page::Page(const SummaryOptions& options)
+    : color_(options.color), width_(static_cast<std::size_t>(std::max(options.width, 60))) {}
+
+void Page::heading(std::string_view title, std::string_view note) {
+  text_ += "\n";
+  if (title.empty()) return;
+  text_ += styled(title, Style::kBold, color_);
+  if (!note.empty()) text_ += "  " + styled(note, Style::kDim, color_);
+  text_ += "\n";
+}
+
+void Page::wrapped(std::string_view first, std::string_view text, std::size_t indent) {
+  bool begun = false;
+  for (const std::string& part : wrap(text, width_ - 2 - indent)) {
+    line((begun ? std::string(indent, ' ') : std::string(first)) + part);
+    begun = true;
+  }
+}
+
+void Page::rows(const std::vector<std::vector<std::string>>& rows) {
+  for (const std::string& each : columns(rows, width_ - 2)) line(each);
+}
+
 using aggregate::Outcome;
+
+// Whether a step's requests are due at a time of their own, so that what was not asked in time counts too: those of
+// arrivals, and of users with a pace.
+bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
+  if (step.open_model) return true;
+  return std::visit(
+      [](const auto& executor) {
+        if constexpr (requires { executor.pacing; }) return executor.pacing.has_value();
+        return false;
+      },
+      plan.workflows[step.workflow].executor);
+}
 
 void write_head(Page& page, const RunReport& run) {
   const std::string facts = "  " + format_wall(run.started_at) + "  " + format_duration(run.elapsed) + "  " +
@@ -98,30 +155,305 @@ void write_verdict(Page& page, const RunReport& run) {
                run.verdict.reason + " (exit code " + std::to_string(run.verdict.exit_code) + ")", word.size() + 2);
 }
 
-}  // namespace
+constexpr std::size_t kWorkersShown = 12;
+constexpr std::size_t kEventsShown = 20;
+constexpr std::size_t kLossesShown = 10;
+constexpr std::size_t kWordsShown = 400;  // columns of what others have written
 
-Page::Page(const SummaryOptions& options)
-    : color_(options.color), width_(static_cast<std::size_t>(std::max(options.width, 60))) {}
+std::string words(const std::string& text) { return shorten(printable(text), kWordsShown); }
 
-void Page::heading(std::string_view title, std::string_view note) {
-  text_ += "\n";
-  if (title.empty()) return;
-  text_ += styled(title, Style::kBold, color_);
-  if (!note.empty()) text_ += "  " + styled(note, Style::kDim, color_);
-  text_ += "\n";
+void write_more(Page& page, std::size_t left, const char* what) {
+  if (left > 0) page.line("… and " + format_count(left, std::string("more ") + what) + ", all in the result file");
 }
 
-void Page::wrapped(std::string_view first, std::string_view text, std::size_t indent) {
-  bool begun = false;
-  for (const std::string& part : wrap(text, width_ - 2 - indent)) {
-    line((begun ? std::string(indent, ' ') : std::string(first)) + part);
-    begun = true;
+bool hides_stalls(const plan::Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [&plan](const plan::StepInfo& step) { return step.measured && !has_due_times(plan, step); });
+}
+
+void write_event(Page& page, const Event& event) {
+  page.wrapped("- ", "at " + format_duration(event.at) + ": " + words(event.detail), 2);
+}
+
+// The share of a loss, never shown as none.
+std::string share_text(double share) {
+  return share < 0.0001 ? "<0.01%"
+                        : percent(static_cast<uint64_t>(std::llround(std::min(share, 1.0) * 1e9)), 1'000'000'000);
+}
+
+using aggregate::Sample;
+using metrics::Histogram;
+using plan::Aggregation;
+using Row = std::vector<std::string>;
+
+std::string rate_text(uint64_t count, Duration span) {
+  return decimal(span > Duration::zero() ? static_cast<double>(count) / span.seconds_f() : 0) + "/s";
+}
+
+std::string byte_rate_text(uint64_t bytes, Duration span) {
+  return format_bytes(span > Duration::zero() ? static_cast<double>(bytes) / span.seconds_f() : 0) + "/s";
+}
+
+Row latency_row(std::string name, const Histogram& histogram) {
+  Row row{std::move(name), format_duration(histogram.mean())};
+  for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9}) {
+    row.push_back(format_duration(histogram.percentile(percent)));
+  }
+  row.push_back(format_duration(histogram.max()));
+  return row;
+}
+
+bool open_model(const plan::Workflow& workflow) { return plan::facts_of(workflow.executor).open_model; }
+
+std::string figure(const plan::CustomMetric& metric, const Sample& sample, Aggregation aggregation,
+                   double percentile = 0) {
+  const auto value = value_of(sample, aggregation, percentile);
+  return value ? metric_value_text(metric, aggregation, *value) : "-";
+}
+
+std::string figures(const plan::CustomMetric& metric, const Sample& sample) {
+  const auto one = [&](Aggregation aggregation, double percentile = 0) {
+    return figure(metric, sample, aggregation, percentile);
+  };
+  switch (metric.kind) {
+    case plan::MetricKind::kCounter: return one(Aggregation::kCount) + "  " + one(Aggregation::kRate);
+    case plan::MetricKind::kRate:
+      return one(Aggregation::kRate) + "  " + format_count(static_cast<uint64_t>(sample.count)) + " of " +
+             format_count(sample.total);
+    case plan::MetricKind::kGauge: return one(Aggregation::kValue) + "  max " + one(Aggregation::kMax);
+    case plan::MetricKind::kTrend:
+      return "avg " + one(Aggregation::kAvg) + "  min " + one(Aggregation::kMin) + "  med " + one(Aggregation::kMed) +
+             "  p95 " + one(Aggregation::kPercentile, 95) + "  p99 " + one(Aggregation::kPercentile, 99) + "  max " +
+             one(Aggregation::kMax);
+  }
+  return {};
+}
+
+void write_workers(Page& page, const RunReport& run) {
+  if (run.workers.empty()) return;
+  uint64_t cores = 0;
+  for (const Worker& worker : run.workers) cores += worker.cores;
+  page.heading("WORKERS", format_count(run.workers.size(), "worker") + ", " + format_count(cores, "core"));
+  std::vector<const Worker*> order;
+  for (const Worker& worker : run.workers) order.push_back(&worker);
+  if (order.size() > kWorkersShown) {  // then those that something happened to
+    std::stable_partition(order.begin(), order.end(),
+                          [](const Worker* worker) { return worker->state != WorkerState::kCompleted; });
+    order.resize(kWorkersShown);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Worker* worker : order) {
+    rows.push_back({printable(worker->name), format_count(worker->cores, "core"), format_count(worker->shares, "share"),
+                    std::string(to_string(worker->state))});
+  }
+  page.rows(rows);
+  write_more(page, run.workers.size() - order.size(), "worker");
+}
+
+void write_notes(Page& page, const RunReport& run) {
+  const bool closed = hides_stalls(run.totals->plan()) && run.totals->counts().requests > 0;
+  if (!closed && run.events.empty()) return;
+  page.heading("NOTES");
+  if (closed) {
+    page.wrapped(
+        "- ",
+        "Closed model (fixed virtual users): a stalled target also stalls the requests that would have met the "
+        "stall, so the tail is understated (coordinated omission). Rates and paces measure it.",
+        2);
+  }
+  // Of many events the first ones and the last: how it began, and what it ended with.
+  const std::size_t count = run.events.size();
+  const std::size_t head = count > kEventsShown ? kEventsShown / 2 : count;
+  for (std::size_t e = 0; e < head; ++e) write_event(page, run.events[e]);
+  write_more(page, count - std::min(count, kEventsShown), "event");
+  for (std::size_t e = std::max(head, count - std::min(count, kEventsShown / 2)); e < count; ++e) {
+    write_event(page, run.events[e]);
   }
 }
 
-void Page::rows(const std::vector<std::vector<std::string>>& rows) {
-  for (const std::string& each : columns(rows, width_ - 2)) line(each);
+void write_losses(Page& page, const RunReport& run) {
+  if (run.losses.empty()) return;
+  page.heading("LOST", "missing in all figures above");
+  for (std::size_t l = 0; l < std::min(run.losses.size(), kLossesShown); ++l) {
+    const plan::Loss& loss = run.losses[l];
+    page.wrapped(page.style("!", Style::kWarn) + " ",
+                 "from " + format_duration(loss.from) + " to " + format_duration(loss.to) + ", " +
+                     share_text(loss.share) + " of the load: " + words(loss.cause),
+                 2);
+  }
+  write_more(page, run.losses.size() - std::min(run.losses.size(), kLossesShown), "gap");
 }
+
+void write_requests(Page& page, const RunReport& run) {
+  const aggregate::Counts counts = run.totals->counts();
+  const Duration measured = run.totals->elapsed();
+  page.heading("REQUESTS");
+  page.rows(
+      {{"total", format_count(counts.requests), rate_text(counts.requests, measured)},
+       {"failed", format_count(counts.failed), percent(counts.failed, counts.requests)},
+       {"sent", format_bytes(static_cast<double>(counts.bytes_sent)), byte_rate_text(counts.bytes_sent, measured)},
+       {"received", format_bytes(static_cast<double>(counts.bytes_received)),
+        byte_rate_text(counts.bytes_received, measured)}});
+}
+
+void write_iterations(Page& page, const RunReport& run) {
+  const aggregate::Totals& totals = *run.totals;
+  const plan::Plan& plan = totals.plan();
+  std::vector<Row> all{{"", "completed", "interrupted", "mean", "p95", "max", "VUs used", "VUs made"}};
+  std::vector<Row> open{{"", "scheduled", "on time", "late", "dropped", "lag p50", "lag p99", "lag max"}};
+  for (std::size_t i = 0; i < plan.workflows.size(); ++i) {
+    const auto w = static_cast<uint16_t>(i);
+    const std::string name = printable(plan.workflows[w].name);
+    const metrics::WorkflowWindow& sum = totals.sum().workflows[w];
+    all.push_back({name, format_count(sum.iterations), format_count(sum.interrupted),
+                   format_duration(sum.iteration.mean()), format_duration(sum.iteration.percentile(95)),
+                   format_duration(sum.iteration.max()), std::to_string(totals.vus(w).active.peak),
+                   std::to_string(totals.vus(w).allocated.peak)});
+    const WorkflowState& state = run.workflows[w];
+    if (state.status != "completed" && state.status != "stopped") {
+      const std::string because = state.skipped_because.empty() ? "" : ": " + printable(state.skipped_because);
+      all.push_back({"  " + state.status + because});
+    }
+    if (!open_model(plan.workflows[w])) continue;
+    open.push_back({name, format_count(sum.scheduled), format_count(sum.on_time), format_count(sum.late),
+                    format_count(sum.dropped), format_duration(sum.start_lag.percentile(50)),
+                    format_duration(sum.start_lag.percentile(99)), format_duration(sum.start_lag.max())});
+  }
+  page.heading("ITERATIONS");
+  page.rows(all);
+  if (open.size() == 1) return;
+  page.heading("SCHEDULE", "late: started more than 10ms after it was due; lag: due → started");
+  page.rows(open);
+}
+
+void write_latencies(Page& page, const RunReport& run) {
+  const aggregate::Totals& totals = *run.totals;
+  const plan::Plan& plan = totals.plan();
+  std::vector<Row> rows{{"", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}};
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const plan::StepInfo& info = plan.steps[s];
+    const metrics::StepWindow& step = totals.sum().steps[s];
+    if (!info.measured || step.count == 0) continue;
+    const std::string figures = "  " + format_count(step.count) + " requests, " +
+                                rate_text(step.count, totals.elapsed()) + ", " + percent(step.failed, step.count) +
+                                " failed";
+    rows.push_back(
+        {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
+    if (has_due_times(plan, info) && !step.response.empty()) rows.push_back(latency_row("  response", step.response));
+    if (!step.service.empty()) rows.push_back(latency_row("  service", step.service));
+    if (step.censored > 0) {
+      const char* const why = info.open_model             ? "dropped or unfinished"
+                              : has_due_times(plan, info) ? "not asked in time, or unfinished"
+                                                          : "unfinished";
+      rows.push_back({"  " + format_count(step.censored) + " of the response times are lower bounds: " + why});
+    }
+  }
+  if (rows.size() == 1) return;
+  page.heading("LATENCY", "response: due → done; service: sent → done");
+  page.rows(rows);
+}
+
+void write_distribution(Page& page, const RunReport& run) {
+  const auto all = aggregate::sample(*run.totals, "http_req_duration");
+  const Histogram& times = all->trend;
+  if (times.empty() || times.min() == times.max()) return;
+  constexpr int kBars = 10;
+  // Bars of equal ratio, not of equal width: latencies spread over magnitudes.
+  const double low = std::max(static_cast<double>(times.min().ns()), 1.0);
+  const double ratio = std::pow(static_cast<double>(times.max().ns()) / low, 1.0 / kBars);
+  std::array<uint64_t, kBars> counts{};
+  std::array<Duration, kBars> ends{};
+  uint64_t below = 0;
+  for (int bar = 0; bar < kBars; ++bar) {
+    const auto b = static_cast<std::size_t>(bar);
+    ends[b] = bar + 1 == kBars ? times.max() : Duration::nanos(static_cast<int64_t>(low * std::pow(ratio, bar + 1)));
+    const uint64_t upto = bar + 1 == kBars ? times.count() : times.count_at_or_below(ends[b]);
+    counts[b] = upto - below;
+    below = upto;
+  }
+  const uint64_t most = *std::max_element(counts.begin(), counts.end());
+  const double space = static_cast<double>(page.width()) - 40;
+  std::vector<Row> rows;
+  for (std::size_t b = 0; b < kBars; ++b) {
+    rows.push_back({"≤ " + format_duration(ends[b]), format_count(counts[b]), percent(counts[b], times.count())});
+  }
+  std::vector<std::string> lines = columns(rows);
+  page.heading("DISTRIBUTION", "http_req_duration of all steps");
+  for (std::size_t b = 0; b < kBars; ++b) {
+    const auto length =
+        static_cast<std::size_t>(std::ceil(space * static_cast<double>(counts[b]) / static_cast<double>(most)));
+    for (std::size_t i = 0; i < length; ++i) lines[b] += i == 0 ? "  ■" : "■";
+    page.line(lines[b]);
+  }
+}
+
+void write_phases(Page& page, const RunReport& run) {
+  static constexpr std::array<const char*, metrics::kPhases> kNames{
+      "DNS lookup", "connect", "TLS handshake", "send", "wait for first byte", "receive"};
+  std::vector<Row> rows{{"", "count", "mean", "p50", "p95", "p99", "max"}};
+  for (std::size_t p = 0; p < kNames.size(); ++p) {
+    Histogram phase;
+    for (const metrics::StepWindow& step : run.totals->sum().steps) phase.merge(step.phases[p]);
+    // What took no time (a request sent by one call, a response that came in one piece) is not worth a line.
+    if (phase.max() == Duration::zero()) continue;
+    rows.push_back({kNames[p], format_count(phase.count()), format_duration(phase.mean()),
+                    format_duration(phase.percentile(50)), format_duration(phase.percentile(95)),
+                    format_duration(phase.percentile(99)), format_duration(phase.max())});
+  }
+  if (rows.size() == 1) return;
+  page.heading("PHASES");
+  page.rows(rows);
+}
+
+void write_statuses(Page& page, const RunReport& run) {
+  metrics::StatusCounts all;
+  for (const metrics::StepWindow& step : run.totals->sum().steps) all.merge(step.status);
+  std::vector<Row> rows;
+  for (const auto& [status, count] : all.entries()) rows.push_back({std::to_string(status), format_count(count)});
+  if (rows.empty()) return;
+  page.heading("STATUS");
+  page.rows(rows);
+}
+
+void write_errors(Page& page, const RunReport& run) {
+  struct Count {
+    http1::ErrorKind kind;
+    uint64_t count;
+  };
+  std::vector<Count> counts;
+  for (std::size_t e = 0; e < http1::kErrorKinds; ++e) {
+    uint64_t count = 0;
+    for (const metrics::StepWindow& step : run.totals->sum().steps) count += step.errors[e];
+    if (count != 0) counts.push_back({static_cast<http1::ErrorKind>(e), count});
+  }
+  if (counts.empty()) return;
+  std::stable_sort(counts.begin(), counts.end(), [](const Count& a, const Count& b) { return a.count > b.count; });
+  page.heading("ERRORS");
+  const std::size_t width = format_count(counts[0].count).size();
+  for (const Count& each : counts) {
+    const std::string first =
+        pad_left(format_count(each.count), width) + "  " + pad_right(std::string(to_string(each.kind)), 18) + "  ";
+    page.wrapped(page.style(first, Style::kBad), describe(each.kind), width_of(first));
+  }
+}
+
+// The scenario's own metrics.
+void write_metrics(Page& page, const RunReport& run) {
+  const plan::Plan& plan = run.totals->plan();
+  if (plan.metrics.empty()) return;
+  page.heading("METRICS");
+  std::size_t width = 0;
+  for (const plan::CustomMetric& metric : plan.metrics) width = std::max(width, width_of(metric.name));
+  width = std::min(width, page.width() / 3);
+  for (const plan::CustomMetric& metric : plan.metrics) {
+    const Sample seen = *aggregate::sample(*run.totals, metric.name);
+    std::string text = seen.any ? figures(metric, seen) : "nothing was recorded";
+    if (seen.refused > 0) text += "  " + page.style(format_count(seen.refused, "value") + " refused", Style::kWarn);
+    page.line(pad_right(shorten(metric.name, width), width) + "  " + text);
+  }
+}
+
+}  // namespace
 
 std::string summary(const RunReport& run, const SummaryOptions& options) {
   Page page(options);

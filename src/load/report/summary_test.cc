@@ -1,10 +1,9 @@
-#include "load/report/summary.h"
-
 #include <cstdlib>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <sstream>
 
+#include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 #include "load/report/text.h"
 

@@ -6,7 +6,10 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "load/codec/window_codec.h"
+#include "load/metrics/retention.h"
 #include "load/plan/plan.h"
+#include "load/results/database.h"
 
 namespace bellwether::results {
 
@@ -17,5 +20,14 @@ std::string encode_shape(const plan::Plan& plan);
 // A plan that can be counted and reported, not run: its workflows have no steps of their own, and it has no thresholds.
 // kInvalid: not such text.
 Result<plan::Plan> decode_shape(std::string_view text);
+
+// Stretches of runs as rows of the store. Within transactions of the caller.
+
+// What is kept of the plan of a run, to read its stretches with.
+Result<plan::Plan> kept_plan(Database& database, const std::string& run);
+Status put_stretch(Database& database, const std::string& run, const Stretch& stretch);
+// All stretches that begin in the time of the fold become one.
+Status fold_stretches(Database& database, const std::string& run, const account::Shape& shape,
+                      const metrics::Fold& fold);
 
 }  // namespace bellwether::results

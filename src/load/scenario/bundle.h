@@ -14,10 +14,26 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "load/scenario/quick_run.h"
+#include "core/base/time.h"
 #include "load/scenario/sources.h"
 
 namespace bellwether::scenario {
+
+// What `bellwether run URL` says in place of a scenario file: one request over and over.
+// Nothing in it is a template.
+struct QuickRun {
+  std::string url;
+  std::string method = "GET";
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::optional<std::string> body;
+  uint32_t vus = 1;
+  Duration duration = Duration::seconds(10);
+  std::optional<double> rate_per_s;  // given: constant-arrival-rate with `vus` virtual users; else constant-vus
+  std::optional<Duration> timeout;
+  bool skip_tls_verify = false;
+  std::string tls_ca;       // certificates to trust, PEM; empty: the system's
+  std::string tls_ca_name;  // the file they came from, for messages
+};
 
 // A scenario file, and each answer that it got when it asked the world for something.
 struct RecordedScenario {

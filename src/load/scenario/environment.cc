@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "load/scenario/section.h"
-#include "load/scenario/template_text.h"
 
 namespace bellwether::scenario {
+
 namespace {
 
 // Entries may mention each other, so that their length could double with each line.
@@ -29,6 +30,35 @@ Result<std::string> replace(std::string_view text, const Lookup& lookup) {
 }
 
 }  // namespace
+
+Result<std::vector<TemplatePart>> split_template(std::string_view text) {
+  std::vector<TemplatePart> parts;
+  std::string literal;
+  while (!text.empty()) {
+    if (text.starts_with("$${")) {
+      literal += "${";
+      text.remove_prefix(3);
+      continue;
+    }
+    if (!text.starts_with("${")) {
+      literal += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::size_t close = text.find('}');
+    if (close == std::string_view::npos) {
+      return fail(Errc::kInvalid, "a template is not closed: '}' is missing after '${'");
+    }
+    const std::string_view expression = trim(text.substr(2, close - 2));
+    if (expression.empty()) return fail(Errc::kInvalid, "a template is empty: '${}'");
+    if (!literal.empty()) parts.push_back({.is_expression = false, .text = std::move(literal)});
+    literal.clear();
+    parts.push_back({.is_expression = true, .text = std::string(expression)});
+    text.remove_prefix(close + 1);
+  }
+  if (!literal.empty()) parts.push_back({.is_expression = false, .text = std::move(literal)});
+  return parts;
+}
 
 Environment Environment::resolve(const Node* env, const Sources& sources, Diagnostics& diagnostics) {
   Environment out;

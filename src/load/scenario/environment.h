@@ -13,6 +13,15 @@
 
 namespace bellwether::scenario {
 
+// The outer syntax of templates: text with ${…} in it. What an expression means is decided by whoever resolves it.
+struct TemplatePart {
+  bool is_expression = false;
+  std::string text;  // of an expression: what stands between ${ and }, without surrounding spaces
+};
+
+// Splits at ${…}; $${ stands for a literal ${. Error: an expression that is empty or not closed.
+Result<std::vector<TemplatePart>> split_template(std::string_view text);
+
 class Environment {
  public:
   // Resolves the `env` map of the file (null: there is none). Its values may mention environment variables, --set

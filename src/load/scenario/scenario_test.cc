@@ -2,7 +2,6 @@
 
 #include "load/scenario/environment.h"
 #include "load/scenario/section.h"
-#include "load/scenario/template_text.h"
 
 namespace bellwether::scenario {
 namespace {

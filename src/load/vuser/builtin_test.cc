@@ -1,6 +1,6 @@
 // What each built-in value of templates looks like, through the reader of templates and the renderer of requests.
 
-#include "load/plan/builtin.h"
+#include "load/plan/compile/builtin.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -19,7 +19,6 @@
 #include "load/metrics/window.h"
 #include "load/plan/context.h"
 #include "load/plan/plan.h"
-#include "load/vuser/metric_recorder.h"
 #include "load/vuser/prepared_step.h"
 #include "load/vuser/program.h"
 #include "load/vuser/tokens.h"

@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/http1/url.h"
-#include "load/plan/body_files.h"
+#include "load/plan/feeder.h"
 
 namespace bellwether::vuser {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "load/plan/template.h"
+#include "load/plan/compile/template.h"
 
 namespace bellwether::script::lua {
 namespace {

@@ -17,7 +17,6 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "load/script/native/build.h"
-#include "load/script/native/headers.h"
 
 extern char** environ;
 

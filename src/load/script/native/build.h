@@ -2,6 +2,7 @@
 // cache folder, and taken from there.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -31,5 +32,12 @@ Result<std::string> build(const BuildOptions& options);
 
 // $XDG_CACHE_HOME/bellwether, or ~/.cache/bellwether. kNotFound when nobody says where that is.
 Result<std::string> cache_folder();
+
+// The headers that a workflow includes, as they were when this program was built.
+struct Header {
+  std::string_view name;  // in the folder bellwether/
+  std::string_view text;
+};
+extern const std::array<Header, 4> kHeaders;
 
 }  // namespace bellwether::script::native

@@ -1,8 +1,14 @@
 #include "load/script/native/declarations.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "core/base/bytes.h"
+#include "core/yaml/section.h"
+#include "load/script/native/library.h"
 
 namespace bellwether::script::native {
+
 namespace {
 
 constexpr std::size_t kBytesMost = 1u << 20;  // what a scenario may have
@@ -78,6 +84,151 @@ Error no_such_step(const std::vector<Declared>& declared, std::string_view wante
   const std::string_view near = nearest(wanted, candidates);
   if (!near.empty()) message += ": did you mean '" + std::string(near) + "'?";
   return {Errc::kNotFound, std::move(message)};
+}
+
+using yaml::flow_text;
+
+namespace {
+
+// The block without the indentation that all its lines have.
+std::string outdented(std::string_view text) {
+  std::size_t most = std::string_view::npos;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::size_t first = text.find_first_not_of(' ', at);
+    if (first < end) most = std::min(most, first - at);
+    at = end + 1;
+  }
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(' ', at), end);
+    if (first < end) out += text.substr(at + most, end - at - most);
+    out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
+// Writes the settings of the scenario as they are, and the workflows as flow YAML, with the line ends that keep both
+// beside the source.
+class Writer {
+ public:
+  Writer(const std::vector<Declared>& declared, const std::string& file) : declared_(declared), file_(file) {}
+
+  std::string write() {
+    const auto scenario = std::find_if(declared_.begin(), declared_.end(),
+                                       [](const Declared& one) { return one.kind == BELLWETHER_SCENARIO; });
+    const auto workflow = std::find_if(declared_.begin(), declared_.end(),
+                                       [](const Declared& one) { return one.kind == BELLWETHER_WORKFLOW; });
+    const bool has_scenario = scenario != declared_.end();
+    const bool first = has_scenario && (workflow == declared_.end() || scenario->line <= workflow->line);
+    if (first) write_scenario(*scenario);
+    write_workflows();
+    if (has_scenario && !first) write_scenario(*scenario);
+    return std::move(out_);
+  }
+
+ private:
+  void write_scenario(const Declared& scenario) {
+    for (; line_ < scenario.line; ++line_) out_ += '\n';
+    put(outdented(scenario.value));
+  }
+
+  void write_workflows() {
+    put("workflows: {");
+    for (const Declared& one : declared_) {
+      if (one.kind == BELLWETHER_SCENARIO) continue;
+      if (one.kind == BELLWETHER_WORKFLOW) end_workflow();
+      if (one.kind == BELLWETHER_STEP || one.kind == BELLWETHER_ACTION) end_step();
+      // A line within braces begins with a blank: it goes on with what is above it.
+      for (; line_ < one.line; ++line_) out_ += "\n ";
+      write(one);
+    }
+    end_workflow();
+    put("}\n");
+  }
+
+  void write(const Declared& one) {
+    switch (one.kind) {
+      case BELLWETHER_WORKFLOW:
+        workflow_ = one.name;
+        put_text(one.name);
+        put(": {");
+        in_workflow_ = true;
+        break;
+      case BELLWETHER_STEP:
+      case BELLWETHER_ACTION:
+        if (!in_steps_) put("steps: {");
+        in_steps_ = true;
+        in_step_ = true;
+        step_ = one.name;
+        action_ = one.kind == BELLWETHER_ACTION;
+        put_text(one.name);
+        put(": {");
+        break;
+      case BELLWETHER_SETTING:
+        put_text(one.name);
+        put(": " + one.value + ", ");
+        break;
+      case BELLWETHER_MORE: put(one.value + ", "); break;
+      case BELLWETHER_AFTER: add(after_, one.name); break;
+      case BELLWETHER_CHECK: add(checks_, one.name); break;
+      case BELLWETHER_SET: add(sets_, one.name); break;
+      case BELLWETHER_ARGUMENT:
+        arguments_ += (arguments_.empty() ? "" : ", ") + flow_text(one.name) + ": " + flow_text(one.value);
+        break;
+      default: break;  // of a later version, which says nothing that must be known
+    }
+  }
+
+  void end_step() {
+    if (!in_step_) return;
+    if (!after_.empty()) put("after: [" + after_ + "], ");
+    put(action_ ? "action: {native: {file: " : "native: {file: ");
+    put_text(file_);
+    put(", call: ");
+    put_text(workflow_ + "." + step_);
+    if (!arguments_.empty()) put(", args: {" + arguments_ + "}");
+    if (!sets_.empty()) put(", sets: [" + sets_ + "]");
+    if (!checks_.empty()) put(", checks: [" + checks_ + "]");
+    put(action_ ? "}}}, " : "}}, ");
+    for (std::string* list : {&after_, &checks_, &sets_, &arguments_}) list->clear();
+    in_step_ = false;
+  }
+
+  void end_workflow() {
+    end_step();
+    if (!in_workflow_) return;
+    put(in_steps_ ? "}}, " : "}, ");
+    in_workflow_ = in_steps_ = false;
+  }
+
+  static void add(std::string& list, const std::string& name) { list += (list.empty() ? "" : ", ") + flow_text(name); }
+  void put_text(std::string_view text) { out_ += flow_text(text); }
+  void put(std::string_view text) {
+    line_ += static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n'));
+    out_ += text;
+  }
+
+  const std::vector<Declared>& declared_;
+  const std::string& file_;
+  std::string out_;
+  uint32_t line_ = 1;
+  std::string workflow_, step_;
+  std::string after_, checks_, sets_, arguments_;  // of the step, as they will be written
+  bool action_ = false;
+  bool in_workflow_ = false, in_steps_ = false, in_step_ = false;
+};
+
+}  // namespace
+
+Result<Described> describe(std::string_view artifact, const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  BW_TRY(auto library, Library::open(artifact, name));
+  BW_TRY(const auto declared, declarations_of(*library, name));
+  const char* source = library->program().source;
+  return Described{Writer(declared, file).write(), source == nullptr ? file : source};
 }
 
 }  // namespace bellwether::script::native

@@ -1,4 +1,4 @@
-// What a compiled workflow tells of itself.
+// What a compiled workflow tells of itself, and that as the text of a scenario.
 #pragma once
 
 #include <cstdint>
@@ -29,5 +29,16 @@ struct StepNames {
 StepNames names_of(const std::vector<Declared>& declared, std::string_view step);
 // kNotFound, with the nearest name.
 Error no_such_step(const std::vector<Declared>& declared, std::string_view step, const std::string& name);
+
+// What a compiled workflow declares as the text of a scenario, which says of each step that a function of the program
+// does it.
+struct Described {
+  std::string text;    // YAML, in which what a line of the source declares stands in the same line, where order allows
+  std::string source;  // the file that it was compiled from, as it was given to the compiler
+};
+
+// Loads the program: what stands outside of functions in it runs. `file`: what the steps shall call functions of.
+// Errors as Library::open().
+Result<Described> describe(std::string_view artifact, const std::string& file);
 
 }  // namespace bellwether::script::native

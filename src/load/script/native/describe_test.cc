@@ -1,8 +1,7 @@
-#include "load/script/native/describe.h"
-
 #include <algorithm>
 #include <gmock/gmock.h>
 
+#include "load/script/native/declarations.h"
 #include "load/script/native/native_testing.h"
 
 namespace bellwether::script::native {

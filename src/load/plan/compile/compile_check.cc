@@ -8,7 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
-#include "load/plan/compile_step.h"
+#include "load/plan/compile/compile_step.h"
 #include "load/plan/metric.h"
 #include "load/plan/selectors.h"
 

@@ -1,4 +1,4 @@
-#include "load/plan/certificates.h"
+#include "load/plan/compile/certificates.h"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "load/plan/compile_data.h"
-#include "load/plan/dag.h"
+#include "load/plan/compile/compile_data.h"
+#include "load/plan/compile/dag.h"
 #include "load/plan/plan.h"
 #include "load/scenario/model.h"
 #include "load/scenario/section.h"

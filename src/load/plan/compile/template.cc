@@ -1,10 +1,10 @@
-#include "load/plan/template.h"
+#include "load/plan/compile/template.h"
 
 #include <array>
 #include <memory>
 
 #include "core/base/encoding.h"
-#include "load/scenario/template_text.h"
+#include "load/scenario/environment.h"
 
 namespace bellwether::plan {
 namespace {

@@ -1,10 +1,10 @@
-#include "load/plan/url.h"
+#include "load/plan/compile/url.h"
 
 #include <gtest/gtest.h>
 
+#include "load/plan/compile/template.h"
 #include "load/plan/load_testing.h"
 #include "load/plan/selectors.h"
-#include "load/plan/template.h"
 
 namespace bellwether::plan {
 namespace {

@@ -1,4 +1,4 @@
-#include "load/plan/dag.h"
+#include "load/plan/compile/dag.h"
 
 #include <algorithm>
 

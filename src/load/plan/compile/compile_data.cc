@@ -1,4 +1,4 @@
-#include "load/plan/compile_data.h"
+#include "load/plan/compile/compile_data.h"
 
 #include <algorithm>
 

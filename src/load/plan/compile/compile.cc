@@ -1,4 +1,4 @@
-#include "load/plan/compile.h"
+#include "load/plan/compile/compile.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "core/base/overloaded.h"
-#include "load/plan/compile_step.h"
+#include "load/plan/compile/compile_step.h"
+#include "load/plan/compile/dag.h"
+#include "load/plan/compile/scope.h"
+#include "load/plan/compile/template.h"
+#include "load/plan/compile/url.h"
 #include "load/plan/context.h"
-#include "load/plan/dag.h"
 #include "load/plan/metric.h"
 #include "load/plan/plan.h"
-#include "load/plan/scope.h"
-#include "load/plan/template.h"
-#include "load/plan/url.h"
 #include "load/scenario/model.h"
 #include "load/scenario/section.h"
 

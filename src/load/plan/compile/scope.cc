@@ -1,4 +1,4 @@
-#include "load/plan/scope.h"
+#include "load/plan/compile/scope.h"
 
 #include <algorithm>
 #include <array>
@@ -6,16 +6,15 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "load/plan/builtin.h"
+#include "load/plan/compile/builtin.h"
 #include "load/plan/selectors.h"
 #include "load/scenario/section.h"
 
 namespace bellwether::plan {
+namespace {
 
 using scenario::in_quotes;
 using Problem = scenario::Diagnostics::Problem;
-
-namespace {
 
 constexpr std::size_t kValuesMax = 10'000;  // of each kind, in one workflow
 

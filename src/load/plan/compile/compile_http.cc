@@ -4,9 +4,9 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/host_port.h"
-#include "load/plan/certificates.h"
-#include "load/plan/compile_step.h"
-#include "load/plan/url.h"
+#include "load/plan/compile/certificates.h"
+#include "load/plan/compile/compile_step.h"
+#include "load/plan/compile/url.h"
 
 namespace bellwether::plan {
 

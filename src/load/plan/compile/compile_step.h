@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "load/plan/compile_data.h"
+#include "load/plan/compile/compile_data.h"
+#include "load/plan/compile/template.h"
 #include "load/plan/plan.h"
-#include "load/plan/template.h"
 #include "load/scenario/model.h"
 #include "load/scenario/section.h"
 #include "load/scenario/sources.h"

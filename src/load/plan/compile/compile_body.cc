@@ -4,8 +4,8 @@
 
 #include "core/base/overloaded.h"
 #include "core/signature/signature.h"
-#include "load/plan/body_files.h"
-#include "load/plan/compile_step.h"
+#include "load/plan/compile/compile_step.h"
+#include "load/plan/feeder.h"
 
 namespace bellwether::plan {
 

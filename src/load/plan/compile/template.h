@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "load/plan/compile/scope.h"
 #include "load/plan/plan.h"
-#include "load/plan/scope.h"
 #include "load/scenario/document.h"
+#include "load/scenario/environment.h"
 #include "load/scenario/model.h"
 #include "load/scenario/section.h"
-#include "load/scenario/template_text.h"
 
 namespace bellwether::plan {
 

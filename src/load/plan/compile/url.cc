@@ -1,9 +1,9 @@
-#include "load/plan/url.h"
+#include "load/plan/compile/url.h"
 
 #include <algorithm>
 
 #include "core/base/bytes.h"
-#include "load/plan/template.h"
+#include "load/plan/compile/template.h"
 
 namespace bellwether::plan {
 namespace {

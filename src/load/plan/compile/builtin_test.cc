@@ -1,4 +1,4 @@
-#include "load/plan/builtin.h"
+#include "load/plan/compile/builtin.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
