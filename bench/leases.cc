@@ -20,7 +20,7 @@
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "election/store/candidate.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 #include "election/watch_table.h"
 
 namespace {

@@ -17,9 +17,9 @@
 #include "core/base/check.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
+#include "lead/agents/agent_registry.h"
 #include "lead/agents/fleet_files.h"
-#include "lead/agents/profile.h"
-#include "lead/lease_words.h"
+#include "lead/lease_tools.h"
 
 namespace bellwether::cli {
 namespace {

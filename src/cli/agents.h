@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "lead/agents/profile.h"
+#include "lead/agents/agent_registry.h"
 
 namespace CLI {
 class App;

@@ -10,8 +10,8 @@
 #include "cli/agents.h"
 #include "cli/verb.h"
 #include "core/base/units.h"
+#include "lead/agents/agent_registry.h"
 #include "lead/agents/fleet_leader.h"
-#include "lead/agents/profile.h"
 
 namespace bellwether::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "core/base/units.h"
 #include "election/lease_timing.h"
 #include "election/store/store_url.h"
-#include "lead/agents/profile.h"
+#include "lead/agents/agent_registry.h"
 #include "lead/policy/alerts.h"
-#include "lead/policy/loop_budget.h"
+#include "lead/policy/policy.h"
 
 namespace bellwether::cli {
 namespace {

@@ -19,10 +19,9 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "election/store/disk/small_file.h"
+#include "lead/agents/agent_registry.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/health.h"
-#include "lead/agents/profile.h"
-#include "lead/agents/shared_file.h"
 #include "lead/vote_health.h"
 
 namespace bellwether::cli {

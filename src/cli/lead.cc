@@ -13,7 +13,7 @@
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "core/base/units.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 #include "election/store/store_url.h"
 #include "lead/roles/group_campaign.h"
 #include "lead/run/leader_run.h"

@@ -14,11 +14,10 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/journal/journal.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 #include "election/store/store_url.h"
-#include "lead/epoch_memory.h"
 #include "lead/lease_tools.h"
-#include "lead/lease_words.h"
+#include "lead/run/candidate_host.h"
 #include "lead/run/leader_run.h"
 #include "lead/web/lease_web.h"
 

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "core/base/time.h"
 #include "core/runtime/epoll/epoll_runtime.h"
-#include "election/adaptive_timing.h"
+#include "election/lease_timing.h"
 
 namespace CLI {
 class App;

@@ -17,8 +17,8 @@
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
 #include "election/store/disk/small_file.h"
+#include "lead/agents/agent_registry.h"
 #include "lead/agents/fleet_files.h"
-#include "lead/agents/profile.h"
 #include "lead/agents/watchdog.h"
 
 namespace bellwether::cli {

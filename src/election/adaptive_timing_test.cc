@@ -1,8 +1,7 @@
-#include "election/adaptive_timing.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/prng.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::election {
 namespace {

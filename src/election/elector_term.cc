@@ -5,7 +5,7 @@
 #include "core/base/probe.h"
 #include "core/base/units.h"
 #include "election/elector.h"
-#include "election/token.h"
+#include "election/lease_record.h"
 
 namespace bellwether::election {
 namespace {

@@ -1,6 +1,6 @@
-#include "election/fence_guard.h"
-
 #include <gtest/gtest.h>
+
+#include "election/epoch.h"
 
 namespace bellwether::election {
 namespace {

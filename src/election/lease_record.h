@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/enum_names.h"
+#include "core/base/prng.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "election/epoch.h"
@@ -104,5 +105,10 @@ struct StoreTraits {
   bool chooses_epoch = false;  // the store gives out epochs; else the Elector counts
   Duration lease_min = Duration::millis(100);
 };
+
+// What proves that a record is ours: drawn anew for each term.
+
+// 128 random bits in hexadecimal. Not a secret: it tells claims apart, it does not keep anybody out.
+std::string make_token(Prng& prng);
 
 }  // namespace bellwether::election

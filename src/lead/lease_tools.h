@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/time.h"
 #include "core/journal/journal.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "election/lease_record.h"
@@ -69,5 +70,20 @@ struct WatchAllOptions {
 // that fails is told once, and tried again.
 runtime::task<void> watch_all(runtime::EpollRuntime& runtime, store::LeaseStore& store, WatchAllOptions options,
                               Journal& journal);
+
+// What is seen of a key, in words and figures for people. Pure.
+
+// From one time of the wall clock to another.
+Duration between(WallTime from, WallTime to);
+
+// What is left of the lease: as the store says, or else by the wall clocks of this machine and of the holder, which is
+// for people only. Negative when it is over.
+Duration left_of(const election::Observation& seen, WallTime now);
+// "1234 ms", "overdue", "-" when nobody holds the key.
+std::string left_text(const election::Observation& seen, WallTime now);
+// "5m ago", by this machine's wall clock against the one of whoever wrote it; "-" when it is not known.
+std::string ago(WallTime then, WallTime now);
+// "held", "free: released by ops", "holder is dead: …".
+std::string status_of(const election::Observation& seen);
 
 }  // namespace bellwether::lead

@@ -19,7 +19,7 @@
 
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/temporary_testing.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 
 namespace bellwether::store {
 namespace {

@@ -10,7 +10,7 @@
 #include "cluster/net/vote_view.h"
 #include "core/runtime/runtime.h"
 #include "election/quorum/quorum_events.h"
-#include "election/term_listener.h"
+#include "election/term_of_office.h"
 
 namespace bellwether::cluster {
 

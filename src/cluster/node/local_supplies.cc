@@ -23,7 +23,7 @@
 #include "core/runtime/address.h"
 #include "core/signature/attestation.h"
 #include "election/store/environment.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 
 namespace bellwether::node {
 namespace {

@@ -21,7 +21,7 @@
 #include "cluster/replication/job_store.h"
 #include "core/runtime/scope.h"
 #include "election/store/etcd/etcd_store.h"
-#include "election/store/web/web_watch.h"
+#include "election/store/web/web_client.h"
 
 namespace bellwether::jobs {
 

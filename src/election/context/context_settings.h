@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "election/context/fitness.h"
-#include "election/context/request.h"
+#include "election/context/request_queue.h"
 
 namespace bellwether::context_lead {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "election/context/request.h"
+#include "election/context/request_queue.h"
 
 namespace bellwether::context_lead {
 

@@ -1,7 +1,7 @@
-#include "election/context/request.h"
-
 #include <gtest/gtest.h>
 #include <string>
+
+#include "election/context/request_queue.h"
 
 namespace bellwether::context_lead {
 namespace {

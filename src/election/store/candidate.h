@@ -8,9 +8,8 @@
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"
 #include "election/elector.h"
-#include "election/store/evidence_taker.h"
 #include "election/store/lease_store.h"
-#include "election/term_listener.h"
+#include "election/term_of_office.h"
 
 namespace bellwether::lead {
 
@@ -23,6 +22,14 @@ class CandidateListener : public election::TermListener {
   virtual void on_fail_open(bool /*open*/, const std::string& /*why*/) {}
   virtual void on_floor(election::Epoch /*floor*/) {}
   virtual void on_note(bool /*warning*/, const std::string& /*text*/) {}
+};
+
+// Who is told how sound the guarded work is.
+class EvidenceTaker {
+ public:
+  virtual ~EvidenceTaker() = default;
+  virtual void good_evidence(election::EvidenceKind kind) = 0;
+  virtual void bad_evidence(election::EvidenceKind kind, std::string why) = 0;
 };
 
 class Candidate final : public EvidenceTaker {

@@ -11,8 +11,6 @@
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "election/lease_record.h"
 #include "election/store/lease_store.h"
-#include "election/store/open_store.h"
-#include "election/token.h"
 
 namespace bellwether::store {
 

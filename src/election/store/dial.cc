@@ -1,5 +1,7 @@
 #include "election/store/dial.h"
 
+#include <cstdlib>
+
 #include "core/runtime/cancellation.h"
 #include "core/runtime/until.h"
 
@@ -9,6 +11,8 @@ namespace {
 tl::unexpected<Error> trouble(const HostPort& host, const Error& error) {
   return fail(error.code, to_string(host) + ": " + error.message);
 }
+
+constexpr std::size_t kSmall = 1 << 20;
 
 }  // namespace
 
@@ -36,6 +40,51 @@ runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& r
     co_return std::move(*secured);
   }
   co_return trouble(host, last);
+}
+
+runtime::task<Result<std::string>> read_small_file(runtime::Runtime& runtime, std::string path) {
+  BW_CO_TRY(auto file, co_await runtime.open(path, {}));
+  BW_CO_TRY(const auto size, file->size());
+  if (size > kSmall) co_return fail(Errc::kTooLarge, "'" + path + "' is too large to be what was meant");
+  std::string text(kSmall, '\0');
+  const MutableBytes into(reinterpret_cast<std::byte*>(text.data()), text.size());
+  BW_CO_TRY(const auto read, co_await file->read_at(0, into));
+  text.resize(read);
+  co_return text;
+}
+
+runtime::task<Result<std::string>> read_secret(runtime::Runtime& runtime, std::string path) {
+  auto text = co_await read_small_file(runtime, path);
+  if (!text) co_return text;
+  text->resize(std::min(text->size(), text->find_first_of("\r\n")));
+  if (text->empty()) co_return fail(Errc::kInvalid, "'" + path + "' is empty");
+  co_return text;
+}
+
+runtime::task<Result<std::string>> password_of(runtime::Runtime& runtime, StoreUrl& url,
+                                               std::vector<std::string> variables) {
+  if (auto file = url.take("password_file")) {
+    auto secret = co_await read_secret(runtime, std::move(*file));
+    if (!secret) co_return fail(secret.error().code, url.text + ": the password: " + secret.error().message);
+    co_return secret;
+  }
+  for (const std::string& variable : variables) {
+    if (const char* value = std::getenv(variable.c_str())) co_return std::string(value);
+  }
+  co_return std::string();
+}
+
+Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url) {
+  runtime::TlsClientOptions options;
+  options.ca_file = url.take("ca").value_or("");
+  options.certificate_file = url.take("cert").value_or("");
+  options.key_file = url.take("key").value_or("");
+  BW_TRY(const auto verify, url.take_bool("verify"));
+  options.verify = verify.value_or(true);
+  if (options.certificate_file.empty() != options.key_file.empty()) {
+    return fail(Errc::kInvalid, url.text + ": a certificate is given with its key: cert=FILE&key=FILE");
+  }
+  return options;
 }
 
 }  // namespace bellwether::store

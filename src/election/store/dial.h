@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/runtime/runtime.h"
@@ -16,5 +17,22 @@ namespace bellwether::store {
 runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& runtime, HostPort host,
                                                              std::shared_ptr<runtime::TlsContext> tls, Instant deadline,
                                                              runtime::Cancellation* cancel);
+
+// Passwords and keys, from files and environment variables only: what stands in a command line is read by everybody on
+// the machine.
+
+// The whole of a small file (at most 1 MiB), such as a password or a token.
+runtime::task<Result<std::string>> read_small_file(runtime::Runtime& runtime, std::string path);
+// Its first line, without the end of the line.
+runtime::task<Result<std::string>> read_secret(runtime::Runtime& runtime, std::string path);
+
+// The password that a URL asks for: the first line of ?password_file=, else the first of these variables that is set,
+// else empty. Takes the option out of the URL.
+runtime::task<Result<std::string>> password_of(runtime::Runtime& runtime, StoreUrl& url,
+                                               std::vector<std::string> variables);
+
+// The TLS settings that a URL asks for: ca=FILE, cert=FILE with key=FILE, verify=false. Takes them out of the URL.
+inline constexpr std::string_view kTlsOptions = "ca, cert, key, verify";
+Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url);
 
 }  // namespace bellwether::store

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -66,5 +67,15 @@ class LeaseStore {
     co_return fail(Errc::kUnsupported, "this store does not count how long data is idle");
   }
 };
+
+// From a URL to a store.
+
+// How long a lease in this store is when nobody says: 15 s; of a host lock, where it only bounds how long a holder may
+// be silent, 10 s or twice the refresh of its profile.
+Duration usual_lease(std::string_view url);
+
+// Fails when the URL is wrong, or when what it names cannot work (a lock directory on a network file system, a file of
+// credentials that cannot be read). Does not talk to a server yet. `runtime` must outlive the store.
+runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& runtime, std::string url);
 
 }  // namespace bellwether::store

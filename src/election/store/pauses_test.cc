@@ -1,6 +1,6 @@
-#include "election/store/pauses.h"
-
 #include <gtest/gtest.h>
+
+#include "election/store/turns.h"
 
 namespace bellwether::store {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "core/base/check.h"
 #include "election/store/etcd/etcd_json.h"
-#include "election/store/etcd/etcd_record.h"
 #include "election/store/kubernetes/kube_api.h"
 #include "election/store/kubernetes/kube_lease.h"
 

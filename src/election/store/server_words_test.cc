@@ -3,10 +3,9 @@
 
 #include "core/base/encoding.h"
 #include "election/store/etcd/etcd_json.h"
-#include "election/store/etcd/etcd_record.h"
 #include "election/store/kubernetes/kube_api.h"
 #include "election/store/kubernetes/kube_lease.h"
-#include "election/store/postgres/postgres_sql.h"
+#include "election/store/postgres/postgres_store.h"
 #include "election/store/redis/redis_reply.h"
 #include "election/store/redis/redis_store.h"
 #include "election/store/store_url.h"

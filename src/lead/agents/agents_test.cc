@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include "lead/agents/agent_registry.h"
-#include "lead/agents/profile.h"
 #include "lead/agents/utf8.h"
 
 namespace bellwether::lead {

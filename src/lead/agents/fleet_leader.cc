@@ -8,12 +8,10 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/epoll/signals.h"
-#include "election/store/host/instance_id.h"
-#include "election/token.h"
+#include "election/lease_record.h"
+#include "election/store/environment.h"
 #include "lead/agents/fleet_member.h"
-#include "lead/agents/healthy_leader.h"
 #include "lead/agents/task_work.h"
-#include "lead/exit_codes.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/evidence_sources.h"
 
@@ -303,6 +301,27 @@ task<int> FleetLeader::run() {
 }
 
 }  // namespace
+
+using election::Elector;
+using election::HolderSight;
+using election::Verdict;
+
+bool HealthyLeader::is_seen_by(const Elector& elector, WallTime now) {
+  const election::Observation& seen = elector.seen();
+  const election::LeaseRecord& record = seen.record;
+  // A record of our own name is what an earlier process of this agent has left behind.
+  const bool another = record.held() && record.holder != elector.config().claim.holder;
+  const bool follows = elector.state() == Elector::State::kFollowing && another;
+  if (!follows || elector.verdict().kind != Verdict::Kind::kHeld || seen.sight == HolderSight::kDead) return false;
+  if (seen.sight == HolderSight::kAlive) return true;
+  if (version_.empty() || record.token != token_) {
+    token_ = record.token;
+    version_ = seen.version;
+  }
+  if (seen.version != version_) return true;
+  if (seen.left) return *seen.left > Duration::zero();
+  return now.unix_ns - record.renewed_at.unix_ns < record.lease.ns();
+}
 
 int run_fleet_leader(runtime::EpollRuntime& runtime, const FleetOptions& options) {
   Journal journal(options.verbosity, options.json, "agents lead");

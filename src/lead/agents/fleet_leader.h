@@ -10,11 +10,27 @@
 #include <string>
 #include <vector>
 
+#include "core/base/time.h"
 #include "core/runtime/epoll/epoll_runtime.h"
-#include "election/adaptive_timing.h"
+#include "election/elector.h"
+#include "election/lease_timing.h"
 #include "lead/agents/agent_registry.h"
 
 namespace bellwether::lead {
+
+// Whether somebody else leads and is in good health, judged by a candidate that would rather leave than wait. Leaving
+// is harmless, so here, and only here, wall clocks and appearances are believed: a record that was renewed lately, or
+// that changes while it is looked at, is a healthy leader's. A record that has run out by the wall clock proves
+// nothing; it is waited for until it changes or may be taken. Pure.
+class HealthyLeader {
+ public:
+  // To be asked after each look that the candidate took at the key, or more often.
+  bool is_seen_by(const election::Elector& elector, WallTime now);
+
+ private:
+  std::string token_;  // of the record that is watched, and the version in which it was seen first
+  election::Version version_;
+};
 
 struct FleetOptions {
   std::string via;  // where the lease is, and under which key

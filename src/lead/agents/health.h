@@ -11,7 +11,7 @@
 #include "election/lease_record.h"
 #include "lead/agents/agent_registry.h"
 #include "lead/agents/task_queue.h"
-#include "lead/policy/loop_budget.h"
+#include "lead/policy/policy.h"
 
 namespace bellwether::lead {
 

@@ -1,6 +1,6 @@
-#include "lead/agents/healthy_leader.h"
-
 #include <gtest/gtest.h>
+
+#include "lead/agents/fleet_leader.h"
 
 namespace bellwether::lead {
 namespace {

@@ -4,7 +4,7 @@
 // Only the leader hands tasks out, under its epoch. A new leader's first act is take_over(), which raises the fence:
 // what was being worked on under older epochs is waiting again, and its results are refused from then on. So of all
 // results of a task exactly one is accepted: that of the agent, epoch and attempt under which it was handed out last.
-// What an agent does to the outside under its grant is guarded by the same three (election/fence_guard.h).
+// What an agent does to the outside under its grant is guarded by the same three (election/epoch.h).
 //
 // A task that was begun so often that it must not be begun again is put aside as failed; the queue goes on, and an
 // operator lets it wait again or drops it.

@@ -19,7 +19,7 @@
 #include "core/runtime/scope.h"
 #include "election/store/lease_store.h"
 #include "lead/agents/fleet_files.h"
-#include "lead/run/term_commands.h"
+#include "lead/run/guarded_command.h"
 
 namespace bellwether::lead {
 

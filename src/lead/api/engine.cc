@@ -7,7 +7,7 @@
 #include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/thread.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 
 namespace bellwether::leadership::detail {
 namespace {

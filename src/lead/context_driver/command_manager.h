@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "lead/context_driver/context_manager.h"
-#include "lead/run/term_commands.h"
+#include "lead/context_driver/context_jobs.h"
+#include "lead/run/guarded_command.h"
 
 namespace bellwether::cluster {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 
 namespace bellwether::lead {
 namespace {

@@ -14,7 +14,6 @@
 #include "election/store/lease_store.h"
 #include "lead/drill/act_log.h"
 #include "lead/drill/drill.h"
-#include "lead/drill/targets.h"
 
 namespace bellwether::lead {
 

@@ -13,7 +13,6 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
 #include "lead/drill/drill.h"
-#include "lead/drill/targets.h"
 
 namespace bellwether::lead {
 

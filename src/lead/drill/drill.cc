@@ -21,7 +21,7 @@
 #include "lead/drill/act_log.h"
 #include "lead/drill/attached.h"
 #include "lead/drill/contenders.h"
-#include "lead/policy/loop_budget.h"
+#include "lead/policy/policy.h"
 
 namespace bellwether::lead {
 namespace {

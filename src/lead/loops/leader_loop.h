@@ -18,7 +18,6 @@
 #include "core/runtime/scope.h"
 #include "election/store/candidate.h"
 #include "election/store/lease_store.h"
-#include "lead/loops/loop_timing.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::lead {

@@ -13,13 +13,12 @@
 #include "core/journal/journal.h"
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
-#include "election/store/open_store.h"
-#include "lead/epoch_memory.h"
-#include "lead/exit_codes.h"
+#include "election/store/lease_store.h"
 #include "lead/loops/leader_loop.h"
 #include "lead/metrics/lease_figures.h"
 #include "lead/metrics/metrics_server.h"
-#include "lead/run/term_commands.h"
+#include "lead/run/candidate_host.h"
+#include "lead/run/guarded_command.h"
 
 namespace bellwether::lead {
 namespace {

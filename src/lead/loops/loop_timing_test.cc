@@ -1,6 +1,6 @@
-#include "lead/loops/loop_timing.h"
-
 #include <gtest/gtest.h>
+
+#include "lead/policy/policy.h"
 
 namespace bellwether::lead {
 namespace {

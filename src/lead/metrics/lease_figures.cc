@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "core/web/labels.h"
-#include "lead/metric_names.h"
 
 namespace bellwether::lead {
 

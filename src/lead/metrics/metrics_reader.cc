@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/web/labels.h"
-#include "lead/metric_names.h"
+#include "lead/metrics/lease_figures.h"
 
 namespace bellwether::lead {
 namespace {

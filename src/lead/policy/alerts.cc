@@ -6,8 +6,8 @@
 
 #include "core/base/units.h"
 #include "core/web/labels.h"
-#include "lead/metric_names.h"
-#include "lead/policy/loop_budget.h"
+#include "lead/metrics/lease_figures.h"
+#include "lead/policy/policy.h"
 
 namespace bellwether::lead {
 namespace {

@@ -1,8 +1,6 @@
-#include "lead/policy/loop_budget.h"
-
 #include <gtest/gtest.h>
 
-#include "lead/loops/loop_timing.h"
+#include "lead/policy/policy.h"
 
 namespace bellwether::lead {
 namespace {

@@ -193,6 +193,31 @@ void check_keys(const std::vector<LoopPolicy>& loops, const Node& election, Diag
   }
 }
 
+std::string_view scheme_of(std::string_view url) { return url.substr(0, std::min(url.find(':'), url.size())); }
+
+std::optional<election::Suggestion> suggest_for(const LoopPolicy& loop, const election::BudgetInput& input) {
+  const double ratio = loop.lock_ttl.seconds_f() / loop.poll_interval.seconds_f();
+  std::optional<election::Suggestion> best;
+  for (const auto& [promised, from_last_tick] :
+       {std::pair{loop.takeover_slo, false}, std::pair{loop.stale_window, true}}) {
+    if (!promised) continue;
+    const auto found = election::suggest(input, {*promised, from_last_tick}, ratio);
+    if (!found) return std::nullopt;
+    if (!best || found->poll < best->poll) best = found;
+  }
+  return best;
+}
+
+// How old the record of a living holder may become. A lock that is kept between ticks is extended there, by the same
+// rule as the loop has it (timing_of), whether or not it is renewed while a tick runs.
+Duration extended_every(const LoopPolicy& loop) {
+  const bool renews = loop.renew_every > Duration::zero();
+  if (loop.release_mode == ReleaseMode::kExplicit) return loop.renew_every;
+  const auto timing = timing_of(loop, Duration::zero());
+  const Duration between_ticks = timing ? timing->extend_within : loop.poll_interval;
+  return renews ? std::min(loop.renew_every, between_ticks) : between_ticks;
+}
+
 }  // namespace
 
 std::string_view to_string(ReleaseMode mode) { return kReleaseModes[mode == ReleaseMode::kTtlHold ? 0 : 1]; }
@@ -232,6 +257,74 @@ PolicyReading parse_policy(std::string_view text, const std::string& file) {
   reading.warnings = warn_about(policy);
   reading.policy = std::move(policy);
   return reading;
+}
+
+LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store) {
+  LoopBudget out;
+  out.input = {.mechanism = election::mechanism_of(scheme_of(loop.store.empty() ? default_store : loop.store)),
+               .poll = loop.poll_interval,
+               .lease = loop.lock_ttl,
+               .renew_every = extended_every(loop),
+               .operation = operation};
+  out.budget = election::budget_of(out.input);
+  out.stale_worst = election::worst_of(out.input, true);
+  const Duration takeover = out.budget.crash_worst.total;
+  if (loop.takeover_slo) out.slo_holds = takeover <= *loop.takeover_slo;
+  if (loop.stale_window) out.stale_holds = out.stale_worst <= *loop.stale_window;
+  if (!out.holds()) out.suggestion = suggest_for(loop, out.input);
+  return out;
+}
+
+namespace {
+
+// A lock that is never renewed during a tick gives the tick as much of its time as is safe.
+void never_renew(LeaseTiming& timing) {
+  const Duration usable = timing.renew_deadline + timing.stop_grace;
+  timing.stop_grace = std::min(timing.stop_grace, timing.lease / 10);
+  timing.renew_deadline = usable - timing.stop_grace;
+}
+
+void renew(LeaseTiming& timing, const LoopPolicy& loop, std::vector<std::string>& warnings) {
+  const Duration usable = timing.renew_deadline + timing.stop_grace;
+  timing.renew_every = loop.renew_every;
+  // One failed renewal may be repeated before the term ends, where the lease has room for that.
+  const Duration wanted = timing.renew_every + timing.store_timeout * 2 + timing.retry;
+  timing.renew_deadline = std::clamp(wanted, timing.renew_deadline, usable - timing.lease / 20);
+  timing.stop_grace = usable - timing.renew_deadline;
+  const Duration longest = timing.renew_deadline - timing.store_timeout;
+  if (timing.renew_every <= longest) return;
+  warnings.push_back("loop " + loop.name + " renews every " + format_duration(longest) + ", not every " +
+                     format_duration(loop.renew_every) + ": a lease of " + format_duration(loop.lock_ttl) +
+                     " leaves no time for the answer");
+  timing.renew_every = longest;
+}
+
+}  // namespace
+
+Result<LoopTiming> timing_of(const LoopPolicy& loop, Duration lease_min) {
+  if (loop.lock_ttl < lease_min) {
+    return fail(Errc::kInvalid, "loop " + loop.name + ": 'lock_ttl' " + format_duration(loop.lock_ttl) +
+                                    " is too short for its store, which needs at least " + format_duration(lease_min));
+  }
+  LoopTiming out;
+  LeaseTiming timing = LeaseTiming::of(loop.lock_ttl);
+  out.renews_in_ticks = loop.renew_every > Duration::zero();
+  if (out.renews_in_ticks) {
+    renew(timing, loop, out.warnings);
+  } else {
+    never_renew(timing);
+    timing.renew_every = timing.renew_deadline / 2;
+  }
+  if (const auto safe = timing.validate(); !safe) {
+    return fail(Errc::kInvalid, "loop " + loop.name + ": " + safe.error().message);
+  }
+  // A renewal that fails between two ticks can still be repeated.
+  out.extend_within = std::min(loop.poll_interval, timing.renew_deadline / 2);
+  if (!out.renews_in_ticks) timing.renew_every = loop.lock_ttl * 2;  // beyond every term: never
+  out.leading = timing;
+  out.standing = timing;
+  out.standing.retry = loop.poll_interval;
+  return out;
 }
 
 }  // namespace bellwether::lead

@@ -23,8 +23,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/yaml/diagnostic.h"
+#include "election/budget.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::lead {
 
@@ -67,5 +70,34 @@ inline constexpr std::size_t kLockKeyBytesMax = 1024;
 
 // `file` is only for messages.
 PolicyReading parse_policy(std::string_view text, const std::string& file);
+
+// What a policy sheet promises, set against what its values can keep. Pure.
+struct LoopBudget {
+  election::BudgetInput input;
+  election::FailoverBudget budget;
+  Duration stale_worst;           // between two ticks, over a crash
+  std::optional<bool> slo_holds;  // nothing: the sheet promises nothing
+  std::optional<bool> stale_holds;
+  std::optional<election::Suggestion> suggestion;  // when something does not hold, and other values could
+
+  bool holds() const { return slo_holds.value_or(true) && stale_holds.value_or(true); }
+};
+
+// `operation`: of the store, 99 of 100 times. `default_store`: the URL where the sheet names none; may be empty.
+LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store);
+
+// From the times of a policy sheet to those of a candidate. A sheet says three: how often a process looks, how long the
+// lock lives, and how often it is renewed while a tick runs. Everything else follows. Pure.
+struct LoopTiming {
+  election::LeaseTiming standing;  // while somebody else's turn: one look a poll
+  election::LeaseTiming leading;   // failed renewals are repeated soon
+  // A holder between two ticks extends its lease at each poll, and at the latest so long after the last time.
+  Duration extend_within;
+  bool renews_in_ticks = true;
+  std::vector<std::string> warnings;
+};
+
+// kInvalid when no times follow that are safe, or when the store cannot keep leases this short.
+Result<LoopTiming> timing_of(const LoopPolicy& loop, Duration lease_min);
 
 }  // namespace bellwether::lead

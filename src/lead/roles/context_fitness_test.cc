@@ -1,6 +1,6 @@
-#include "lead/roles/context_fitness.h"
-
 #include <gmock/gmock.h>
+
+#include "lead/roles/context_role.h"
 
 namespace bellwether::node {
 namespace {

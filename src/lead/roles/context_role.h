@@ -9,9 +9,32 @@
 
 #include "cluster/node/node_role.h"
 #include "cluster/replication/job_store.h"
+#include "cluster/vote/machine_load.h"
+#include "election/context/context_settings.h"
+#include "lead/context_driver/context_codec.h"
 #include "lead/context_driver/context_driver.h"
 
 namespace bellwether::node {
+
+// How fit this node is to lead contexts, by what it has measured of itself.
+struct ContextFigures {
+  std::vector<std::string> capabilities;
+  Duration uptime;
+  vote::Resources resources;
+  cluster::ContextWork work;
+  double available_cpu = 0;                   // cores
+  uint64_t available_memory = 0;              // bytes
+  uint64_t available_storage = 0;             // bytes
+  std::optional<uint64_t> network_bandwidth;  // bits per second; nothing where no device says it
+};
+
+// Those of the machine: what there is of it, less what is in use.
+ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Resources& resources);
+
+// The score (election/context/fitness.h). Quality, accuracy and reliability are the share of jobs that were done,
+// speed is how long they took. What is not measured is not required either: these without any job, the share of
+// uptime, and the bandwidth where no device says it. REQUIRES settings that validate.
+cluster::ContextFitness fitness_of(const ContextFigures& figures, const context_lead::ContextSettings& settings);
 
 class ContextRole final : public NodeRole, public cluster::ContextDriver::Host {
  public:

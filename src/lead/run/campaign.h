@@ -8,8 +8,8 @@
 #include "core/base/result.h"
 #include "core/runtime/scope.h"
 #include "election/evidence.h"
-#include "election/store/evidence_taker.h"
-#include "election/term_listener.h"
+#include "election/store/candidate.h"
+#include "election/term_of_office.h"
 
 namespace bellwether::lead {
 

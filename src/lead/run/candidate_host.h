@@ -7,16 +7,49 @@
 #include <optional>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/journal/journal.h"
 #include "core/runtime/epoll/epoll_runtime.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
-#include "election/adaptive_timing.h"
+#include "election/epoch.h"
+#include "election/lease_timing.h"
 #include "election/store/candidate.h"
 #include "election/store/lease_store.h"
-#include "lead/epoch_memory.h"
 #include "lead/metrics/metrics_server.h"
 
 namespace bellwether::lead {
+
+// How the commands that lead end, beside the codes of what they ran.
+
+inline constexpr int kExitLostLeadership = 75;  // with --once: the term ended before the command did
+inline constexpr int kExitWrong = 104;          // what was asked for cannot be done; nothing was begun
+inline constexpr int kExitCannotExecute = 126;
+inline constexpr int kExitNotFound = 127;
+
+// The highest epoch that this machine has ever seen of a key, kept over restarts, so that a store which comes back with
+// less than it had is noticed by everybody who was there. A file for each store and key in one folder.
+class EpochMemory {
+ public:
+  // `folder` is made at the first save. `store` is LeaseStore::describe().
+  EpochMemory(runtime::Runtime& runtime, std::string folder, const std::string& store, const std::string& key);
+
+  // 0 when nothing was kept. kInvalid when what was kept is damaged.
+  runtime::task<Result<election::Epoch>> load();
+  // Durable when it has succeeded. Calls do not overlap.
+  runtime::task<Status> save(election::Epoch epoch);
+  // As if this machine had never seen the key.
+  runtime::task<Status> forget();
+  const std::string& path() const { return path_; }
+
+ private:
+  runtime::Runtime& runtime_;
+  std::string folder_;
+  std::string path_;
+};
+
+// $XDG_STATE_HOME/bellwether/epochs, or that below ~/.local/state; empty without a home.
+std::string default_epoch_folder();
 
 class CandidateHost : public CandidateListener {
  public:

@@ -6,7 +6,7 @@
 
 #include "core/runtime/scope.h"
 #include "election/evidence.h"
-#include "election/store/evidence_taker.h"
+#include "election/store/candidate.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/leader_run.h"
 

@@ -1,6 +1,6 @@
 // The guardian: a small process between `bellwether lead` and the command it runs. It starts the command in a process
 // group of its own, and ends it and everything it has left behind when it is told to, when the leader's process is
-// gone, or when the time for it has come (deadline_page.h). It needs no store, no network and no disk, so it acts in
+// gone, or when the time for it has come (DeadlinePage). It needs no store, no network and no disk, so it acts in
 // time when its leader is stopped, starved or stuck.
 //
 // Between the two lies a socket of packets. To the guardian: "signal N" (to the group), "stop" (in good order; killed
@@ -8,10 +8,66 @@
 // "failed TEXT", "exit N" or "signal N" when the command itself has ended, and "empty" when nothing is left of it.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <sys/types.h>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/base/time.h"
+
 namespace bellwether::lead {
+
+// The processes that a command left behind when it went into the background.
+
+// Those that come from this process and still live, over all generations. REQUIRES that this process is their
+// subreaper, so that orphans come back to it.
+std::vector<pid_t> descendants();
+void signal_descendants(int number);
+
+// Those that live and are of this process group, or have "NAME=VALUE" in the environment that they were started with,
+// whoever their parents are by now. Outside the group it does not find what was started with an environment made anew,
+// nor what this process may not look at.
+struct Living {
+  std::vector<pid_t> pids;
+  bool complete =
+      true;  // false: a process shows no environment, because it becomes another program or ends; look again
+};
+Living living_of(pid_t group, std::string_view mark);
+
+// The two times by which guarded work must end, in memory that the leader's process writes and its guardian reads: so
+// the guardian knows them although the leader is stopped, hangs on a disk, or is gone. Times are of the boot clock.
+struct Deadlines {
+  std::atomic<int64_t> term_ends_ns;  // from then on the work is asked to stop
+  std::atomic<int64_t> kill_at_ns;    // from then on it is killed, whatever it says
+};
+static_assert(std::atomic<int64_t>::is_always_lock_free);
+
+class DeadlinePage {
+ public:
+  static Result<DeadlinePage> create();
+  // The page behind a descriptor that another process has handed on.
+  static Result<DeadlinePage> map(int fd);
+  DeadlinePage(DeadlinePage&& other) noexcept;
+  DeadlinePage& operator=(DeadlinePage&&) = delete;
+  ~DeadlinePage();
+
+  int descriptor() const { return fd_; }
+  void set(Instant term_ends, Instant kill_at) {
+    // The kill time first when both move on, so that no reader ever sees the new end with the old kill time before it.
+    deadlines_->kill_at_ns.store(kill_at.ns());
+    deadlines_->term_ends_ns.store(term_ends.ns());
+  }
+  Instant term_ends() const { return Instant::from_ns(deadlines_->term_ends_ns.load()); }
+  Instant kill_at() const { return Instant::from_ns(deadlines_->kill_at_ns.load()); }
+
+ private:
+  DeadlinePage(int fd, Deadlines* deadlines) : fd_(fd), deadlines_(deadlines) {}
+  int fd_;
+  Deadlines* deadlines_;
+};
 
 struct GuardianCall {
   int page_fd = -1;

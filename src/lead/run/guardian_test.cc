@@ -12,8 +12,6 @@
 #include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/temporary_testing.h"
-#include "lead/run/deadline_page.h"
-#include "lead/run/descendants.h"
 
 namespace bellwether::lead {
 namespace {

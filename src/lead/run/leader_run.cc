@@ -7,7 +7,6 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/epoll/signals.h"
-#include "lead/exit_codes.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/evidence_sources.h"
 #include "lead/run/guarded_command.h"

@@ -11,8 +11,8 @@
 #include "core/base/result.h"
 #include "core/journal/journal.h"
 #include "core/runtime/epoll/epoll_runtime.h"
-#include "election/adaptive_timing.h"
 #include "election/elector.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::lead {
 

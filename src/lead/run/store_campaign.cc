@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "election/store/environment.h"
 #include "election/store/host/host_store.h"
-#include "election/store/host/instance_id.h"
 
 namespace bellwether::lead {
 

@@ -5,8 +5,8 @@
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
 #include "core/web/labels.h"
-#include "election/store/disk/key_file.h"
-#include "lead/lease_words.h"
+#include "election/store/disk/small_file.h"
+#include "lead/lease_tools.h"
 
 namespace bellwether::lead {
 namespace {

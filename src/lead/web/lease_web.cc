@@ -16,10 +16,10 @@
 #include "core/web/http_server.h"
 #include "core/web/labels.h"
 #include "core/web/request_guard.h"
-#include "election/store/disk/key_file.h"
-#include "election/store/open_store.h"
-#include "lead/exit_codes.h"
+#include "election/store/disk/small_file.h"
+#include "election/store/lease_store.h"
 #include "lead/lease_tools.h"
+#include "lead/run/candidate_host.h"
 #include "lead/web/lease_page.h"
 
 namespace bellwether::lead {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/cluster/node_place.h"
-#include "sim/harness/mistakes.h"
+#include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {
 

@@ -13,7 +13,7 @@
 #include "jobs/dispatch/job_spec.h"
 #include "load/codec/window_codec.h"
 #include "load/plan/plan.h"
-#include "sim/harness/mistakes.h"
+#include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {
 

@@ -10,7 +10,6 @@
 #include "jobs/dispatch/codec/sheet_codec.h"
 #include "sim/datacenter/datacenter_checker.h"
 #include "sim/datacenter/datacenter_place.h"
-#include "sim/datacenter/scenarios.h"
 #include "sim/datacenter/sim_client.h"
 #include "sim/datacenter/sim_contexts.h"
 #include "sim/harness/machine_world.h"

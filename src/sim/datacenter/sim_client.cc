@@ -1,16 +1,114 @@
 #include "sim/datacenter/sim_client.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/job_client.h"
 #include "jobs/client/job_follower.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "load/aggregate/totals.h"
 #include "load/codec/totals_codec.h"
+#include "load/plan/load.h"
 #include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {
+namespace {
+
+class Nothing final : public scenario::Outside {
+ public:
+  std::optional<std::string> env(const std::string&) const override { return std::nullopt; }
+  Result<std::string> read_file(const std::string&, uint64_t) const override {
+    return fail(Errc::kNotFound, "simulated machines have no files");
+  }
+};
+
+std::string steps_of(Prng& prng, bool measured) {
+  std::string text = "    steps:\n";
+  if (!measured) return text + "      note: {action: {set: {at: \"${now}\"}}}\n";
+  const auto steps = prng.between(1, 3);
+  for (int64_t i = 0; i < steps; ++i) {
+    text += "      s" + std::to_string(i) + ": {http: {get: \"http://127.0.0.1:1/\"}, check: {status: 200}}\n";
+  }
+  return text;
+}
+
+// Of workflows that come after others: on whom each depends, with a value of it, or on nobody.
+using Bonds = std::vector<std::optional<int64_t>>;
+
+std::string bonds_of(const Bonds& bonds, int64_t number) {
+  std::string text;
+  if (const auto on = bonds[static_cast<std::size_t>(number)]) {
+    const std::string name = "w" + std::to_string(*on);
+    text += "    depends: " + name + "\n    use: {" + name + ": [v]}\n";
+  }
+  std::string provides;
+  for (std::size_t i = 0; i < bonds.size(); ++i) {
+    if (bonds[i] == number) provides += (provides.empty() ? "" : ", ") + ("w" + std::to_string(i)) + ": {v: x}";
+  }
+  return provides.empty() ? text : text + "    provide: {" + provides + "}\n";
+}
+
+std::string workflow(Prng& prng, const Bonds& bonds, int64_t number, int64_t most_vus) {
+  std::string text = "  w" + std::to_string(number) + ":\n" + bonds_of(bonds, number);
+  const std::string duration = std::to_string(prng.between(3, 25)) + "s";
+  const std::string graceful = std::to_string(prng.between(0, 3)) + "s";
+  switch (prng.below(8)) {
+    case 0: return text + steps_of(prng, false);
+    case 1:
+    case 2:
+    case 3:
+      text += "    executor: constant-arrival-rate\n    rate: " + std::to_string(prng.between(1, 900)) +
+              "/s\n    vus: {preallocated: 2, max: " + std::to_string(prng.between(2, most_vus + 20)) + "}\n";
+      break;
+    case 4: {
+      const bool each = prng.chance(0.5);
+      const int64_t vus = prng.between(1, most_vus);
+      const int64_t iterations = each ? prng.between(1, 60) : prng.between(vus, 60 * vus);
+      return text + "    executor: " + (each ? "per-vu" : "shared") + "-iterations\n    vus: " + std::to_string(vus) +
+             "\n    iterations: " + std::to_string(iterations) +
+             "\n    max_duration: 10m\n    graceful_stop: " + graceful + "\n" + steps_of(prng, true);
+    }
+    default: text += "    vus: " + std::to_string(prng.between(1, most_vus)) + "\n";
+  }
+  text += "    duration: " + duration + "\n    graceful_stop: " + graceful + "\n";
+  if (prng.chance(0.2)) text += "    start_time: " + std::to_string(prng.between(1, 4)) + "s\n";
+  return text + steps_of(prng, true);
+}
+
+}  // namespace
+
+std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus) {
+  scenario::Sources sources;
+  sources.file_name = "job.yaml";
+  sources.text = "name: job-" + std::to_string(number) + "\nworkflows:\n";
+  const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
+  Bonds bonds(static_cast<std::size_t>(workflows));
+  for (int64_t i = 1; i < workflows; ++i) {
+    if (prng.chance(0.6)) bonds[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
+  }
+  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, bonds, i, most_vus);
+  if (prng.chance(0.1)) {
+    sources.text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
+  }
+  const Nothing nothing;
+  sources.outside = &nothing;
+  auto made = plan::bundle_scenario(sources);
+  if (!made) check(false, scenario::format(made.error().front()).c_str());
+  auto bytes = dispatch::encode_bundle(made->bundle);
+  check(bytes.has_value(), "the bundle of a drawn scenario is small");
+  auto job = std::make_unique<JobStory>();
+  job->id = "job-" + std::to_string(number);
+  job->number = number;
+  job->bundle = std::move(*bytes);
+  job->plan = std::make_unique<plan::Plan>(std::move(made->plan));
+  job->spec = dispatch::spec_of(*job->plan);
+  job->shape = aggregate::shape_of(*job->plan);
+  return job;
+}
 
 using runtime::task;
 

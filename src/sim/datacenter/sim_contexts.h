@@ -7,7 +7,7 @@
 
 #include "cluster/node/node_role.h"
 #include "cluster/vote/vote_driver.h"
-#include "lead/context_driver/context_manager.h"
+#include "lead/context_driver/context_jobs.h"
 #include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {

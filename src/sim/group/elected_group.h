@@ -17,9 +17,9 @@
 #include "core/base/check.h"
 #include "core/base/probe.h"
 #include "sim/group/group_network.h"
+#include "sim/group/group_work.h"
 #include "sim/group/kernel_world.h"
 #include "sim/group/record_disk.h"
-#include "sim/group/takeover.h"
 
 namespace bellwether::sim {
 

@@ -7,14 +7,41 @@
 #include <map>
 #include <vector>
 
+#include "core/base/time.h"
 #include "election/elector_events.h"
 #include "election/epoch.h"
-#include "election/fence_guard.h"
 #include "sim/harness/faulty_world.h"
-#include "sim/local_clock.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {
+
+// How soon a healthy group in which nothing breaks has another leader.
+struct Takeover {
+  Duration crash;      // from the crash of the leader to the next one
+  Duration hand_over;  // from the end of the old term to the new one
+};
+
+// The clock that one simulated member lives by: a rate, and where it began.
+struct LocalClock {
+  Instant base_world;
+  Instant base_local;
+  double rate = 1;
+
+  Instant local(Instant world) const {
+    return base_local + Duration::nanos(static_cast<int64_t>(static_cast<double>((world - base_world).ns()) * rate));
+  }
+  // The first world time at which the clock shows at least this.
+  Instant world_at(Instant when) const {
+    if (when == Instant::never()) return Instant::never();
+    const double span = static_cast<double>((when - base_local).ns()) / rate;
+    return base_world + Duration::nanos(static_cast<int64_t>(span) + 1);
+  }
+  void set_rate(Instant world, double new_rate) {
+    base_local = local(world);
+    base_world = world;
+    rate = new_rate;
+  }
+};
 
 // What every simulated member has, whatever kernel it runs: the clock it lives by, its process, and the work that it
 // guards while it leads. Its times are local; those of the world are named so.

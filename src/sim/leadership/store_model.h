@@ -9,7 +9,7 @@
 #include "core/base/prng.h"
 #include "core/base/time.h"
 #include "election/lease_record.h"
-#include "sim/harness/mistakes.h"
+#include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "sim/membership/anomaly_grid.h"
-#include "sim/membership/detection.h"
 
 namespace bellwether::sim {
 namespace {

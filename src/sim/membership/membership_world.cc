@@ -8,7 +8,6 @@
 #include "cluster/membership/packet.h"
 #include "core/base/overloaded.h"
 #include "sim/membership/anomaly_grid.h"
-#include "sim/membership/detection.h"
 #include "sim/membership/member_world.h"
 
 namespace bellwether::sim {

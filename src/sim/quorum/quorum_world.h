@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "sim/group/takeover.h"
+#include "sim/group/group_work.h"
 #include "sim/harness/worlds.h"
 
 namespace bellwether::sim {

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "election/vote/vote_timing.h"
-#include "sim/group/takeover.h"
+#include "sim/group/group_work.h"
 #include "sim/harness/worlds.h"
 
 namespace bellwether::sim {

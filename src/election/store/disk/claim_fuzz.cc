@@ -6,7 +6,6 @@
 
 #include "core/base/check.h"
 #include "election/store/disk/disk_claim.h"
-#include "election/store/disk/key_ledger.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;

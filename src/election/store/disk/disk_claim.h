@@ -9,6 +9,7 @@
 // look like ours.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -36,5 +37,33 @@ std::string write_claim(ClaimForm form, const DiskClaim& claim);
 Result<DiskClaim> read_claim(ClaimForm form, std::string_view text);
 
 inline constexpr std::size_t kMostClaimBytes = 64 * 1024;
+
+// What the process behind a claim proves about it. A claim is known to be dead only on proof: the process id belongs to
+// nobody, or to a process that started at another time, or the machine has started again since. What cannot be told
+// counts as alive: a process of another machine or container, one that the system hides.
+struct Proof {
+  election::HolderSight sight = election::HolderSight::kUnknown;
+  std::string why;  // in words, for kDead
+};
+
+// `holder` as the claim says, `self` who asks, `seen` what the system shows of the holder's process id. `one_machine`:
+// the claim cannot be of another machine, because the disk is this one's own.
+Proof judge_process(const runtime::ProcessIdentity& holder, const runtime::ProcessIdentity& self,
+                    const runtime::ProcessSight& seen, bool one_machine);
+
+// What must outlive every claim of a key: the highest epoch ever given out, and the claim that it was given to. It
+// stands in a file of our own beside the lock file or lease file, which no other program touches, and is written before
+// the claim it belongs to. So an epoch never comes twice, whatever happens to the other file.
+struct KeyLedger {
+  std::string key;
+  uint64_t serial = 0;    // grows with each change of this file
+  election::Epoch floor;  // the highest epoch so far
+  DiskClaim last;         // as taken, amended or released: without its renewals
+};
+
+// Three lines: numbers and key, the claim as JSON, and the SHA-256 of the lines above.
+std::string write_ledger(const KeyLedger& ledger);
+// kInvalid with the reason when it is damaged.
+Result<KeyLedger> read_ledger(std::string_view text);
 
 }  // namespace bellwether::store

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "core/base/probe.h"
+#include "election/lease_record.h"
 #include "election/store/file/lease_file_store.h"
 #include "election/store/host/host_store.h"
-#include "election/token.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::store {

@@ -1,6 +1,6 @@
 // One key on a disk as a register that is read, and changed when nobody else changed it: what the lock files and the
 // lease files have in common. The claim stands in a file that other programs know; beside it our ledger keeps what must
-// not be lost (key_ledger.h). Reading takes no lock, unless what is read makes no sense. Changing is read, compare and
+// not be lost (disk_claim.h). Reading takes no lock, unless what is read makes no sense. Changing is read, compare and
 // write under one exclusive lock, in an order that a crash may interrupt anywhere: first the ledger, then the claim.
 //
 // A piece of work that outlasts its deadline, because the disk hangs, is not broken off: a write that is on its way
@@ -17,7 +17,6 @@
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "election/store/disk/disk_claim.h"
-#include "election/store/disk/key_ledger.h"
 #include "election/store/disk/small_file.h"
 #include "election/store/lease_store.h"
 

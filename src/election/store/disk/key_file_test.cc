@@ -1,9 +1,8 @@
-#include "election/store/disk/key_file.h"
-
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
 #include "core/base/encoding.h"
+#include "election/store/disk/small_file.h"
 
 namespace bellwether::store {
 namespace {

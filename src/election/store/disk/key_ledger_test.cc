@@ -1,8 +1,7 @@
-#include "election/store/disk/key_ledger.h"
-
 #include <gmock/gmock.h>
 
 #include "election/store/disk/claims_testing.h"
+#include "election/store/disk/disk_claim.h"
 
 namespace bellwether::store {
 namespace {

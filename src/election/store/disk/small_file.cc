@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/encoding.h"
 #include "core/base/probe.h"
+#include "core/base/wall_text.h"
 #include "election/store/disk/disk_claim.h"
 
 namespace bellwether::store {
@@ -29,6 +31,80 @@ Error with_remedy(Error error) {
 }
 
 tl::unexpected<Error> refused(Error error) { return tl::unexpected(with_remedy(std::move(error))); }
+
+constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kReadable = 40;
+constexpr char kBeforeHash = '~';  // in no plain name, so that no plain key has the name of a hashed one
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.front() != '.' && name.size() <= kLongestName &&
+         std::all_of(name.begin(), name.end(), &is_plain);
+}
+
+using runtime::Cancellation;
+
+// The key of a claim's file; the name itself when nothing tells.
+task<std::string> key_of(Runtime& runtime, const FolderOfKeys& folder, std::string name) {
+  if (auto key = key_of_file_name(name)) co_return std::move(*key);
+  const std::string path = folder.path + "/" + name + std::string(folder.ledger_ending);
+  const auto text = co_await read_text(runtime, path);
+  const auto ledger = text ? read_ledger(text->text) : tl::unexpected(text.error());
+  co_return ledger ? ledger->key : name;
+}
+
+task<ListedKey> look_at(LeaseStore& store, std::string key, Instant deadline, Cancellation* cancel) {
+  ListedKey listed{key, {}};
+  const auto opened = store.open(std::move(key));
+  Result<election::Observation> seen = fail(Errc::kInvalid, opened ? std::string() : opened.error().message);
+  if (opened) seen = co_await (*opened)->look(deadline, cancel);
+  if (seen) {
+    listed.seen = std::move(*seen);
+  } else {
+    listed.seen.evidence = seen.error().message;
+  }
+  co_return listed;
+}
+
+constexpr uint32_t kCopyMode = 0600;
+
+// "20260104T193220091Z": sorts as time passes.
+std::string compact(WallTime time) {
+  std::string text = format_wall(time);
+  std::erase_if(text, [](char c) { return c == '-' || c == ':' || c == '.'; });
+  return text;
+}
+
+// Where the file is to go, and what is there already.
+struct Place {
+  std::string target;
+  std::vector<std::string> older;  // sorted by age
+};
+
+task<Result<Place>> find_place(runtime::Runtime& runtime, std::string path) {
+  const std::string folder = folder_of(path);
+  BW_CO_TRY(auto names, co_await runtime.list_directory(folder));
+  const std::string prefix = path.substr(path.rfind('/') + 1) + ".quarantine-";
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(prefix) || name.ends_with(".new"); });
+  Place place;
+  std::string name;
+  for (int n = 1; name.empty() || std::find(names.begin(), names.end(), name) != names.end(); ++n) {
+    name = prefix + compact(runtime.wall_now()) + "-" + std::to_string(n);
+  }
+  place.target = folder + "/" + name;
+  for (const std::string& older : names) place.older.push_back(folder + "/" + older);
+  co_return place;
+}
+
+task<Status> remove_oldest(runtime::Runtime& runtime, Place place) {
+  for (std::size_t i = 0; i + kMostQuarantined <= place.older.size(); ++i) {
+    BW_CO_RETURN_IF_ERROR(co_await runtime.remove(place.older[i]));
+  }
+  co_return Status();
+}
 
 }  // namespace
 
@@ -107,6 +183,86 @@ task<Result<std::unique_ptr<File>>> open_locked(Runtime& runtime, std::string pa
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
+
+Result<std::string> file_name_of_key(std::string_view key) {
+  if (key.empty() || key == "." || key == "..") {
+    return fail(Errc::kInvalid, "'" + std::string(key) + "' cannot be a key here: a file is named after each key");
+  }
+  if (is_plain_name(key)) return std::string(key);
+  std::string name;
+  for (const char c : key.substr(0, kReadable)) name.push_back(is_plain(c) ? c : '_');
+  if (name.front() == '.') name.front() = '_';
+  return name + kBeforeHash + sha256_hex(key);
+}
+
+std::optional<std::string> key_of_file_name(std::string_view name) {
+  if (!is_plain_name(name)) return std::nullopt;
+  return std::string(name);
+}
+
+std::string percent_encoded(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    if (c > ' ' && c < 0x7f && c != '%') {
+      text.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    text += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+  }
+  return text;
+}
+
+task<Result<std::vector<ListedKey>>> list_keys(Runtime& runtime, LeaseStore& store, FolderOfKeys folder,
+                                               std::string prefix, std::size_t most, Instant deadline,
+                                               Cancellation* cancel) {
+  const auto names = co_await runtime.list_directory(folder.path);
+  if (!names && names.error().code == Errc::kNotFound) co_return std::vector<ListedKey>();
+  if (!names) co_return tl::unexpected(names.error());
+  std::vector<std::string> keys;
+  for (const std::string& name : *names) {
+    if (!name.ends_with(folder.claim_ending) || name.starts_with('.')) continue;
+    std::string base = name.substr(0, name.size() - folder.claim_ending.size());
+    std::string key = co_await key_of(runtime, folder, std::move(base));
+    if (key.starts_with(prefix)) keys.push_back(std::move(key));
+  }
+  std::sort(keys.begin(), keys.end());
+  if (keys.size() > most) keys.resize(most);
+  std::vector<ListedKey> listed;
+  for (std::string& key : keys) {
+    if (runtime.now() >= deadline) co_return fail(Errc::kTimeout, "looking at the keys in '" + folder.path + "'");
+    ListedKey one = co_await look_at(store, std::move(key), deadline, cancel);
+    listed.push_back(std::move(one));
+  }
+  co_return listed;
+}
+
+task<Result<std::string>> network_file_system_of(Runtime& runtime, std::string path) {
+  while (true) {
+    auto kind = co_await runtime.network_file_system(path);
+    const std::string above = folder_of(path);
+    if (kind || kind.error().code != Errc::kNotFound || above == path) co_return kind;
+    path = above;
+  }
+}
+
+task<Status> put_aside(runtime::Runtime& runtime, std::string path) {
+  BW_PROBE("store: a file is put aside");
+  BW_CO_TRY(auto place, co_await find_place(runtime, path));
+  Status done = co_await runtime.rename(std::move(path), place.target);
+  if (!done) co_return done;
+  done = co_await remove_oldest(runtime, std::move(place));
+  co_return done;
+}
+
+task<Status> copy_aside(runtime::Runtime& runtime, std::string path, std::string text) {
+  BW_CO_TRY(auto place, co_await find_place(runtime, std::move(path)));
+  Status done = co_await write_beside(runtime, place.target, std::move(text), kCopyMode);
+  if (done) done = co_await put_in_place(runtime, place.target);
+  if (!done) co_return done;
+  done = co_await remove_oldest(runtime, std::move(place));
+  co_return done;
 }
 
 }  // namespace bellwether::store

@@ -10,9 +10,8 @@
 
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/temporary_testing.h"
+#include "election/lease_record.h"
 #include "election/store/lease_store.h"
-#include "election/store/open_store.h"
-#include "election/token.h"
 
 namespace bellwether::store {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "election/lease_record.h"
 
 namespace bellwether::store {
 
@@ -111,5 +112,13 @@ std::string after_prefix(std::string prefix);
 std::string lease_text(uint64_t lease);  // as etcdctl writes it: hexadecimal
 // The key that a claim's name belongs to; empty when the name is none of a claim.
 std::string key_of_claim(std::string_view name);
+
+// A claim's value in etcd: the record of its candidate, as JSON that people can read. Claims of other programs, such as
+// `etcdctl elect`, have values of their own.
+
+// Bytes that are no UTF-8 are replaced: the value is for people as much as for programs.
+std::string etcd_value_of(const election::LeaseRecord& record);
+// The record without its epoch; nothing when another program wrote the value.
+std::optional<election::LeaseRecord> parse_etcd_value(std::string_view value);
 
 }  // namespace bellwether::store

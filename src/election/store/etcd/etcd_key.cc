@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "election/store/etcd/etcd_record.h"
+#include "election/store/etcd/etcd_json.h"
 
 namespace bellwether::store {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "election/store/etcd/etcd_api.h"
 #include "election/store/lease_store.h"
-#include "election/store/web/web_watch.h"
+#include "election/store/web/web_client.h"
 
 namespace bellwether::store {
 

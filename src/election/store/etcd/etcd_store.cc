@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "election/store/credentials.h"
 #include "election/store/dial.h"
 #include "election/store/etcd/etcd_key.h"
 

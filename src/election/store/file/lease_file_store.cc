@@ -5,9 +5,7 @@
 #include "core/base/probe.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"
-#include "election/store/disk/key_file.h"
-#include "election/store/disk/listing.h"
-#include "election/store/file/quarantine.h"
+#include "election/store/disk/small_file.h"
 
 namespace bellwether::store {
 namespace {
@@ -67,10 +65,9 @@ class LeaseFileRules final : public RegisterRules {
 
   // A holder whose own clock was set back goes on; nobody else touches a lease from the future.
   Status may_write(const RegisterFiles& files, const Found& found, const WriteRequest& request) const override {
-    using Kind = WriteRequest::Kind;
-    if (request.kind == Kind::kRenew || request.kind == Kind::kRelease) return {};
+    if (request.kind == WriteRequest::Kind::kRenew || request.kind == WriteRequest::Kind::kRelease) return {};
     const bool foreign = found.claim && found.claim->foreign;
-    if (request.kind == Kind::kAmend && request.record.held() && foreign) {
+    if (request.kind == WriteRequest::Kind::kAmend && request.record.held() && foreign) {
       return fail(Errc::kUnsupported,
                   "the key is held by a program that cannot be asked to hand it over; it can only "
                   "be stolen");

@@ -8,8 +8,8 @@
 
 #include "core/base/result.h"
 #include "core/base/time.h"
+#include "election/store/disk/disk_claim.h"
 #include "election/store/disk/disk_register.h"
-#include "election/store/disk/process_proof.h"
 #include "election/store/lease_store.h"
 #include "election/store/store_url.h"
 

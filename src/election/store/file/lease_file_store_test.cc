@@ -6,8 +6,8 @@
 #include <sys/file.h>
 
 #include "core/base/wall_text.h"
+#include "election/store/disk/small_file.h"
 #include "election/store/disk/store_testing.h"
-#include "election/store/file/quarantine.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::store {

@@ -4,8 +4,7 @@
 
 #include "core/base/probe.h"
 #include "core/base/units.h"
-#include "election/store/disk/key_file.h"
-#include "election/store/disk/listing.h"
+#include "election/store/disk/small_file.h"
 
 namespace bellwether::store {
 namespace {

@@ -9,10 +9,9 @@
 
 #include "core/base/result.h"
 #include "core/base/time.h"
+#include "election/store/disk/disk_claim.h"
 #include "election/store/disk/disk_register.h"
-#include "election/store/disk/process_proof.h"
 #include "election/store/environment.h"
-#include "election/store/host/instance_id.h"
 #include "election/store/lease_store.h"
 #include "election/store/store_url.h"
 
@@ -20,7 +19,7 @@ namespace bellwether::store {
 
 // What the lock file of a key means. Two sets of rules:
 //
-//   default   A claim is dead only on proof (process_proof.h), or when it has not changed for its lease as its
+//   default   A claim is dead only on proof (disk_claim.h), or when it has not changed for its lease as its
 //   observers
 //             measure it. A lock file that was emptied, removed or garbled under a living holder takes nothing from it:
 //             our ledger still names it.

@@ -6,7 +6,6 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/yaml/node.h"
-#include "election/store/credentials.h"
 #include "election/store/dial.h"
 #include "election/store/kubernetes/kube_lease.h"
 

@@ -8,7 +8,7 @@
 
 #include "election/store/kubernetes/kube_api.h"
 #include "election/store/kubernetes/kube_lease.h"
-#include "election/store/web/web_watch.h"
+#include "election/store/web/web_client.h"
 
 namespace bellwether::store {
 namespace {

@@ -12,13 +12,10 @@
 #include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
 #include "election/lease_record.h"
-#include "election/store/credentials.h"
 #include "election/store/dial.h"
 #include "election/store/doubt.h"
 #include "election/store/redis/redis_link.h"
 #include "election/store/redis/redis_reply.h"
-#include "election/store/redis/redis_scripts.h"
-#include "election/token.h"
 
 namespace bellwether::store {
 

@@ -1,8 +1,8 @@
-#include "election/store/web/line_reader.h"
-
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <vector>
+
+#include "election/store/web/web_client.h"
 
 namespace bellwether::store {
 namespace {

@@ -8,14 +8,73 @@
 #include "core/runtime/stream_io.h"
 #include "core/runtime/until.h"
 #include "election/store/dial.h"
-#include "election/store/web/line_reader.h"
-#include "election/store/web/web_watch.h"
+#include "election/store/turns.h"
 
 namespace bellwether::store {
 
+using State = http1::ResponseReader::State;
+
+Status LineReader::take(State state) {
+  if (state == State::kFailed) {
+    const bool closed = reader_.error() == http1::ErrorKind::kClosed || reader_.error() == http1::ErrorKind::kTruncated;
+    if (closed) return fail(Errc::kClosed, "the server closed the connection");
+    return fail(Errc::kProtocol, std::string("this is no response: ") + reader_.detail());
+  }
+  over_ = state == State::kDone;
+  text_.erase(0, std::exchange(begin_, 0));
+  text_ += over_ ? std::string(reader_.body()) : reader_.take_piece();
+  const std::size_t last_end = text_.rfind('\n');
+  const std::size_t open = text_.size() - (last_end == std::string::npos ? 0 : last_end + 1);
+  if (open > kLineMax) return fail(Errc::kProtocol, "a line of the response is too long");
+  return {};
+}
+
+std::optional<std::string> LineReader::next() {
+  const std::size_t end = text_.find('\n', begin_);
+  if (end == std::string::npos && (!over_ || begin_ == text_.size())) return std::nullopt;
+  std::string line = text_.substr(begin_, end == std::string::npos ? end : end - begin_);
+  begin_ = end == std::string::npos ? text_.size() : end + 1;
+  return line;
+}
+
+using runtime::task;
+
+task<bool> WebWatch::changed(runtime::Cancellation* cancel) {
+  if (!keeping_.valid()) keeping_ = keep(this);
+  runtime::CancelCallback on_cancel(
+      cancel, [](void* self) { static_cast<WebWatch*>(self)->woken_.set(); }, this);
+  co_await woken_.wait();
+  woken_.reset();
+  if (cancel != nullptr && cancel->cancelled()) {
+    keeping_ = {};
+    co_return false;
+  }
+  co_return std::exchange(may_have_, false);
+}
+
+task<void> WebWatch::keep(WebWatch* self) {
+  Pauses pauses;
+  while (true) {
+    const Instant begun = self->runtime_.read_clock();
+    const Status ended = co_await self->source_.listen(*self, begun + kBeginWithin, begun + kLife);
+    self->refused_ = refusal_in(ended);
+    const Duration lived = self->runtime_.read_clock() - begun;
+    const Duration pause = pauses.next(lived, ended, self->runtime_.prng());
+    if (pause > Duration::zero()) co_await self->runtime_.sleep(pause);
+  }
+}
+
+bool WebWatch::on_line(std::string_view line) {
+  const Word word = source_.hear(line);
+  if (word == Word::kChanged) {
+    may_have_ = true;
+    woken_.set();
+  }
+  return word != Word::kEnd;
+}
+
 using http1::ErrorKind;
 using runtime::Io;
-using runtime::task;
 
 namespace {
 

@@ -6,17 +6,99 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/http1/client.h"
+#include "core/http1/client_reader.h"
+#include "core/runtime/event.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/tls.h"
 #include "election/store/store_url.h"
 #include "election/store/turns.h"
 
 namespace bellwether::store {
+
+// Receives a response that goes on for as long as its server likes, and gives it line by line as it comes: how etcd and
+// Kubernetes tell of changes. Bytes go in in any pieces; no socket, no clock.
+class LineReader {
+ public:
+  static constexpr std::size_t kLineMax = 4u << 20;
+
+  explicit LineReader(http1::BufferPool& pool) : reader_(pool, false, true, UINT64_MAX) {}
+
+  // Where to put the next bytes.
+  MutableBytes space() { return reader_.space(); }
+  // `count` bytes were put there. kProtocol: this is no response, or its line is longer than kLineMax. Nothing is to be
+  // asked of it afterwards.
+  Status received(std::size_t count) { return take(reader_.received(count)); }
+  // The peer has closed the connection. kClosed: in the middle of the response.
+  Status ended() { return take(reader_.ended()); }
+
+  int status() const { return reader_.has_head() ? reader_.head().status : 0; }  // 0 until the head has come
+  // The response has ended; what is left of it is in next().
+  bool over() const { return over_; }
+  // The next whole line without its end; the last one needs none.
+  std::optional<std::string> next();
+
+ private:
+  Status take(http1::ResponseReader::State state);
+
+  http1::ResponseReader reader_;
+  bool over_ = false;
+  std::string text_;  // of the body, from `begin_` on
+  std::size_t begin_ = 0;
+};
+
+// Waits for changes that a server tells over a response that does not end. One connection, which is made when somebody
+// waits for the first time, stays between two waits so that nothing is lost, is replaced from time to time, since one
+// that died says nothing, and is opened again after any error, later and later. Only hints: whoever waits also looks
+// from time to time, and while there is no connection that is all there is. One thread.
+class WebWatch {
+ public:
+  // The longest life of a connection, and how long the beginning of its response may take.
+  static constexpr Duration kLife = Duration::seconds(60);
+  static constexpr Duration kBeginWithin = Duration::seconds(5);
+
+  enum class Word : uint8_t {
+    kNothing,  // not about the key, or known already
+    kChanged,  // something happened, or may have
+    kEnd,      // nothing more will come of this connection
+  };
+  // What is asked of the server and what its lines mean. Outlives the watch.
+  class Source {
+   public:
+    virtual ~Source() = default;
+    // Asks, and hands lines to the watch until the end, which `times` limit as in WebClient::stream().
+    virtual runtime::task<Status> listen(WebWatch& watch, Instant begin_by, Instant deadline) = 0;
+    virtual Word hear(std::string_view line) = 0;
+  };
+
+  WebWatch(runtime::Runtime& runtime, Source& source) : runtime_(runtime), source_(source) {}
+  WebWatch(const WebWatch&) = delete;
+  WebWatch& operator=(const WebWatch&) = delete;
+
+  // One line of what the server tells; false ends the call.
+  bool on_line(std::string_view line);
+
+  // As StoreKey::changed(). Being cancelled closes the connection.
+  runtime::task<bool> changed(runtime::Cancellation* cancel);
+  // As StoreKey::watch_refused().
+  const std::string& refused() const { return refused_; }
+
+ private:
+  static runtime::task<void> keep(WebWatch* self);
+
+  runtime::Runtime& runtime_;
+  Source& source_;
+  bool may_have_ = false;  // something changed, or perhaps did, since this was told
+  std::string refused_;
+  runtime::Event woken_;
+  runtime::task<void> keeping_;  // last: it uses everything above
+};
 
 struct WebRequest {
   std::string method;

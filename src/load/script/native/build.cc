@@ -16,7 +16,6 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "load/script/native/build.h"
 
 extern char** environ;
 

@@ -1,4 +1,4 @@
-#include "election/store/open_store.h"
+#include "election/store/lease_store.h"
 
 #include <utility>
 

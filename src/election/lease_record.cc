@@ -1,4 +1,4 @@
-#include "election/token.h"
+#include "election/lease_record.h"
 
 #include <string>
 
