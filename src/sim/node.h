@@ -67,7 +67,6 @@ class Processes {
 
   // For tests: what is seen of another process id, until the power goes. Goes before what is known of the node's own.
   void set(int64_t pid, runtime::ProcessSight sight) { others_[pid] = sight; }
-  void set_pid_namespace(std::string name) { self_.pid_namespace = std::move(name); }
   // The next process of the node gets this id, whoever had it before.
   void set_next_pid(int64_t pid) { next_pid_ = pid; }
 

@@ -7,7 +7,7 @@ void Timeline::advance(Instant to) {
   now_ = to;
 }
 
-void Timeline::push(Instant at, std::unique_ptr<Call> call) {
+void Timeline::push(Instant at, Call call) {
   events_.push_back({at, sequence_++, std::move(call)});
   std::push_heap(events_.begin(), events_.end(), later);
 }
@@ -19,7 +19,7 @@ void Timeline::run_one() {
   events_.pop_back();
   record(static_cast<uint64_t>(event.at.ns()));
   record(event.sequence);
-  event.call->run();
+  event.call.run(event.call.held.get());
 }
 
 void Timeline::record(uint64_t value) { hash_ = Prng(hash_ ^ value).next(); }

@@ -25,7 +25,9 @@ class Timeline {
   // Calls `action()` once, `delay` from now; of two for the same time, the one scheduled first goes first.
   template <class Action>
   void after(Duration delay, Action action) {
-    push(now_ + delay, std::make_unique<Held<Action>>(std::move(action)));
+    const auto run = [](void* held) { (*static_cast<Action*>(held))(); };
+    const auto drop = [](void* held) { delete static_cast<Action*>(held); };
+    push(now_ + delay, {run, {new Action(std::move(action)), drop}});
   }
   // When the next event is due; never() when there is none.
   Instant next() const { return events_.empty() ? Instant::never() : events_.front().at; }
@@ -41,24 +43,18 @@ class Timeline {
 
  private:
   struct Call {
-    virtual ~Call() = default;
-    virtual void run() = 0;
-  };
-  template <class Action>
-  struct Held final : Call {
-    explicit Held(Action a) : action(std::move(a)) {}
-    void run() override { action(); }
-    Action action;
+    void (*run)(void* held);
+    std::unique_ptr<void, void (*)(void*)> held;
   };
   struct Event {
     Instant at;
     uint64_t sequence;
-    std::unique_ptr<Call> call;
+    Call call;
   };
   static bool later(const Event& a, const Event& b) {
     return std::pair(a.at, a.sequence) > std::pair(b.at, b.sequence);
   }
-  void push(Instant at, std::unique_ptr<Call> call);
+  void push(Instant at, Call call);
 
   Instant now_;
   uint64_t sequence_ = 0;

@@ -144,7 +144,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
     const auto left = co_await disk.get(kLeft);
     const auto right = co_await disk.get(kRight);
     if (left && right && *left != *right) {
-      place_.watcher.broken(place_, "I4: " + place_.name + " begins with a ledger whose columns do not agree");
+      place_.home.fail("I4: " + place_.name + " begins with a ledger whose columns do not agree");
     }
     const std::string line = std::to_string(place_.starts);
     std::vector<cluster::KvChange> changes{{kLeft, line}, {kRight, line}};
@@ -173,7 +173,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
   }
   void on_message(link::Connection&, const wire::Inbound&) override {
     BW_PROBE("cluster world: a role is talked to");
-    if (!ready_) place_.watcher.broken(place_, "I4: a message reached " + place_.name + " before it was ready for it");
+    if (!ready_) place_.home.fail("I4: a message reached " + place_.name + " before it was ready for it");
   }
 
  private:
@@ -194,8 +194,8 @@ class Ledger final : public node::NodeRole, public cluster::Service {
 
 // --- its place -------------------------------------------------------------------------------------------------------
 
-ClusterPlace::ClusterPlace(Node& on, Prng& prng, Watcher& told, std::size_t mistake)
-    : NodePlace(on, prng, told), watcher(told), mistake_(mistake) {
+ClusterPlace::ClusterPlace(Node& on, FaultyWorld& lives_in, Watcher& told, std::size_t mistake)
+    : NodePlace(on, lives_in), watcher(told), mistake_(mistake) {
   careless_disk = is("confirms-before-durable");
 }
 
@@ -209,7 +209,7 @@ std::vector<std::shared_ptr<node::NodeRole>> ClusterPlace::make_roles(runtime::R
 
 void ClusterPlace::ended() {
   const auto lives = [](const auto& role) { return !role.expired(); };
-  if (std::any_of(roles_.begin(), roles_.end(), lives)) watcher.broken(*this, "I9: a role of " + name + " outlives it");
+  if (std::any_of(roles_.begin(), roles_.end(), lives)) home.fail("I9: a role of " + name + " outlives it");
 }
 
 bool ClusterPlace::may_act(Instant boot) const { return work != nullptr && work->may_act(boot); }

@@ -27,14 +27,14 @@ class GuardedWork;
 
 struct ClusterPlace final : NodePlace {
   // What must always hold, where a process sees it.
-  class Watcher : public NodePlace::Watcher {
+  class Watcher {
    public:
+    virtual ~Watcher() = default;
     virtual void elected(ClusterPlace& place, uint64_t term) = 0;
     virtual void prepares(ClusterPlace& place) = 0;
-    virtual void broken(ClusterPlace& place, const std::string& rule) = 0;
   };
 
-  ClusterPlace(Node& on, Prng& prng, Watcher& told, std::size_t mistake);
+  ClusterPlace(Node& on, FaultyWorld& lives_in, Watcher& told, std::size_t mistake);
   bool is(MistakeIn<kClusterMistakes> one) const { return mistake_ == one.number; }
   std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
   void ended() override;

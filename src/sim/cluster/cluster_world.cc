@@ -24,7 +24,7 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
     const std::size_t count = 3 + prng().below(3);
     for (std::size_t i = 0; i < count; ++i) {
       Node& node = world_.add_node("m" + std::to_string(i + 1));
-      places_.push_back(std::make_unique<ClusterPlace>(node, prng(), *this, settings.mistake));
+      places_.push_back(std::make_unique<ClusterPlace>(node, *this, *this, settings.mistake));
     }
     places_.front()->founds = true;
     for (const auto& place : places_) {
@@ -43,13 +43,10 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
     const node::ClusterNode* process = places_[node.index()]->process;
     return process != nullptr && process->leaves();
   }
-  void saw(const NodePlace& place, const std::string& text) override {
-    if (tracing()) say(place.name + "." + std::to_string(place.starts) + "  " + text);
-  }
 
   // --- what must always hold
   void elected(ClusterPlace& place, uint64_t term) override {
-    saw(place, "elected, term " + std::to_string(term));
+    place.say("elected, term " + std::to_string(term));
     ++terms_;
     if (term == highest_term_) fail("I1: a second leader in term " + std::to_string(term) + ": " + place.name);
     if (term < highest_term_) {
@@ -57,7 +54,6 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
     }
     highest_term_ = std::max(highest_term_, term);
   }
-  void broken(ClusterPlace&, const std::string& rule) override { fail(rule); }
   void look() {
     ++events_;
     const ClusterPlace* acting = nullptr;
@@ -194,11 +190,11 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
   void tell_states() override {
     for (const auto& place : places_) {
       const node::ClusterNode* process = place->process;
-      saw(*place, process == nullptr
-                      ? std::string("does not run")
-                      : std::string(place->leads(now()) ? "leads" : "follows '" + process->election().leader() + "'") +
-                            " in term " + std::to_string(term_of(*place)) + ", sees " + std::to_string(place->alive()) +
-                            " alive" + (takes_part(*place) ? "" : ", takes no part"));
+      place->say(process == nullptr
+                     ? std::string("does not run")
+                     : std::string(place->leads(now()) ? "leads" : "follows '" + process->election().leader() + "'") +
+                           " in term " + std::to_string(term_of(*place)) + ", sees " + std::to_string(place->alive()) +
+                           " alive" + (takes_part(*place) ? "" : ", takes no part"));
     }
   }
   std::vector<Run::Count> counts() const override {

@@ -26,8 +26,8 @@ cluster::NodeConfig config_of_nodes() {
   return config;
 }
 
-NodePlace::NodePlace(Node& on, Prng& prng, Watcher& told)
-    : machine(on), watcher(told), index(on.index()), name(on.name()), stored(prng, on.disk()) {
+NodePlace::NodePlace(Node& on, FaultyWorld& lives_in)
+    : machine(on), home(lives_in), index(on.index()), name(on.name()), stored(home.prng(), on.disk()) {
   options.config = config_of_nodes();
   options.config.name = name;
   options.config.listen = {on.address().to_string(), kNodePort};
@@ -43,7 +43,7 @@ node::NodeSupplies NodePlace::make_supplies(runtime::Runtime& runtime) {
 }
 
 void NodePlace::on_line(std::string_view event, const std::string& text, const Journal::Fields&) {
-  watcher.saw(*this, std::string(event) + ": " + text);
+  say(std::string(event) + ": " + text);
 }
 
 // --- what is seen of it ----------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ void NodePlace::post_hand_over(const std::string& heir) {
         auto& asked = *static_cast<NodePlace*>(context);
         if (asked.process == nullptr) return;
         const auto begun = asked.process->admin().transfer(asked.heir_);
-        asked.watcher.saw(asked, begun ? *begun : begun.error().message);
+        asked.say(begun ? *begun : begun.error().message);
       },
       this);
 }

@@ -12,6 +12,7 @@
 #include "cluster/node/node_election.h"
 #include "core/journal/journal.h"
 #include "sim/cluster/sim_kv.h"
+#include "sim/harness/faulty_world.h"
 #include "sim/world.h"
 
 namespace bellwether::sim {
@@ -23,14 +24,8 @@ wire::Keyring keyring_of_nodes();
 cluster::NodeConfig config_of_nodes();
 
 struct NodePlace : Journal::Reader {
-  class Watcher {
-   public:
-    virtual ~Watcher() = default;
-    virtual void saw(const NodePlace& place, const std::string& text) = 0;
-  };
-
   // All outlive it.
-  NodePlace(Node& on, Prng& prng, Watcher& told);
+  NodePlace(Node& on, FaultyWorld& lives_in);
   NodePlace(const NodePlace&) = delete;
   NodePlace& operator=(const NodePlace&) = delete;
 
@@ -43,7 +38,10 @@ struct NodePlace : Journal::Reader {
   // The node is gone, with all that belongs to it.
   virtual void ended() {}
   void on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) override;
-  void say(const std::string& text) const { watcher.saw(*this, text); }
+  // A line of the world's trace.
+  void say(const std::string& text) const {
+    if (home.tracing()) home.say(name + "." + std::to_string(starts) + "  " + text);
+  }
 
   // nullptr: it has found no cluster yet, or does not vote.
   const cluster::ElectionDriver* election() const;
@@ -54,7 +52,7 @@ struct NodePlace : Journal::Reader {
   void post_hand_over(const std::string& heir);
 
   Node& machine;
-  Watcher& watcher;
+  FaultyWorld& home;  // that it is in
   std::size_t index;
   std::string name;
   node::NodeOptions options;

@@ -97,8 +97,8 @@ class Sight final : public node::NodeRole {
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 
-DatacenterPlace::DatacenterPlace(Node& on, Prng& prng, Watcher& told, DatacenterStage& of, Kind what)
-    : NodePlace(on, prng, told), stage(&of), kind(what), copies(prng, on.disk()) {
+DatacenterPlace::DatacenterPlace(Node& on, FaultyWorld& lives_in, DatacenterStage& of, Kind what)
+    : NodePlace(on, lives_in), stage(&of), kind(what), copies(lives_in.prng(), on.disk()) {
   remembers = kind == Kind::kManager;
   if (kind == Kind::kWorker) options.config.role = wire::Role::kWorker;
   if (kind == Kind::kManager) options.config.context = context_settings_of_nodes();

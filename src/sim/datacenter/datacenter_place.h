@@ -27,7 +27,7 @@ class Sight;
 struct DatacenterPlace final : NodePlace {
   enum class Kind : uint8_t { kManager, kWorker, kClient };  // the last one is no node
 
-  DatacenterPlace(Node& on, Prng& prng, Watcher& told, DatacenterStage& of, Kind what);
+  DatacenterPlace(Node& on, FaultyWorld& lives_in, DatacenterStage& of, Kind what);
   std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
   node::NodeSupplies make_supplies(runtime::Runtime& runtime) override;
   bool is_new() const override;

@@ -31,7 +31,7 @@ constexpr Duration kLookEvery = Duration::millis(250);
 constexpr Duration kRestWithin = Duration::minutes(15);
 constexpr Duration kAnswerWithin = Duration::seconds(30);
 
-struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
+struct DatacenterWorld : MachineWorld {
   using Kind = DatacenterPlace::Kind;
 
   DatacenterWorld(const RunSettings& settings, bool large) : MachineWorld(settings), large_(large) {
@@ -55,7 +55,7 @@ struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
 
   void add_place(Kind kind, const std::string& name) {
     Node& node = world_.add_node(name);
-    auto place = std::make_unique<DatacenterPlace>(node, prng(), *this, stage_, kind);
+    auto place = std::make_unique<DatacenterPlace>(node, *this, stage_, kind);
     if (kind == Kind::kWorker) place->cores = static_cast<uint32_t>(1 + prng().below(4));
     if (kind == Kind::kManager) stage_.managers.push_back(place->options.config.listen);
     places_.push_back(std::move(place));
@@ -113,9 +113,6 @@ struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
       const bool done = place->kind == Kind::kClient && node.ended() > 0;
       if (!node.is_running() && !done) start_later(node);
     }
-  }
-  void saw(const NodePlace& place, const std::string& text) override {
-    if (tracing()) say(place.name + "." + std::to_string(place.starts) + "  " + text);
   }
 
   // --- what must always hold
@@ -326,7 +323,7 @@ struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
       }
     }
     for (const auto& place : places_) {
-      if (place->worker != nullptr) saw(*place, place->business());
+      if (place->worker != nullptr) place->say(place->business());
     }
   }
   std::vector<Run::Count> counts() const override {

@@ -3,7 +3,19 @@
 // within the budget, stay, hand over when asked to, and be followed in time when crashed.
 //
 // `Kernel` names, beside what kernel_world.h wants: Received, Persist, Persisted, Message, Record, and kMistakes, a
-// table that begins with kGroupMistakes. Its Member is an ElectedMember.
+// table that begins with kGroupMistakes. Its Member is an ElectedMember. What the rule says of itself is said by World:
+//   start(Member&)
+//   takes_part(member)           its votes and promises count
+//   term_of(member)
+//   state_of(member)             in words
+//   slack()                      beyond the budget, for rounds that fail and clocks that run slow
+//   recovers_within()
+//   calms_within()               from the first leader of a whole group until no other is to come
+//   hands_over_within(), crash_budget()
+//   wish_to_hand_over()          the event
+//   enough_beside(chief)         those that are left without this one can elect another
+//   is_found_out(member, older)  somebody can tell that this record is not the newest one of the member
+//   end_twin(Member&, Member&)   one of two processes of one id is ended for good
 #pragma once
 
 #include <algorithm>
@@ -68,8 +80,8 @@ class ElectedGroup : public KernelWorld<Kernel> {
   using Message = typename Kernel::Message;
   using Record = typename Kernel::Record;
   using Base::after, Base::any, Base::chance, Base::deliver, Base::draw, Base::fail, Base::holds, Base::leader,
-      Base::members_, Base::now, Base::prng, Base::resume, Base::run_for, Base::run_until, Base::say, Base::timeline_,
-      Base::work_, Base::worst_drift_;
+      Base::members_, Base::now, Base::prng, Base::resume, Base::run_for, Base::run_until, Base::say, Base::self,
+      Base::timeline_, Base::work_, Base::worst_drift_;
 
   // Figures of the kernel's own timing.
   struct Times {
@@ -90,29 +102,13 @@ class ElectedGroup : public KernelWorld<Kernel> {
 
   bool is(MistakeIn<Kernel::kMistakes> mistake) const { return Base::makes(mistake.number); }
 
-  // --- what a rule of election says of itself
-  virtual void start(Member& m) = 0;
-  virtual bool takes_part(const Member& m) const = 0;  // its votes and promises count
-  virtual election::Term term_of(const Member& m) const = 0;
-  // Beyond the budget, for rounds that fail and clocks that run slow.
-  virtual Duration slack() const = 0;
-  virtual Duration recovers_within() const = 0;
-  virtual Duration calms_within() const = 0;  // from the first leader of a whole group until no other is to come
-  virtual Duration hands_over_within() const = 0;
-  virtual Duration crash_budget() const = 0;
-  virtual Event wish_to_hand_over() const = 0;
-  virtual bool has_heir(const Member&) const { return true; }
-  // Those that are left without this one can elect another.
-  virtual bool enough_beside(const Member& chief) const = 0;
-  virtual bool may_be_lost(const Member&) const {
+  // --- what a rule of election may say otherwise
+  bool has_heir(const Member&) const { return true; }
+  bool may_be_lost(const Member&) const {
     const auto lost = std::count_if(members_.begin(), members_.end(), [](const Member& one) { return one.lost; });
     return (static_cast<std::size_t>(lost) + 1) * 2 < declared_.size();
   }
-  // Somebody can tell that this record is not the newest one of the member.
-  virtual bool is_found_out(const Member& m, const Record& older) const = 0;
-  // One of two processes of one id is ended for good.
-  virtual void end_twin(Member& m, Member& twin) = 0;
-  virtual void made_whole(Member&) {}
+  void made_whole(Member&) {}
 
   void set_up(const Times& times, std::size_t count, std::size_t spares) {
     times_ = times;
@@ -139,14 +135,14 @@ class ElectedGroup : public KernelWorld<Kernel> {
   }
 
   // --- members
-  bool leads(const Member& m) const final { return m.elector && m.elector->leads(m.clock.local(now())); }
+  bool leads(const Member& m) const { return m.elector && m.elector->leads(m.clock.local(now())); }
   bool crash(Member& m, bool machine) {
     if (!Base::end_life(m, machine)) return false;
     GroupWork::killed(m);
     return true;
   }
   void restart(Member& m) {
-    if (!m.spare || m.life > 0) start(m);
+    if (!m.spare || m.life > 0) self().start(m);
   }
   void restart_later(Member& m) {
     lose_record(m, 0.15);
@@ -270,7 +266,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
       }
       crash(voter, chance(0.3));
       lose_record(voter, 0.3);
-      after(draw(Duration::millis(1), times_.lease / 8), [this, &voter] { start(voter); });
+      after(draw(Duration::millis(1), times_.lease / 8), [this, &voter] { self().start(voter); });
     });
     return true;
   }
@@ -279,11 +275,11 @@ class ElectedGroup : public KernelWorld<Kernel> {
     after(draw(Duration::zero(), times_.step / 2), [this, &m] {
       if (m.spare || !crash(m, false)) return;
       BW_PROBE("elected group: a member is killed right after its vote");
-      after(draw(Duration::millis(1), times_.step), [this, &m] { start(m); });
+      after(draw(Duration::millis(1), times_.step), [this, &m] { self().start(m); });
     });
   }
   void lose_record(Member& m, double share) {
-    if (m.lost || m.spare || m.gone || !chance(share) || !may_be_lost(m)) return;
+    if (m.lost || m.spare || m.gone || !chance(share) || !self().may_be_lost(m)) return;
     BW_PROBE("elected group: a record is lost");
     say(m, "loses its record");
     m.disk.lose();
@@ -292,22 +288,22 @@ class ElectedGroup : public KernelWorld<Kernel> {
   // The disk of a member goes back in time. Somebody who knows better is up, or it could not be found out by anybody.
   bool roll_back(Member& m) {
     const bool unnoticed = is("older-disk-unnoticed");
-    if (m.spare || m.gone || m.lost || m.disk.kept().size() < 2 || !may_be_lost(m)) return false;
+    if (m.spare || m.gone || m.lost || m.disk.kept().size() < 2 || !self().may_be_lost(m)) return false;
     const std::size_t kept = 1 + prng().below(m.disk.kept().size() - 1);
     const Record& older = m.disk.kept()[kept - 1];
-    if (!unnoticed && !is_found_out(m, older)) return false;
+    if (!unnoticed && !self().is_found_out(m, older)) return false;
     crash(m, true);
     say(m, "goes back to version " + std::to_string(older.version) + " of its record");
     m.disk.roll_back(kept);
     m.lost = true;
     Base::spare_for(times_.promise * 2);
-    start(m);
+    self().start(m);
     return true;
   }
   bool roll_one_back() { return (is("older-disk-unnoticed") || whole()) && roll_back(any()); }
   // A copy of a member is started beside it. Either of them may end as one that follows only.
   bool clone(Member& m) {
-    if (m.spare || m.gone || m.lost || !m.up || m.paused || twins_ == kTwins || !whole() || !may_be_lost(m))
+    if (m.spare || m.gone || m.lost || !m.up || m.paused || twins_ == kTwins || !whole() || !self().may_be_lost(m))
       return false;
     ++twins_;
     Member& twin = members_.emplace_back();
@@ -321,14 +317,14 @@ class ElectedGroup : public KernelWorld<Kernel> {
     work_->add(twin);
     say(m, "is started a second time");
     Base::spare_for(times_.promise * 2);
-    start(twin);
-    after(times_.promise * 2, [this, &m, &twin] { end_twin(m, twin); });
+    self().start(twin);
+    after(times_.promise * 2, [this, &m, &twin] { self().end_twin(m, twin); });
     return true;
   }
 
   bool whole() const {
     return network_->whole() && std::all_of(members_.begin(), members_.end(), [this](const Member& m) {
-             return m.spare || m.gone || (m.up && !m.paused && (m.lost || takes_part(m)));
+             return m.spare || m.gone || (m.up && !m.paused && (m.lost || self().takes_part(m)));
            });
   }
   void make_whole() final {
@@ -338,7 +334,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
       m.disk.mend();
       resume(m);
       restart(m);
-      if (m.up) made_whole(m);
+      if (m.up) self().made_whole(m);
     }
   }
 
@@ -354,7 +350,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
   void begin() override {
     kills_voters_ = chance(0.2);
     for (std::size_t i = 0; i < declared_.size(); ++i) {
-      after(draw(Duration::zero(), times_.lease), [this, i] { start(members_[i]); });
+      after(draw(Duration::zero(), times_.lease), [this, i] { self().start(members_[i]); });
     }
   }
   void expect_recovery() final {
@@ -363,13 +359,13 @@ class ElectedGroup : public KernelWorld<Kernel> {
     if (holds()) expect_takeover();
   }
   void expect_leader_that_stays() {
-    const Duration at_most = recovers_within();
+    const Duration at_most = self().recovers_within();
     run_until(now() + at_most, [this] { return leader() != nullptr; });
     if (!holds()) return;
     if (leader() == nullptr) {
       return fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most));
     }
-    if (!run_for(calms_within())) return;
+    if (!run_for(self().calms_within())) return;
     const uint32_t terms = checker_.terms();
     if (!run_for(times_.lease * 10)) return;
     if (leader() == nullptr) return fail("I13: nothing is broken any more, and nobody leads");
@@ -378,17 +374,17 @@ class ElectedGroup : public KernelWorld<Kernel> {
   bool other_leads_within(Duration at_most, election::Term after_term) {
     return run_until(now() + at_most, [this, after_term] {
       const Member* chief = leader();
-      return chief != nullptr && term_of(*chief) > after_term;
+      return chief != nullptr && self().term_of(*chief) > after_term;
     });
   }
   void expect_hand_over() {
     Member* chief = leader();
-    if (!has_heir(*chief)) return;
-    const election::Term term = term_of(*chief);
+    if (!self().has_heir(*chief)) return;
+    const election::Term term = self().term_of(*chief);
     work_->forget_last_end();
-    deliver(*chief, wish_to_hand_over());
-    if (!other_leads_within(hands_over_within(), term)) {
-      return fail("I13: nobody has taken over after " + format_duration(hands_over_within()));
+    deliver(*chief, self().wish_to_hand_over());
+    if (!other_leads_within(self().hands_over_within(), term)) {
+      return fail("I13: nobody has taken over after " + format_duration(self().hands_over_within()));
     }
     hand_over_took_ = work_->last_elected_world() - work_->last_end_world();
     run_for(times_.lease * 3);
@@ -397,15 +393,16 @@ class ElectedGroup : public KernelWorld<Kernel> {
     Member* chief = leader();
     if (chief == nullptr) return fail("I13: the leader is gone although nothing was broken");
     // Who has lost its record is as good as gone already.
-    if (!enough_beside(*chief)) return;
-    const election::Term term = term_of(*chief);
-    const Duration at_most = Duration::from_seconds_f(crash_budget().seconds_f() / (1 - worst_drift_)) + slack();
+    if (!self().enough_beside(*chief)) return;
+    const election::Term term = self().term_of(*chief);
+    const Duration at_most =
+        Duration::from_seconds_f(self().crash_budget().seconds_f() / (1 - worst_drift_)) + self().slack();
     const Instant crashed = now();
     crash(*chief, true);
     if (!other_leads_within(at_most, term)) {
       // What is left of two processes under one id may be the one that others take for the past one: it is silenced
       // once it meets them.
-      if (twins_ > 0 && !enough_beside(*chief)) return;
+      if (twins_ > 0 && !self().enough_beside(*chief)) return;
       return fail("I13: no takeover within " + format_duration(at_most));
     }
     crash_took_ = now() - crashed;
@@ -417,12 +414,11 @@ class ElectedGroup : public KernelWorld<Kernel> {
     for (const Member& m : members_) {
       const Instant wake = m.elector ? m.elector->wake() : Instant::never();
       say(m, !m.up ? "is down"
-                   : state_of(m) + (m.paused ? ", paused" : "") +
+                   : self().state_of(m) + (m.paused ? ", paused" : "") +
                          (wake == Instant::never() ? "; waits for others"
                                                    : "; wakes in " + format_duration(m.clock.world_at(wake) - now())));
     }
   }
-  virtual std::string state_of(const Member& m) const = 0;
 
   // --- what is measured
   // In a calm group whose members have been started: at any part of a heartbeat's interval, `apart` each time at least.

@@ -1,8 +1,10 @@
 // A world of a few members that run a kernel each: they are started, killed, paused and go on, live by clocks of their
-// own, and guard work. What a kernel is told and what becomes of its effects is said by who derives from it.
+// own, and guard work.
 //
 // `Kernel` names the types: Member (a GroupMember with `id` and `missed`, and perhaps a `disk`), Event, and tick(),
-// which makes the event for "the time of wake() has come".
+// which makes the event for "the time of wake() has come"; and World, which derives from this and has
+//   step(Member&, const Event&)   hands the event to the kernel, and carries its effects out
+//   leads(const Member&)          it is in office, by its own clock
 #pragma once
 
 #include <algorithm>
@@ -29,15 +31,13 @@ class KernelWorld : public FaultyWorld, public GroupWork::Host {
   explicit KernelWorld(const RunSettings& settings, uint64_t stream = 0)
       : FaultyWorld(settings), timeline_(settings.seed ^ (stream << 56)) {}
 
-  // Hands the event to the kernel, and carries its effects out.
-  virtual void step(Member& m, const Event& event) = 0;
-  // It is in office, by its own clock.
-  virtual bool leads(const Member& m) const = 0;
+  typename Kernel::World& self() { return static_cast<typename Kernel::World&>(*this); }
+  const typename Kernel::World& self() const { return static_cast<const typename Kernel::World&>(*this); }
   void work_has_stopped(GroupMember&) override {}
 
   void deliver(Member& m, const Event& event) {
     if (!m.up) return;
-    if (!m.paused) return step(m, event);
+    if (!m.paused) return self().step(m, event);
     if (m.missed.size() < kMostMissed) m.missed.push_back(event);
   }
   // `wake`: by its own clock.
@@ -45,7 +45,7 @@ class KernelWorld : public FaultyWorld, public GroupWork::Host {
     const uint64_t number = ++m.wake_number;
     if (wake == Instant::never()) return;
     after(std::max(m.clock.world_at(wake), now()) - now(), [this, &m, number] {
-      if (m.up && !m.paused && number == m.wake_number) step(m, Kernel::tick());
+      if (m.up && !m.paused && number == m.wake_number) self().step(m, Kernel::tick());
     });
   }
   // Its process has begun; `life` counts them.
@@ -88,9 +88,9 @@ class KernelWorld : public FaultyWorld, public GroupWork::Host {
     if (slept && work_) work_->woken(m);
     const std::vector<Event> missed = std::exchange(m.missed, {});
     for (const Event& event : missed) {
-      if (m.up) step(m, event);
+      if (m.up) self().step(m, event);
     }
-    if (m.up) step(m, Kernel::tick());
+    if (m.up) self().step(m, Kernel::tick());
   }
   // For `span`, and with the machine when `machine` says so.
   bool pause_for(Member& m, bool machine, Duration span) {
@@ -112,7 +112,7 @@ class KernelWorld : public FaultyWorld, public GroupWork::Host {
   Member& any() { return members_[prng().below(members_.size())]; }
   Member* leader() {
     const auto found = std::find_if(members_.begin(), members_.end(),
-                                    [this](const Member& m) { return m.up && !m.paused && leads(m); });
+                                    [this](const Member& m) { return m.up && !m.paused && self().leads(m); });
     return found == members_.end() ? nullptr : &*found;
   }
 

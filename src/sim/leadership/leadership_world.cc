@@ -30,7 +30,9 @@ struct Contender : GroupMember {
   std::string name() const { return "m" + std::to_string(id.value()); }
 };
 
+struct LeadershipWorld;
 struct LeadershipKernel {
+  using World = LeadershipWorld;
   using Member = Contender;
   using Event = election::Event;
   static Event tick() { return election::Tick{}; }
@@ -127,7 +129,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     if (!record.token.empty() && record.holder == c.name()) store_.process_died(record.token, pid_in_use);
     return true;
   }
-  void step(Contender& c, const election::Event& event) override {
+  void step(Contender& c, const election::Event& event) {
     ++events_;
     election::Effects effects;
     c.elector->step(c.clock.local(now()), event, effects);
@@ -141,7 +143,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     }
     set_wake(c, c.elector->wake());
   }
-  bool leads(const Contender& c) const override {
+  bool leads(const Contender& c) const {
     return c.working && !c.hung && c.elector->state() == election::Elector::State::kLeading;
   }
 

@@ -217,16 +217,15 @@ void MemberWorld::carry_out(std::size_t index) {
     if (watcher_) watcher_->saw(index, effect, now_);
     std::visit(
         Overloaded{[&](membership::SendDatagram& datagram) {
-                     out(Kind::kDatagram, {index, node.process, index_of(datagram.to), 0, std::move(datagram.bytes)});
+                     out(Kind::kDatagram, {index, index_of(datagram.to), 0, std::move(datagram.bytes)});
                    },
                    [&](membership::SendStream& request) {
                      push(now_ + kStreamTimeout, index, Kind::kFailed,
                           item({.exchange = request.exchange, .bytes = {}}));
-                     out(Kind::kAsked,
-                         {index, node.process, index_of(request.to), request.exchange, std::move(request.bytes)});
+                     out(Kind::kAsked, {index, index_of(request.to), request.exchange, std::move(request.bytes)});
                    },
                    [&](membership::ReplyStream& reply) {
-                     out(Kind::kAnswered, {index, node.process, static_cast<std::size_t>(reply.request >> 32),
+                     out(Kind::kAnswered, {index, static_cast<std::size_t>(reply.request >> 32),
                                            reply.request & 0xffffffff, std::move(reply.bytes)});
                    },
                    [](const auto&) {}},  // what a watcher may want to see
@@ -239,7 +238,7 @@ void MemberWorld::transmit(std::size_t index, Kind kind, uint32_t which) {
   const bool datagram = kind == Kind::kDatagram;
   ++traffic_.messages;
   traffic_.bytes += it.bytes.size() + (datagram ? kDatagramOverhead : kStreamOverhead);
-  const bool lost = (datagram && tamperer_ && !tamperer_->passes(index, it.to, it.bytes)) || it.to >= nodes_.size() ||
+  const bool lost = (datagram && watcher_ && !watcher_->passes(index, it.to, it.bytes)) || it.to >= nodes_.size() ||
                     is_cut(index, it.to) || (!datagram && is_cut(it.to, index)) ||
                     (datagram && settings_.loss > 0 && prng_.chance(settings_.loss));
   if (lost) {

@@ -43,14 +43,8 @@ class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void saw(std::size_t node, const membership::Effect& effect, Instant world) = 0;
-};
-
-// Stands in the network's way: for worlds in which drivers or the network make a mistake.
-class Tamperer {
- public:
-  virtual ~Tamperer() = default;
-  // May change the datagram; false: it is lost.
-  virtual bool passes(std::size_t from, std::size_t to, std::string& bytes) = 0;
+  // Stands in the network's way, where it makes a mistake: may change the datagram; false: it is lost.
+  virtual bool passes(std::size_t /*from*/, std::size_t /*to*/, std::string& /*bytes*/) { return true; }
 };
 
 class MemberWorld {
@@ -89,7 +83,6 @@ class MemberWorld {
   uint64_t events() const { return sequence_; }
   uint64_t fingerprint() const { return fingerprint_; }
   void watch(Watcher* watcher) { watcher_ = watcher; }
-  void tamper(Tamperer* tamperer) { tamperer_ = tamperer; }
   // A datagram that no kernel sent.
   void inject(std::size_t from, std::size_t to, std::string bytes);
 
@@ -106,7 +99,6 @@ class MemberWorld {
   };
   struct Item {
     std::size_t from = 0;
-    uint32_t from_process = 0;
     std::size_t to = 0;
     uint64_t exchange = 0;
     std::string bytes;
@@ -159,7 +151,6 @@ class MemberWorld {
   uint64_t fingerprint_ = 0;
   Traffic traffic_;
   Watcher* watcher_ = nullptr;
-  Tamperer* tamperer_ = nullptr;
 };
 
 }  // namespace bellwether::sim

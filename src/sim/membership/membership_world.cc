@@ -35,11 +35,10 @@ membership::Figures figures_of(uint64_t seed) {
   return figures;
 }
 
-struct MembershipWorld final : FaultyWorld, Watcher, Tamperer {
+struct MembershipWorld final : FaultyWorld, Watcher {
   explicit MembershipWorld(const RunSettings& settings)
       : FaultyWorld(settings), world_({.figures = figures_of(settings.seed), .seed = settings.seed}) {
     world_.watch(this);
-    world_.tamper(this);
   }
   bool is(MistakeIn<kMembershipMistakes> mistake) const { return makes(mistake.number); }
 

@@ -16,7 +16,9 @@ struct QuorumState {
 };
 struct QuorumMember : ElectedMember<MemberId, quorum::QuorumElector, quorum::Event, quorum::Record>, QuorumState {};
 
+struct QuorumWorld;
 struct QuorumKernel {
+  using World = QuorumWorld;
   using Member = QuorumMember;
   using Copied = QuorumState;
   using Event = quorum::Event;
@@ -50,7 +52,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   }
 
   // --- members
-  void start(QuorumMember& m) override {
+  void start(QuorumMember& m) {
     if (m.up || m.gone) return;
     begin_life(m);
     quorum::QuorumConfig config;
@@ -91,7 +93,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
       sync_later(m, timing_.lease * 2);
     });
   }
-  void step(QuorumMember& m, const quorum::Event& event) override {
+  void step(QuorumMember& m, const quorum::Event& event) {
     ++events_;
     const quorum::Term before = m.elector->term();
     const MemberId leader_before = m.elector->leader();
@@ -122,8 +124,8 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
       fail("I7: a message of an earlier term changes something");
     }
   }
-  bool takes_part(const QuorumMember& m) const override { return m.elector->takes_part(); }
-  quorum::Term term_of(const QuorumMember& m) const override { return m.elector->term(); }
+  bool takes_part(const QuorumMember& m) const { return m.elector->takes_part(); }
+  quorum::Term term_of(const QuorumMember& m) const { return m.elector->term(); }
 
   // --- effects
   using ElectedGroup::on;
@@ -177,13 +179,13 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   }
 
   // --- faults
-  bool is_found_out(const QuorumMember& m, const quorum::Record& older) const override {
+  bool is_found_out(const QuorumMember& m, const quorum::Record& older) const {
     return std::any_of(members_.begin(), members_.end(), [&](const QuorumMember& other) {
       return &other != &m && !other.spare && other.up && other.elector->record_seen_of(m.id) > older.version;
     });
   }
   // Whoever of them is not listened to is taken away.
-  void end_twin(QuorumMember& m, QuorumMember& twin) override {
+  void end_twin(QuorumMember& m, QuorumMember& twin) {
     QuorumMember& other = twin.elector->takes_part() ? m : twin;
     crash(other, false);
     other.gone = true;
@@ -232,7 +234,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     deliver(*chief, quorum::ChangeMembers{{kind, spare.id}});
     return true;
   }
-  void made_whole(QuorumMember& m) override { deliver(m, quorum::LocalHealth{}); }
+  void made_whole(QuorumMember& m) { deliver(m, quorum::LocalHealth{}); }
 
   // --- phases
   void begin() override {
@@ -245,7 +247,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     ElectedGroup::begin();
   }
   // A round or two that fail because two stand at once, the cool-down, and clocks that run slow.
-  Duration slack() const override {
+  Duration slack() const {
     const auto members = static_cast<int64_t>(members_.size());
     const Duration rounds = (timing_.vote_timeout + timing_.step * members * 2) * 3;
     const Duration order = timing_.step * members;  // of those with a lower priority
@@ -253,24 +255,22 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   }
   // A member that has just started is quiet for a lease, a leader that has lost its quorum yields for another, and
   // stale terms are got over in a round each.
-  Duration recovers_within() const override { return times_.promise * 8 + slack() * 3; }
-  Duration calms_within() const override { return timing_.lease * 6; }
-  Duration hands_over_within() const override { return timing_.lease * 4 + slack(); }
-  Duration crash_budget() const override {
+  Duration recovers_within() const { return times_.promise * 8 + slack() * 3; }
+  Duration calms_within() const { return timing_.lease * 6; }
+  Duration hands_over_within() const { return timing_.lease * 4 + slack(); }
+  Duration crash_budget() const {
     return quorum::budget_of(timing_, {declared_.size() + 1, network_->usually_slowest() * 2, timing_.step})
         .crash_worst.total;
   }
-  quorum::Event wish_to_hand_over() const override {
-    return quorum::StepDown{"asked to", quorum::kNobody, false, true};
-  }
-  bool enough_beside(const QuorumMember& chief) const override {
+  quorum::Event wish_to_hand_over() const { return quorum::StepDown{"asked to", quorum::kNobody, false, true}; }
+  bool enough_beside(const QuorumMember& chief) const {
     const quorum::Configuration& voters = chief.elector->members();
     const auto left = std::count_if(members_.begin(), members_.end(), [&](const QuorumMember& m) {
       return &m != &chief && m.up && m.elector->takes_part() && voters.has(m.id);
     });
     return static_cast<std::size_t>(left) >= quorum::majority_of(voters.voters.size());
   }
-  std::string state_of(const QuorumMember& m) const override {
+  std::string state_of(const QuorumMember& m) const {
     const quorum::QuorumElector& elector = *m.elector;
     const quorum::Configuration& voters = elector.members();
     std::string text = std::string("is a ") + to_string(elector.role());

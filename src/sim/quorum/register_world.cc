@@ -107,7 +107,9 @@ struct RegisterNode : GroupMember {
   Place known_place;
 };
 
+struct RegisterWorld;
 struct RegisterKernel {
+  using World = RegisterWorld;
   using Member = RegisterNode;
   using Event = std::variant<registers::OwnerEvent, registers::AcceptorEvent>;
   static Event tick() { return registers::OwnerEvent(registers::JobTick{}); }
@@ -167,9 +169,9 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
     return true;
   }
   void to_owner(RegisterNode& n, const registers::OwnerEvent& event) { deliver(n, event); }
-  bool leads(const RegisterNode& n) const override { return n.owner && n.owner->owns(n.clock.local(now())); }
+  bool leads(const RegisterNode& n) const { return n.owner && n.owner->owns(n.clock.local(now())); }
 
-  void step(RegisterNode& n, const RegisterKernel::Event& event) override {
+  void step(RegisterNode& n, const RegisterKernel::Event& event) {
     ++events_;
     const auto carry_out = [&](const auto& effects) {
       for (const auto& effect : effects) {

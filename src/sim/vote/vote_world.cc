@@ -29,7 +29,9 @@ struct VoteMember : ElectedMember<NodeId, vote::VoteElector, vote::Event, vote::
   std::optional<vote::Message> spoke;  // last; for those who would speak in its name
 };
 
+struct VoteWorld;
 struct VoteKernel {
+  using World = VoteWorld;
   using Member = VoteMember;
   using Copied = VoteWorth;
   using Event = vote::Event;
@@ -78,7 +80,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   }
 
   // --- nodes
-  void start(VoteMember& m) override {
+  void start(VoteMember& m) {
     if (m.up || m.gone) return;
     begin_life(m);
     m.started = m.clock.local(now());
@@ -124,7 +126,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
       keep_measuring(m);
     });
   }
-  void step(VoteMember& m, const vote::Event& event) override {
+  void step(VoteMember& m, const vote::Event& event) {
     ++events_;
     const vote::Record before = m.elector->record();
     vote::Effects effects;
@@ -144,8 +146,8 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     }
     set_wake(m, m.elector->wake());
   }
-  bool takes_part(const VoteMember& m) const override { return !m.elector->follows_only(); }
-  election::Term term_of(const VoteMember& m) const override { return m.elector->admin_term(); }
+  bool takes_part(const VoteMember& m) const { return !m.elector->follows_only(); }
+  election::Term term_of(const VoteMember& m) const { return m.elector->admin_term(); }
 
   // --- effects
   using ElectedGroup::on;
@@ -161,18 +163,11 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     for (VoteMember& other : members_) {
       if (&other == &from || (to != vote::kNobody && other.id != to)) continue;
       if (vote != nullptr && is("signature-unchecked")) forge_vote(from, other, *vote);
-      if (vote != nullptr && is("member-votes-twice") && from.index == 0) {
-        vote::Message second = message;
-        second.body = vote::Vote{vote->term, other.id};
-        send(from, other, second);
-      } else if (const auto* answer = std::get_if<vote::HeartbeatAnswer>(&message.body);
-                 answer != nullptr && is("promise-length-assumed")) {
-        vote::Message second = message;
-        std::get<vote::HeartbeatAnswer>(second.body).promise = other.timing.heartbeat_timeout;
-        send(from, other, second);
-      } else {
-        send(from, other, message);
-      }
+      vote::Message sent = message;
+      if (vote != nullptr && is("member-votes-twice") && from.index == 0) sent.body = vote::Vote{vote->term, other.id};
+      auto* answer = std::get_if<vote::HeartbeatAnswer>(&sent.body);
+      if (answer != nullptr && is("promise-length-assumed")) answer->promise = other.timing.heartbeat_timeout;
+      send(from, other, sent);
     }
   }
   // Somebody tells `to` that all others have voted for it.
@@ -226,7 +221,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
 
   // --- faults
   // Fewer than half are lost, and one of those that are left may stand.
-  bool may_be_lost(const VoteMember& m) const override {
+  bool may_be_lost(const VoteMember& m) const {
     const bool one_stands = std::any_of(members_.begin(), members_.end(), [&m](const VoteMember& one) {
       return one.id != m.id && !one.lost && !one.gone && vote::may_stand(one.claim.capabilities);
     });
@@ -234,11 +229,11 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   }
   // The others have heard of its last start. An older record of the same start would be as good as the newest: it is
   // the same life that goes on.
-  bool is_found_out(const VoteMember& m, const vote::Record& older) const override {
+  bool is_found_out(const VoteMember& m, const vote::Record& older) const {
     return older.start + 1 < m.disk.newest().start;
   }
   // One of them is ended, and the other one started anew: it may be silent. Its disk may have become the older one.
-  void end_twin(VoteMember& m, VoteMember& twin) override {
+  void end_twin(VoteMember& m, VoteMember& twin) {
     crash(m, false);
     m.gone = true;
     crash(twin, false);
@@ -279,7 +274,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     deliver(m, vote::PeerMeasured{declared_[prng().below(declared_.size())], prng().unit()});
     return true;
   }
-  void made_whole(VoteMember& m) override {
+  void made_whole(VoteMember& m) {
     keys_are_there_ = true;
     m.claim.resources = {0.5, 0.5, 0.5, 0.9};
     boast(m, Duration::zero());
@@ -293,26 +288,26 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   }
   // Rounds that split because voters do not believe the same candidates, which those wait out who do not know it; keys
   // that are put together, and clocks that run slow.
-  Duration slack() const override {
+  Duration slack() const {
     const Duration round = timing_.election + timing_.discovery_backoff * 2;
     return Duration::from_seconds_f((round * 5 + times_.lease * 2).seconds_f() / (1 - worst_drift_));
   }
   // A node that has just started is quiet for a promise, an heir may let others wait, and discovery takes its time.
-  Duration recovers_within() const override {
+  Duration recovers_within() const {
     return times_.promise * 4 + timing_.discovery * 4 + timing_.transfer * 2 + slack() * 3;
   }
   // What was asked for before may still come.
-  Duration calms_within() const override { return times_.lease * 6 + timing_.transfer * 2 + timing_.discovery * 2; }
-  Duration hands_over_within() const override { return times_.lease * 4 + timing_.transfer + slack(); }
-  Duration crash_budget() const override {
+  Duration calms_within() const { return times_.lease * 6 + timing_.transfer * 2 + timing_.discovery * 2; }
+  Duration hands_over_within() const { return times_.lease * 4 + timing_.transfer + slack(); }
+  Duration crash_budget() const {
     return vote::budget_of(timing_, {network_->usually_slowest() * 2, timing_.gather / 4}).crash_worst.total;
   }
-  vote::Event wish_to_hand_over() const override { return vote::Transfer{vote::kNobody, "asked to"}; }
-  bool has_heir(const VoteMember& chief) const override {
+  vote::Event wish_to_hand_over() const { return vote::Transfer{vote::kNobody, "asked to"}; }
+  bool has_heir(const VoteMember& chief) const {
     return std::any_of(members_.begin(), members_.end(),
                        [&](const VoteMember& m) { return &m != &chief && m.up && m.elector->stands(); });
   }
-  bool enough_beside(const VoteMember& chief) const override {
+  bool enough_beside(const VoteMember& chief) const {
     const auto voters = std::count_if(members_.begin(), members_.end(), [&](const VoteMember& m) {
       return &m != &chief && m.up && !m.elector->follows_only();
     });
@@ -321,7 +316,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     });
     return stands && static_cast<std::size_t>(voters) >= vote::majority_of(declared_.size());
   }
-  std::string state_of(const VoteMember& m) const override {
+  std::string state_of(const VoteMember& m) const {
     const vote::VoteElector& elector = *m.elector;
     std::string text = "is " + std::string(to_string(elector.state()));
     if (elector.follows_only()) text += ", follows only";
