@@ -373,9 +373,10 @@ void DutyLeader::register_trouble(Moment now, const std::string& why, Effects& o
   if (last) {
     out.push_back(StepDown{"the register of requests cannot be used: " + printable(why)});
     lose(now, "the register of requests cannot be used", out);
-  } else if (auto* taking = std::get_if<Taking>(&phase_); taking != nullptr && !taking->opened) {
-    *taking = Taking{0, now.clock + config_.settings.coordination_backoff, false};
+    return;
   }
+  auto* taking = std::get_if<Taking>(&phase_);
+  if (taking != nullptr && !taking->opened) *taking = {0, now.clock + config_.settings.coordination_backoff, false};
 }
 
 void DutyLeader::on_register_lost(Moment now, const std::string& why, Effects& out) {

@@ -76,16 +76,14 @@ task<Status> FleetMember::clean_up(election::Epoch epoch) {
   for (const Agent& agent : registry.agents()) {
     if (agent.status == AgentStatus::kActive) living.push_back(agent.id);
   }
-  const auto back = co_await queue_.hand_back(std::move(living), epoch);
-  if (!back) {
-    // A leader that came after us, or the queue is not taken over yet.
-    if (back.error().code == Errc::kRefused) co_return Status();
-    co_return tl::unexpected(back.error());
-  }
-  if (*back > 0) {
+  auto handed_back = co_await queue_.hand_back(std::move(living), epoch);
+  // A leader that came after us, or the queue is not taken over yet.
+  if (!handed_back && handed_back.error().code == Errc::kRefused) co_return Status();
+  BW_CO_TRY(const auto back, std::move(handed_back));
+  if (back > 0) {
     journal_.transition(runtime_.wall_now(), "handed_back",
-                        format_count(*back, "task") + " of silent agents handed back to the queue",
-                        {{"tasks", static_cast<int64_t>(*back)}, {"epoch", static_cast<int64_t>(epoch.value())}});
+                        format_count(back, "task") + " of silent agents handed back to the queue",
+                        {{"tasks", static_cast<int64_t>(back)}, {"epoch", static_cast<int64_t>(epoch.value())}});
   }
   co_return Status();
 }

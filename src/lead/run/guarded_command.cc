@@ -211,11 +211,11 @@ runtime::task<Result<CommandEnd>> TermCommands::run(CommandOptions options, runt
       stop, [](void* one) { static_cast<GuardedCommand*>(one)->stop(); }, command.get());
   const runtime::CancelCallback on_kill(
       kill, [](void* one) { static_cast<GuardedCommand*>(one)->kill(); }, command.get());
-  const Status started = co_await command->start();
+  Status started = co_await command->start();
   CommandEnd end;
   if (started) end = co_await command->wait_until_gone();
   running_.erase(command.get());
-  if (!started) co_return tl::unexpected(started.error());
+  BW_CO_RETURN_IF_ERROR(std::move(started));
   co_return end;
 }
 

@@ -217,11 +217,11 @@ std::string percent_encoded(std::string_view bytes) {
 task<Result<std::vector<ListedKey>>> list_keys(Runtime& runtime, LeaseStore& store, FolderOfKeys folder,
                                                std::string prefix, std::size_t most, Instant deadline,
                                                Cancellation* cancel) {
-  const auto names = co_await runtime.list_directory(folder.path);
-  if (!names && names.error().code == Errc::kNotFound) co_return std::vector<ListedKey>();
-  if (!names) co_return tl::unexpected(names.error());
+  auto found = co_await runtime.list_directory(folder.path);
+  if (!found && found.error().code == Errc::kNotFound) co_return std::vector<ListedKey>();
+  BW_CO_TRY(const auto names, std::move(found));
   std::vector<std::string> keys;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (!name.ends_with(folder.claim_ending) || name.starts_with('.')) continue;
     std::string base = name.substr(0, name.size() - folder.claim_ending.size());
     std::string key = co_await key_of(runtime, folder, std::move(base));

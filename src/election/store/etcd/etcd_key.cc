@@ -128,8 +128,7 @@ task<Result<bool>> EtcdKey::keep_alive(Call call) {
   std::string lease = lease_body(claim_->lease);
   const auto body = co_await api_.call("/v3/lease/keepalive", std::move(lease), true, call.deadline, call.cancel);
   if (!body && body.error().code == Errc::kNotFound) co_return false;
-  if (!body) co_return tl::unexpected(body.error());
-  BW_CO_TRY(const auto left, parse_keep_alive(*body));
+  BW_CO_TRY(const auto left, body.and_then(parse_keep_alive));
   co_return left > 0;
 }
 

@@ -94,10 +94,9 @@ class KubernetesKey final : public StoreKey {
     auto reading = read(kube_epoch_name(name_), call);
     auto lease = co_await read(name_, call);
     auto epoch = co_await std::move(reading);
-    if (!lease) co_return tl::unexpected(lease.error());
-    if (!epoch) co_return tl::unexpected(epoch.error());
-    lease_ = std::move(*lease);
-    epoch_ = std::move(*epoch);
+    BW_CO_TRY(auto read_lease, std::move(lease));
+    BW_CO_TRY(epoch_, std::move(epoch));
+    lease_ = std::move(read_lease);
     looked_ = true;
     co_return now();
   }
