@@ -20,6 +20,7 @@ Status LineReader::take(State state) {
     if (closed) return fail(Errc::kClosed, "the server closed the connection");
     return fail(Errc::kProtocol, std::string("this is no response: ") + reader_.detail());
   }
+  if (!reader_.has_head()) return {};
   over_ = state == State::kDone;
   text_.erase(0, std::exchange(begin_, 0));
   text_ += over_ ? std::string(reader_.body()) : reader_.take_piece();
