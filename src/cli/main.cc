@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/verb.h"
 #include "core/base/bytes.h"
 #include "core/base/product.h"
 #include "lead/run/guardian.h"

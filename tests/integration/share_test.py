@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The command as a share's process: it makes the plan of what its worker sends over the socket, and tells every second
-of it. The messages are those of src/jobs/share/share_codec.cc, written and read here by hand."""
+of it. The messages are those of src/jobs/share/share_order.cc, written and read here by hand."""
 
 import socket
 import struct

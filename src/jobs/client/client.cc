@@ -4,8 +4,7 @@
 
 #include "core/base/encoding.h"
 #include "jobs/client/client_engine.h"
-#include "jobs/client/client_inside.h"
-#include "jobs/client/client_settings.h"
+#include "jobs/client/client_following.h"
 #include "jobs/client/client_words.h"
 #include "jobs/client/scenario_files.h"
 #include "jobs/dispatch/codec/bundle_codec.h"

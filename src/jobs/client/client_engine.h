@@ -106,4 +106,8 @@ class Engine final : public std::enable_shared_from_this<Engine> {
   Prng prng_;
 };
 
+// How a client reaches its cluster, of its options, the environment, and a file of settings.
+
+Outcome<Engine::Settings> settings_of(const Options& options);
+
 }  // namespace bellwether::client::detail

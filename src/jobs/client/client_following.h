@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -12,10 +13,42 @@
 #include <vector>
 
 #include "bellwether/client.h"
+#include "bellwether/client_types.h"
+#include "core/resilience/token_bucket.h"
 #include "core/runtime/runtime.h"
 #include "jobs/client/job_follower.h"
+#include "jobs/dispatch/letters.h"
+#include "load/plan/load.h"
+#include "load/report/run_report.h"
 
 namespace bellwether::client::detail {
+
+// The live channel as one client follows it: what to ask next, and when, and what is new in an answer. Answers are
+// asked for at most as often as the listener may be called; what changes in between is merged by the manager, so that a
+// client that is slow sees each window once, in its newest form. Pure. One thread.
+class LiveFollower {
+ public:
+  static constexpr double kCallsPerSecond = 20;
+  static constexpr double kBurst = 5;
+
+  explicit LiveFollower(std::string job) : job_(std::move(job)) {}
+
+  dispatch::WatchLive question(Duration wait) const { return {job_, life_, change_, wait}; }
+  // When it may be asked again; not after `now`: at once.
+  Instant ready(Instant now) { return calls_.ready(now); }
+  // What is to be told of an answer; nothing: there is nothing new.
+  std::optional<LiveNews> take(Instant now, const dispatch::LiveNews& news);
+  // Nothing more comes.
+  bool over() const { return over_; }
+
+ private:
+  std::string job_;
+  uint64_t life_ = 0;
+  uint64_t change_ = 0;
+  uint64_t next_ = 0;  // the window after the last that was told
+  bool over_ = false;
+  resilience::TokenBucket calls_{kCallsPerSecond, kBurst};
+};
 
 // Told of any news before the listener is: the totals themselves, for the screens and the store of this product.
 class TotalsListener {
@@ -108,6 +141,22 @@ class Following final : private node::JobFollower::Observer {
   bool stopped_ = false;
   JobState state_ = JobState::kSubmitted;
   std::optional<Outcome<Result>> outcome_;
+};
+
+// What the commands of this product use beside bellwether/client.h: scenarios that were read already, and the totals
+// that their screens and reports are made from.
+struct Inside {
+  // Both give a job that is not followed yet.
+  static Outcome<Job> submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
+                             Listener* listener, TotalsListener* totals);
+  static Outcome<Job> attach(Client& client, const std::string& job, Listener* listener, TotalsListener* totals);
+  // From now on the listeners are told.
+  static void follow(Job& job);
+  static const plan::Plan& plan(const Job& job);
+  // The name of the cluster that is asked.
+  static const std::string& cluster(const Client& client);
+  // REQUIRES that the job has given its result, and lives as long as that.
+  static const report::RunReport& report(const Job& job);
 };
 
 }  // namespace bellwether::client::detail

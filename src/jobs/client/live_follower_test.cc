@@ -1,8 +1,7 @@
-#include "jobs/client/live_follower.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/time_testing.h"
+#include "jobs/client/client_following.h"
 
 namespace bellwether::client::detail {
 namespace {

@@ -2,17 +2,25 @@
 // environment.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
 #include "bellwether/client.h"
+#include "core/base/result.h"
 #include "core/signature/keys.h"
 #include "load/plan/load.h"
+#include "load/scenario/sources.h"
 #include "load/script/lua/state.h"
 
 namespace bellwether::client::detail {
+
+// For a run that looks into a file all the time, without having it in memory: of a small one a copy, which no change of
+// the file can reach; a larger one is mapped, and whoever writes into it changes what is seen, whoever cuts it off ends
+// the process. Errors: as of read_whole_file().
+bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, uint64_t bytes_max);
 
 // The bytes of a file. kTooLarge when there are more than `bytes_max`.
 bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max);

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "core/runtime/temporary_testing.h"
-#include "jobs/client/file_view.h"
 
 namespace bellwether::client::detail {
 namespace {

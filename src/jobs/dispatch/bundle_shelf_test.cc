@@ -1,6 +1,6 @@
-#include "jobs/dispatch/bundle_shelf.h"
-
 #include <gtest/gtest.h>
+
+#include "jobs/dispatch/worker_stock.h"
 
 namespace bellwether::dispatch {
 namespace {

@@ -35,7 +35,6 @@
 #include "core/resilience/extension.h"
 #include "jobs/dispatch/job_parts.h"
 #include "jobs/dispatch/job_sheet.h"
-#include "jobs/dispatch/job_spec.h"
 
 namespace bellwether::dispatch {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "jobs/dispatch/job_sheet.h"
-#include "jobs/dispatch/job_spec.h"
 
 namespace bellwether::dispatch {
 

@@ -1,8 +1,7 @@
-#include "jobs/dispatch/job_spec.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/check.h"
+#include "jobs/dispatch/job_sheet.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::dispatch {

@@ -1,10 +1,10 @@
-#include "jobs/dispatch/job_states.h"
-
 #include <algorithm>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <sstream>
 #include <vector>
+
+#include "jobs/dispatch/job_sheet.h"
 
 namespace bellwether::dispatch {
 namespace {

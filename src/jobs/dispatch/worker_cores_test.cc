@@ -1,6 +1,6 @@
-#include "jobs/dispatch/worker_cores.h"
-
 #include <gmock/gmock.h>
+
+#include "jobs/dispatch/worker_stock.h"
 
 namespace bellwether::dispatch {
 namespace {

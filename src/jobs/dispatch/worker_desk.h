@@ -23,9 +23,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "jobs/dispatch/bundle_shelf.h"
 #include "jobs/dispatch/letters.h"
-#include "jobs/dispatch/worker_cores.h"
+#include "jobs/dispatch/worker_stock.h"
 
 namespace bellwether::dispatch {
 

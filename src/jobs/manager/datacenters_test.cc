@@ -1,6 +1,6 @@
-#include "jobs/manager/datacenters.h"
-
 #include <gmock/gmock.h>
+
+#include "jobs/manager/surroundings.h"
 
 namespace bellwether::node {
 namespace {

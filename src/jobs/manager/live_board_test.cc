@@ -1,6 +1,6 @@
-#include "jobs/manager/live_board.h"
-
 #include <gtest/gtest.h>
+
+#include "jobs/manager/watchers.h"
 
 namespace bellwether::node {
 namespace {

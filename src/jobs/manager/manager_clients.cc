@@ -8,9 +8,8 @@
 #include "core/base/units.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/sheet_codec.h"
-#include "jobs/manager/ask.h"
-#include "jobs/manager/datacenters.h"
 #include "jobs/manager/manager_service.h"
+#include "jobs/manager/surroundings.h"
 
 namespace bellwether::node {
 

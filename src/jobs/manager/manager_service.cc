@@ -8,7 +8,7 @@
 #include "core/base/probe.h"
 #include "core/base/units.h"
 #include "jobs/dispatch/codec/letters_codec.h"
-#include "jobs/manager/ask.h"
+#include "jobs/manager/surroundings.h"
 
 namespace bellwether::node {
 namespace {

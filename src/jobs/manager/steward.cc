@@ -5,9 +5,8 @@
 
 #include "core/base/overloaded.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "jobs/dispatch/codec/context_codec.h"
 #include "jobs/dispatch/codec/sheet_codec.h"
-#include "jobs/manager/ask.h"
+#include "jobs/manager/surroundings.h"
 #include "load/aggregate/metric.h"
 #include "load/plan/load.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "jobs/manager/ask.h"
 #include "jobs/manager/steward.h"
+#include "jobs/manager/surroundings.h"
 
 namespace bellwether::node {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "jobs/share/share_codec.h"
-#include "jobs/share/share_main.h"
+#include "jobs/share/share_order.h"
+#include "jobs/share/share_process.h"
 #include "jobs/share/share_testing.h"
 
 namespace bellwether::node {

@@ -1,5 +1,3 @@
-#include "jobs/share/child_share.h"
-
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -10,7 +8,8 @@
 
 #include "core/base/check.h"
 #include "core/runtime/event.h"
-#include "jobs/share/share_codec.h"
+#include "jobs/share/share_order.h"
+#include "jobs/share/share_process.h"
 #include "jobs/share/share_socket.h"
 
 namespace bellwether::node {

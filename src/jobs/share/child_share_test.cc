@@ -1,6 +1,4 @@
 // Shares as real processes against the test server.
-#include "jobs/share/child_share.h"
-
 #include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -10,6 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/runtime/child_testing.h"
 #include "core/runtime/scope.h"
+#include "jobs/share/share_process.h"
 #include "jobs/share/share_testing.h"
 #include "target/connection.h"
 

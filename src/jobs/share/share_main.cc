@@ -1,5 +1,3 @@
-#include "jobs/share/share_main.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -12,7 +10,8 @@
 #include "core/runtime/scope.h"
 #include "core/runtime/thread.h"
 #include "jobs/dispatch/share.h"
-#include "jobs/share/share_codec.h"
+#include "jobs/share/share_order.h"
+#include "jobs/share/share_process.h"
 #include "jobs/share/share_socket.h"
 #include "load/codec/window_codec.h"
 #include "load/local/load_group.h"

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/base/time.h"
+#include "core/message/message.h"
 #include "core/signature/keys.h"
 #include "load/plan/context.h"
 #include "load/plan/finding.h"
@@ -106,5 +108,29 @@ struct ChildEnded {
   bool operator==(const ChildEnded&) const = default;
 };
 using FromChild = std::variant<ChildPrepared, ChildSecond, ChildCounters, ChildEnded>;
+
+// --- as bytes: the payloads of frames (cluster/wire/frame.h)
+// ------------------------------------------------------------
+
+// Of one frame, either way: the largest bundle or window, and what stands around it.
+inline constexpr std::size_t kMostShareFrame = (std::size_t{16} << 20) + (128 << 10);
+
+}  // namespace bellwether::node
+
+namespace bellwether::message {
+template <>
+const Message& message_of<node::ToChild>();
+template <>
+const Message& message_of<node::FromChild>();
+}  // namespace bellwether::message
+
+namespace bellwether::node {
+
+std::string encode(const ToChild& message);
+std::string encode(const FromChild& message);
+
+// kProtocol for what is no such message, or has figures that cannot be. Windows are not looked into.
+Result<ToChild> decode_to_child(std::string_view bytes);
+Result<FromChild> decode_from_child(std::string_view bytes);
 
 }  // namespace bellwether::node

@@ -1,15 +1,19 @@
 // A share of the load in a process of its own, as the worker sees it: so that a scenario that crashes or does not end
-// takes nobody else along, and can be killed. child_share.h is the real one; a simulator has its own.
+// takes nobody else along, and can be killed. ChildShares are the real ones; a simulator has its own.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/base/time.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/scope.h"
 #include "jobs/share/share_order.h"
+#include "load/plan/plan.h"
 
 namespace bellwether::node {
 
@@ -76,5 +80,28 @@ class ShareFactory {
   // share_order.h.
   virtual std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) = 0;
 };
+
+// Shares as child processes: this executable again, with the arguments `share --socket N`, which must lead to
+// share_main(). One thread, that of the runtime.
+class ChildShares final : public ShareFactory {
+ public:
+  explicit ChildShares(runtime::Runtime& runtime) : runtime_(runtime) {}
+  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  runtime::Scope starting_;  // processes on their way, also those of shares that are gone already
+};
+
+// The child process of a share: it reads its order from the socket to its worker, prepares, waits for the begin, makes
+// its load, and tells each second of it. It needs nobody to go on, but ends at once when its worker is gone: there is
+// nobody else who would have what it measures. Signals of a terminal do not end it, for that is the worker's to decide.
+
+// Makes the plan of an order's bundle, or says what is wrong with it.
+using PlanOf = Result<plan::Plan> (*)(std::string_view bundle);
+
+// The whole life of the process. Takes the descriptor over. Error: the other end of the socket is no worker, or it
+// said what makes no sense.
+Status share_main(int socket_fd, PlanOf plan_of);
 
 }  // namespace bellwether::node

@@ -9,7 +9,7 @@
 
 #include "cluster/wire/frame.h"
 #include "core/base/check.h"
-#include "jobs/share/share_codec.h"
+#include "jobs/share/share_order.h"
 
 namespace bellwether::node {
 namespace {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/runtime/stream_testing.h"
-#include "jobs/share/share_codec.h"
+#include "jobs/share/share_order.h"
 
 namespace bellwether::node {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/base/check.h"
 #include "core/runtime/stream_testing.h"
-#include "jobs/share/child_share.h"
+#include "jobs/share/share_process.h"
 #include "load/codec/window_codec.h"
 #include "load/plan/load_testing.h"
 

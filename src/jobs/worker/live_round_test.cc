@@ -1,5 +1,4 @@
-#include "jobs/worker/live_round.h"
-
+#include "jobs/worker/worker_rounds.h"
 #include "jobs/worker/worker_service_testing.h"
 #include "sim/machine_testing.h"
 

@@ -21,8 +21,7 @@
 #include "core/signature/keys.h"
 #include "jobs/dispatch/worker_desk.h"
 #include "jobs/share/share_process.h"
-#include "jobs/worker/live_round.h"
-#include "jobs/worker/report_round.h"
+#include "jobs/worker/worker_rounds.h"
 #include "jobs/worker/worker_share.h"
 #include "load/codec/window_codec.h"
 

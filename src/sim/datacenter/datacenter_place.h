@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/roles/manager_role.h"
-#include "jobs/roles/worker_role.h"
+#include "jobs/roles/job_roles.h"
 #include "sim/cluster/node_place.h"
 #include "sim/datacenter/datacenter_stage.h"
 

@@ -10,7 +10,6 @@
 #include "core/base/host_port.h"
 #include "core/base/prng.h"
 #include "jobs/dispatch/job_sheet.h"
-#include "jobs/dispatch/job_spec.h"
 #include "load/codec/window_codec.h"
 #include "load/plan/plan.h"
 #include "sim/harness/faulty_world.h"

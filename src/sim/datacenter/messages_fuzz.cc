@@ -18,7 +18,7 @@
 #include "core/message/random.h"
 #include "jobs/account/run_account.h"
 #include "jobs/dispatch/codec/letters_codec.h"
-#include "jobs/share/share_codec.h"
+#include "jobs/share/share_order.h"
 #include "lead/context_driver/context_codec.h"
 
 namespace {

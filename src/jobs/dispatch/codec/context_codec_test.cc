@@ -1,6 +1,6 @@
-#include "jobs/dispatch/codec/context_codec.h"
-
 #include <gmock/gmock.h>
+
+#include "jobs/dispatch/codec/sheet_codec.h"
 
 namespace bellwether::dispatch {
 namespace {

@@ -1,10 +1,9 @@
-#include "jobs/dispatch/codec/field_reader.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "core/base/encoding.h"
+#include "jobs/dispatch/codec/parts.h"
 #include "jobs/dispatch/job_sheet.h"
 #include "jobs/dispatch/share.h"
 

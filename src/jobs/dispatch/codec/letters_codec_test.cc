@@ -6,7 +6,7 @@
 
 #include "core/message/message_testing.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "jobs/dispatch/codec/field_reader.h"
+#include "jobs/dispatch/codec/parts.h"
 
 namespace bellwether::dispatch {
 namespace {

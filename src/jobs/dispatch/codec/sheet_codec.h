@@ -9,6 +9,7 @@
 #include "core/base/prng.h"
 #include "core/base/result.h"
 #include "jobs/dispatch/job_sheet.h"
+#include "load/plan/sequence.h"
 
 namespace bellwether::dispatch {
 
@@ -38,5 +39,11 @@ inline std::string wire_bytes(const JobSheet& sheet) { return sheet_bytes(sheet)
 bool from_wire_bytes(std::string_view bytes, JobSheet& to);
 inline bool is_good_value(const JobSheet& sheet) { return check_sheet(sheet).has_value(); }
 void draw_value(Prng& prng, JobSheet& to);
+
+// Values between workflows as bytes, as they are kept by a quorum of managers.
+
+std::string encode_context(const plan::Values& context);
+// kInvalid says what is wrong with it.
+Result<plan::Values> decode_context(std::string_view bytes);
 
 }  // namespace bellwether::dispatch

@@ -1,0 +1,245 @@
+// bellwether cluster: what a cluster is like, and what an operator can do about it.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/cluster/cluster_words.h"
+#include "cli/operator_session.h"
+#include "cli/verb.h"
+#include "cluster/node/secrets.h"
+#include "core/base/encoding.h"
+#include "core/base/units.h"
+
+namespace bellwether::cli {
+namespace {
+
+struct ClusterArguments : OperatorOptions {
+  std::string to;
+  std::string name;
+  std::string secret_file;
+  bool json = false;
+  bool force = false;
+  bool messages = false;
+};
+
+std::optional<OperatorSession> open_session(const ClusterArguments& given) {
+  return open_operator_session(given, "cluster");
+}
+
+int answered(const Result<node::AdminAnswer>& answer, bool json) {
+  if (!answer) return refuse("cluster", answer.error().message, kExitNo);
+  std::fputs((json ? json_of(*answer) : text_of(*answer)).c_str(), stdout);
+  return kExitOk;
+}
+
+int question(const ClusterArguments& given, const node::AdminRequest& request) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  return answered(ask_any(*session, request, given.timeout), given.json);
+}
+
+// Asks the first member that `is` it, whichever node was named; with nobody there is nobody to ask.
+template <class Is>
+int ask_member(const ClusterArguments& given, const node::AdminRequest& request, Is is, const std::string& nobody) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  const auto known = node::only<node::MembersAnswer>(ask_any(*session, node::AskMembers(), given.timeout));
+  if (!known) return answered(tl::unexpected(known.error()), false);
+  for (const auto& member : known->members) {
+    const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+    if (place && is(member)) return answered(ask(*session, *place, request, given.timeout), given.json);
+  }
+  return refuse("cluster", printable(nobody), kExitNo);
+}
+
+// What only the leader can do.
+int ask_leader(const ClusterArguments& given, const node::AdminRequest& request) {
+  return ask_member(
+      given, request, [](const auto& member) { return member.leads; }, "nobody is known to lead");
+}
+
+int drain_worker(const ClusterArguments& given) {
+  const auto is = [&](const auto& member) {
+    return member.name == given.name && member.state != "dead" && member.state != "left";
+  };
+  return ask_member(given, node::Drain(), is, "there is no live member '" + given.name + "'");
+}
+
+// --- a new secret ----------------------------------------------------------------------------------------------------
+
+struct Target {
+  std::string name;
+  HostPort place;
+};
+
+// Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is said again
+// to nodes that do not know the new one yet, or the old one any more.
+template <class Ask>
+Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
+  wire::Keyring& keyring = session.client->keyring();
+  Result<node::AdminAnswer> answer = fail(Errc::kInvalid, "no secret is known");
+  for (const wire::KeyId id : keyring.ids()) {
+    static_cast<void>(keyring.use(id));
+    answer = asked();
+    if (answer || answer.error().code == Errc::kRefused) break;
+  }
+  return answer;
+}
+
+// All members that are alive; an error when one is not, because it would be left behind with the old secret.
+Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeout) {
+  const auto known = node::only<node::MembersAnswer>(
+      with_any_secret(session, [&] { return ask_any(session, node::AskMembers(), timeout); }));
+  if (!known) return tl::unexpected(known.error());
+  std::vector<Target> out;
+  for (const auto& member : known->members) {
+    if (member.state == "dead" || member.state == "left") continue;
+    if (member.state != "alive") {
+      return fail(Errc::kRefused,
+                  "'" + member.name + "' is " + member.state + ": a secret is replaced while all members are alive");
+    }
+    const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+    if (!place) return fail(Errc::kProtocol, "'" + member.name + "' has no address");
+    out.push_back({member.name, *place});
+  }
+  return out;
+}
+
+// One step on every node; stops at the first that fails.
+Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const node::AdminRequest& request,
+              const char* what, Duration timeout) {
+  for (const Target& node : nodes) {
+    const auto answer =
+        node::only<std::string>(with_any_secret(session, [&] { return ask(session, node.place, request, timeout); }));
+    if (!answer) {
+      return fail(answer.error().code, std::string(what) + " failed at '" + node.name + "': " + answer.error().message);
+    }
+    std::fprintf(stderr, "%s: %s\n", node.name.c_str(), answer->c_str());
+  }
+  return {};
+}
+
+int rotate(const ClusterArguments& given) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  auto text = node::read_secret_file(given.secret_file);
+  if (!text) return refuse("cluster", text.error().message);
+  auto secret = wire::Secret::take(std::string(*text));
+  if (!secret) return refuse("cluster", "the secret in '" + given.secret_file + "': " + secret.error().message);
+  const uint32_t old_id = session->client->keyring().in_use();
+  const auto id = session->client->keyring().learn(std::move(*secret));
+  if (!id) return refuse("cluster", id.error().message);
+  if (*id == old_id) return refuse("cluster", "the secret in '" + given.secret_file + "' is the one in use");
+
+  const auto nodes = all_members(*session, given.timeout);
+  if (!nodes) return answered(tl::unexpected(nodes.error()), false);
+  using Act = node::AskSecrets::Act;
+  Status done = on_all(*session, *nodes, node::AskSecrets{.act = Act::kLearn, .text = *text}, "learning the new secret",
+                       given.timeout);
+  if (done) {
+    done =
+        on_all(*session, *nodes, node::AskSecrets{.act = Act::kUse, .id = *id}, "using the new secret", given.timeout);
+  }
+  if (done) {
+    static_cast<void>(session->client->keyring().use(*id));
+    done = on_all(*session, *nodes, node::AskSecrets{.act = Act::kForget, .id = old_id}, "forgetting the old secret",
+                  given.timeout);
+  }
+  if (!done) {
+    return refuse("cluster",
+                  printable(done.error().message) +
+                      "\nEvery node still opens what the others seal. Mend that node and "
+                      "say the same command again.",
+                  kExitNo);
+  }
+  std::printf(
+      "All %zu nodes use the new secret, and none opens the old one. Put it into the secret files of all nodes "
+      "before the next restart.\n",
+      nodes->size());
+  return kExitOk;
+}
+
+CLI::App* add_common(CLI::App& parent, const char* name, const char* help, ClusterArguments& given) {
+  CLI::App* command = new_verb(parent, name, help);
+  add_operator(command, given);
+  add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
+  command->add_flag("--json", given.json, "As JSON");
+  return command;
+}
+
+}  // namespace
+
+void add_worker_drain(CLI::App& worker, int& exit_code) {
+  auto given = std::make_shared<ClusterArguments>();
+  CLI::App* drain =
+      add_common(worker, "drain", "A worker takes nothing new, finishes what it runs, leaves, and ends", *given);
+  drain->add_option("NAME", given->name, "The worker's name")->required();
+  drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
+}
+
+void add_cluster(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<ClusterArguments>();
+  CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
+  command->require_subcommand(1);
+  add_local_cluster(*command, exit_code);
+  const auto add = [&](const char* name, const char* help) { return add_common(*command, name, help, *given); };
+  const auto asks = [&](CLI::App* verb, const node::AdminRequest& request) {
+    verb->callback([given, request, &exit_code] { exit_code = question(*given, request); });
+  };
+  asks(add("members", "Who is in the cluster, and in which state"), node::AskMembers());
+  asks(add("leader", "Who leads, since when, and on which evidence"), node::AskLeader());
+  asks(add("quorum", "Who votes, who of them is alive, and how many are needed"), node::AskQuorum());
+  CLI::App* votes = add("votes", "The last election by scores: who stood, what each is worth, who voted for whom");
+  votes->add_flag("--messages", given->messages, "Also the last messages of elections, the newest 200 of that node");
+  votes->callback([given, &exit_code] { exit_code = question(*given, node::AskVotes{given->messages}); });
+  CLI::App* elect = add("elect", "Where nodes vote by scores: the admin gives up its office, and all elect again");
+  elect->add_flag("--force", given->force, "Also soon after the last election");
+  elect->callback([given, &exit_code] {
+    const node::CallElection request{given->force};
+    // Where there is no admin any node may begin, the one that is named.
+    exit_code = given->node.empty() ? ask_leader(*given, request) : question(*given, request);
+  });
+  CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");
+  leave->callback([given, &exit_code] {
+    if (given->node.empty()) {
+      exit_code = refuse("cluster", "which node shall leave? Name it: --node HOST:PORT");
+      return;
+    }
+    exit_code = question(*given, node::Leave());
+  });
+  add_worker_drain(*command, exit_code);
+  CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
+  add_text(transfer, "--to", given->to, "NAME", "The node that shall lead (default: the fittest)");
+  transfer->callback([given, &exit_code] { exit_code = ask_leader(*given, node::Transfer{given->to}); });
+  CLI::App* voters = new_verb(*command, "voters", "Change who votes, one at a time");
+  voters->require_subcommand(1);
+  for (const bool more : {true, false}) {
+    CLI::App* change = add_common(*voters, more ? "add" : "remove", more ? "One voter more" : "One voter less", *given);
+    change->add_option("NAME", given->name, "The node's name")->required();
+    change->callback([given, more, &exit_code] {
+      exit_code = ask_leader(*given, node::ChangeVoters{more, given->name});
+    });
+  }
+  CLI::App* keys = new_verb(*command, "keys", "The cluster's shared secret");
+  keys->require_subcommand(1);
+  asks(add_common(*keys, "list", "By what names a node knows its secrets; the one in use first", *given),
+       node::AskSecrets());
+  CLI::App* rotation =
+      add_common(*keys, "rotate", "Replace the secret of the running cluster; nothing is lost", *given);
+  add_text(rotation, "--secret-file", given->secret_file, "FILE", "The new secret")->required();
+  rotation->callback([given, &exit_code] { exit_code = rotate(*given); });
+  command->footer(
+      "An operator needs what a node needs: the cluster's name and its secret, or a certificate with the role\n"
+      "`operator`. With --config the settings of any node will do.\n\n"
+      "Examples:\n"
+      "  bellwether cluster up                      a whole cluster on this machine\n"
+      "  bellwether cluster members --config m1.yaml\n"
+      "  bellwether cluster leader --config m1.yaml --json\n"
+      "  bellwether cluster transfer --config m1.yaml --to m2\n"
+      "  bellwether cluster leave --config m1.yaml --node 10.0.0.3:9000\n"
+      "  bellwether cluster keys rotate --config m1.yaml --secret-file new-secret\n\n"
+      "Exit codes: 0 done, 1 refused or nobody could be asked, 104 wrong command line or settings.");
+}
+
+}  // namespace bellwether::cli

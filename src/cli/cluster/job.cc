@@ -1,0 +1,258 @@
+// bellwether job: load tests that a cluster runs.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/cluster/job_session.h"
+#include "cli/cluster/job_words.h"
+#include "cli/run/reports.h"
+#include "cli/run/results.h"
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "cli/view.h"
+#include "core/base/encoding.h"
+#include "jobs/client/client_following.h"
+
+namespace bellwether::cli {
+namespace {
+
+using client::detail::Inside;
+
+struct JobArguments {
+  ClusterOptions cluster;
+  std::string job;
+  std::string id;
+  std::string file;
+  std::vector<std::string> sets;
+  std::vector<std::string> outs;
+  std::vector<std::string> workflows;
+  std::string workflow;
+  uint32_t vus = 0;
+  std::string why;
+  std::string timeout;
+  std::string sign_key;
+  std::string ui;
+  uint64_t seed = 0;
+  std::string windows;
+  std::string store;
+  bool steps = false;
+  bool series = false;
+  bool graceful = false;
+  bool json = false;
+};
+
+int refused(const std::string& text, int code = kExitNo) { return refuse("job", printable(text), code); }
+int wrong(const std::string& text) { return refused(text, kExitUsage); }
+
+int print_job(const JobArguments& given, const Fields& fields, const std::string& text) {
+  return print(given.json ? object_of(fields).document() : text);
+}
+
+// What a manager answered, as it is wanted.
+template <class Answer>
+int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
+  return answer ? print(words_of(*answer, given.json)) : refused(answer.error().message);
+}
+
+template <class Act>
+int with_client(const JobArguments& given, const Act& act) {
+  const auto client = open_client(given.cluster, "job");
+  return client ? act(*client) : kExitUsage;
+}
+
+// --- the verbs -------------------------------------------------------------------------------------------------------
+
+Result<plan::Bundled> bundle_of(const JobArguments& given) {
+  BW_TRY(auto sets, parse_sets(given.sets));
+  BW_TRY(const auto timeout, parse_timeout(given.timeout));
+  client::Scenario scenario;
+  scenario.file = given.file;
+  scenario.variables = std::move(sets);
+  if (timeout) scenario.timeout = client::Span(timeout->ns());
+  BW_TRY(const auto native, native_for_cluster(given.file, given.sign_key));
+  return load_scenario(scenario, native);
+}
+
+int submit_job(const JobArguments& given) {
+  const auto bundled = bundle_of(given);
+  if (!bundled) return wrong(bundled.error().message);
+  return with_client(given, [&](client::Client& client) {
+    const auto job = Inside::submit(client, *bundled, {.id = given.id, .seed = given.seed}, nullptr, nullptr);
+    return job ? print_job(given, {told("job", job->id())}, job->id() + "\n") : refused(job.error().message);
+  });
+}
+
+// With what was measured so far.
+int status_in_detail(const JobArguments& given, client::Client& client) {
+  auto job = client.attach(given.job);
+  if (!job) return refused(job.error().message);
+  const auto job_status = job->status();
+  if (!job_status) return refused(job_status.error().message);
+  const auto history = job->history();
+  if (!history) return refused(history.error().message);
+  return print(words_of(*job_status, given.json, {&*history, given.steps, given.series}));
+}
+
+int job_status(const JobArguments& given, client::Client& client) {
+  if (given.steps || given.series) return status_in_detail(given, client);
+  if (given.json) return show(given, client.status(given.job));
+  // Names of workflows are in the scenario.
+  auto job = client.attach(given.job);
+  if (job) return show(given, job->status());
+  return job.error().code == client::Code::kUnreachable ? refused(job.error().message)
+                                                        : show(given, client.status(given.job));
+}
+
+// The reports to write, when all of them can be.
+Result<std::vector<Out>> outs_of(const JobArguments& given) {
+  auto outs = parse_outs(given.outs);
+  if (!outs) return outs;
+  BW_RETURN_IF_ERROR(can_deliver(*outs));
+  return outs;
+}
+
+// Where a run may be that a client has begun and not ended; empty: nowhere.
+std::string store_of(const JobArguments& given) {
+  if (is_store_off()) return {};
+  return store_path(given.store).value_or("");
+}
+
+int watch(const JobArguments& given) {
+  const auto ui = ui_of(given.ui);
+  if (!ui) return wrong(ui.error().message);
+  auto outs = outs_of(given);
+  if (!outs) return wrong(outs.error().message);
+  FollowOptions options;
+  options.ui = *ui;
+  options.outs = std::move(*outs);
+  options.cancel_on_signal = false;
+  options.verb = "job watch";
+  options.windows_file = given.windows;
+  options.store = store_of(given);
+  return with_client(given, [&](client::Client& client) { return watch_job(client, given.job, options); });
+}
+
+int results(const JobArguments& given, client::Client& client) {
+  const auto outs = outs_of(given);
+  if (!outs) return wrong(outs.error().message);
+  auto job = client.attach(given.job);
+  if (!job) return refused(job.error().message);
+  const auto result = job->result();
+  if (result) {
+    const int exit_code = deliver(Inside::report(*job), *outs, "job results");
+    complete(client, *job, store_of(given));
+    return exit_code;
+  }
+  const bool waits = result.error().code == client::Code::kUnavailable;
+  return refused(result.error().message + (waits ? "; `bellwether job watch` waits for it" : ""));
+}
+
+int cancel(const JobArguments& given, client::Client& client) {
+  const auto done = client.cancel(given.job, {given.why, given.graceful, given.workflows});
+  if (!done) return refused(done.error().message);
+  return print_job(given, {told("job", given.job), told("cancelled", true)},
+                   "job " + given.job + " is being stopped" + (given.graceful ? ", iterations may finish" : "") + "\n");
+}
+
+int scale(const JobArguments& given, client::Client& client) {
+  const auto done = client.scale(given.job, given.workflow, given.vus);
+  if (!done) return refused(done.error().message);
+  return print_job(given, {told("job", given.job), told("vus", given.vus)},
+                   "job " + given.job + ": " + std::to_string(given.vus) + " virtual users\n");
+}
+
+int list_jobs(const JobArguments& given, client::Client& client) { return show(given, client.jobs()); }
+int workers(const JobArguments& given, client::Client& client) { return show(given, client.workers()); }
+int datacenters(const JobArguments& given, client::Client& client) { return show(given, client.datacenters()); }
+
+CLI::App* verb(CLI::App* job, const std::shared_ptr<JobArguments>& given, const char* name, const char* help,
+               bool of_a_job) {
+  CLI::App* command = new_verb(*job, name, help);
+  if (of_a_job) command->add_option("JOB", given->job, "Its id")->required();
+  add_cluster_options(command, given->cluster);
+  return command;
+}
+
+}  // namespace
+
+void add_job(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<JobArguments>();
+  CLI::App* job = new_verb(app, "job", "Load tests that a cluster runs");
+  job->require_subcommand(1);
+
+  // What one question to a manager answers.
+  const auto asks = [&](CLI::App* command, int (*ask)(const JobArguments&, client::Client&)) {
+    command->callback([given, ask, &exit_code] {
+      exit_code = with_client(*given, [&](client::Client& client) { return ask(*given, client); });
+    });
+  };
+  CLI::App* submitting = verb(job, given, "submit", "Give a scenario to the cluster, and do not wait for it", false);
+  submitting->add_option("FILE", given->file, "Scenario file")->required();
+  add_sets(submitting, given->sets);
+  add_sign_option(submitting, given->sign_key);
+  submitting->add_option("--timeout", given->timeout, "Ends the job when it has run for so long, for example 2h");
+  submitting->add_option("--id", given->id, "The job's id: giving the same twice starts it once (usual: drawn)");
+  submitting->add_option("--seed", given->seed, "Seed of everything random (default: from the system)");
+  submitting->add_flag("--json", given->json, "As JSON");
+  submitting->callback([given, &exit_code] { exit_code = submit_job(*given); });
+
+  CLI::App* showing = verb(job, given, "status", "How it stands: its workflows, workers, losses", true);
+  showing->add_flag("--json", given->json, "As JSON, with its events");
+  showing->add_flag("--steps", given->steps, "With each step, as measured so far");
+  showing->add_flag("--series", given->series, "With each past second");
+  asks(showing, &job_status);
+
+  CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
+  add_out_option(watching, given->outs);
+  add_store_option(watching, given->store);
+  watching->add_option("--ui", given->ui, kUiHelp);
+  add_text(watching, "--windows", given->windows, "FILE",
+           "Writes each tenth of a second as it closes, a JSON line each");
+  watching->callback([given, &exit_code] { exit_code = watch(*given); });
+
+  CLI::App* showing_results = verb(job, given, "results", "The result of one that has ended", true);
+  add_out_option(showing_results, given->outs);
+  add_store_option(showing_results, given->store);
+  asks(showing_results, &results);
+
+  CLI::App* cancelling = verb(job, given, "cancel", "Stop it, or some of its workflows", true);
+  cancelling->add_option("WORKFLOW", given->workflows, "Only these");
+  cancelling->add_option("--why", given->why, "For the audit log and the report");
+  cancelling->add_flag("--graceful", given->graceful, "Iterations that run may finish");
+  cancelling->add_flag("--json", given->json, "As JSON");
+  asks(cancelling, &cancel);
+
+  CLI::App* scaling = verb(job, given, "vus", "Give a workflow with the executor externally-controlled N users", true);
+  scaling->add_option("N", given->vus, "So many, from 0 to its max_vus")->required();
+  scaling->add_option("--workflow", given->workflow, "Of this workflow (default: the only such one)");
+  scaling->add_flag("--json", given->json, "As JSON");
+  asks(scaling, &scale);
+
+  CLI::App* listing = verb(job, given, "list", "All jobs that the managers know, the newest first", false);
+  listing->add_flag("--json", given->json, "As JSON");
+  asks(listing, &list_jobs);
+
+  CLI::App* showing_workers = verb(job, given, "workers", "The workers, and what of their cores is free", false);
+  showing_workers->add_flag("--json", given->json, "As JSON");
+  asks(showing_workers, &workers);
+
+  CLI::App* showing_datacenters =
+      verb(job, given, "datacenters", "The datacenters: managers, workers, free cores, health", false);
+  showing_datacenters->add_flag("--json", given->json, "As JSON");
+  asks(showing_datacenters, &datacenters);
+
+  job->footer(
+      "Any manager answers; --cluster-config says the cluster's name and how to prove that one belongs to it.\n\n"
+      "Examples:\n"
+      "  bellwether job submit scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
+      "  bellwether job watch 5f0c2a9e11d04b7a --cluster-config client.yaml\n"
+      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
+      "  bellwether job vus 5f0c2a9e11d04b7a 200 --cluster-config client.yaml\n"
+      "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster-config client.yaml\n"
+      "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json --cluster-config client.yaml\n\n"
+      "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"
+      "  of watch and results those of `bellwether run`.");
+}
+
+}  // namespace bellwether::cli

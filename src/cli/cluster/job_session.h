@@ -1,0 +1,50 @@
+// A cluster's jobs from the command line: whom to ask, and following one job to its end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bellwether/client.h"
+#include "cli/run/reports.h"
+#include "cli/run/screen.h"
+#include "load/plan/load.h"
+
+namespace CLI {
+class App;
+}
+
+namespace bellwether::cli {
+
+// How the cluster is reached.
+struct ClusterOptions {
+  std::string managers;  // HOST:PORT,...; empty: the seeds of the settings
+  std::string file;      // of settings
+  std::string by;
+};
+void add_cluster_options(CLI::App* command, ClusterOptions& options);
+
+// nullptr when something is wrong, which has been told. `verb` speaks in messages: "job".
+std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::string_view verb);
+
+struct FollowOptions {
+  Ui ui = Ui::kCi;
+  std::vector<Out> outs;
+  std::string windows_file;      // for live windows, a JSON line each; empty: none
+  bool cancel_on_signal = true;  // else a signal only ends the watching
+  std::string_view verb = "run";
+  std::string store;  // the file in which the run is kept; empty: in none
+};
+// One that was begun in the store, by a `run` that is gone, goes on there; it makes no new one. The exit code of the
+// process: that of the job's verdict, when it has ended.
+int watch_job(client::Client& client, const std::string& job, const FollowOptions& options);
+
+// Puts the result of a job that has ended into the store, where a `run` that is gone has left it without one.
+void complete(const client::Client& client, const client::Job& job, const std::string& store);
+
+// Submits and follows.
+int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed,
+                   const FollowOptions& options);
+
+}  // namespace bellwether::cli

@@ -1,0 +1,306 @@
+// bellwether node, manager, worker, context serve: one node of a cluster. bellwether config: what its settings are, and
+// where each comes from.
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <sys/resource.h>
+#include <utility>
+#include <vector>
+
+#include "cli/operator_session.h"
+#include "cli/run/machine_limits.h"
+#include "cli/verb.h"
+#include "cli/view.h"
+#include "cluster/net/sqlite_kv.h"
+#include "cluster/node/cluster_node.h"
+#include "cluster/node/local_supplies.h"
+#include "core/runtime/epoll/signals.h"
+#include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/roles/job_roles.h"
+#include "jobs/share/share_process.h"
+#include "lead/context_driver/command_manager.h"
+#include "lead/roles/context_role.h"
+#include "lead/roles/key_role.h"
+#include "load/plan/load.h"
+
+namespace bellwether::cli {
+namespace {
+
+// A node as a process of its own: put together with its supplies and its roles, and ended by signals.
+
+using runtime::task;
+using Roles = std::vector<std::shared_ptr<node::NodeRole>>;
+
+std::unique_ptr<cluster::ContextManager> maker_of_contexts(runtime::Runtime& runtime,
+                                                           const cluster::NodeConfig& config) {
+  if (config.context.manager.empty()) return nullptr;
+  cluster::CommandManagerSettings command;
+  command.command = config.context.manager;
+  command.node = config.name;
+  command.slots = config.context.jobs;
+  command.timeout = config.context.job_timeout;
+  command.grace = config.context.job_grace;
+  return std::make_unique<cluster::CommandManager>(runtime, std::move(command));
+}
+
+// Registers and copies of jobs are kept by the same nodes; an etcd has only the registers.
+task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeConfig& config, Journal& journal,
+                               Roles& roles) {
+  std::shared_ptr<node::RegisterRole> registers;
+  if (config.keeps_jobs() && !config.jobs_in_etcd()) {
+    registers = std::make_shared<node::RegisterRole>();
+    roles.push_back(registers);
+  }
+  if (config.role != wire::Role::kManager) co_return Status();
+  if (!config.keeps_jobs()) {
+    journal.warn(runtime.wall_now(), config.keepers.empty()
+                                         ? "without 'keepers' there is nobody to keep jobs: this cluster takes none"
+                                         : "this manager is no keeper of jobs: it passes none on, and takes none");
+    co_return Status();
+  }
+  auto kv = co_await cluster::open_sqlite_kv(runtime, config.data + "/copies.db");
+  if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
+  const auto manager = std::make_shared<node::ManagerRole>(std::move(*kv), registers);
+  roles.push_back(manager);
+  if (config.context.serves) {
+    roles.push_back(
+        std::make_shared<node::ContextRole>(node::ManagerRole::stores_of(manager), maker_of_contexts(runtime, config)));
+  }
+  co_return Status();
+}
+
+task<Result<Roles>> roles_of(runtime::Runtime& runtime, const cluster::NodeConfig& config, Journal& journal) {
+  Roles roles;
+  if (config.role == wire::Role::kWorker) {
+    BW_CO_TRY(auto settings, node::local_worker_settings(config));
+    roles.push_back(
+        std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<node::ChildShares>(runtime)));
+    co_return std::move(roles);
+  }
+  BW_CO_RETURN_IF_ERROR(co_await add_manager_roles(runtime, config, journal, roles));
+  if (config.votes_by_score() && config.votes() && !config.vote.key_command.empty()) {
+    roles.push_back(std::make_shared<node::KeyRole>(config.vote.key_command, config.vote.timing.stop_grace));
+  }
+  co_return std::move(roles);
+}
+
+task<void> obey(runtime::Signals& signals, node::ClusterNode& node, Journal& journal, runtime::Runtime& runtime,
+                runtime::Cancellation* cancel) {
+  while (true) {
+    const int number = co_await signals.next(cancel);
+    if (number == 0) co_return;
+    if (node.leaves()) {
+      journal.warn(runtime.wall_now(), "a second signal: ends at once");
+      node.end_at_once(128 + number);
+    } else {
+      node.go("signal " + std::to_string(number));
+    }
+  }
+}
+
+task<int> live(node::ClusterNode& node, runtime::Signals& signals, Journal& journal, runtime::Runtime& runtime) {
+  runtime::Scope beside;
+  beside.spawn(obey(signals, node, journal, runtime, beside.cancellation()));
+  const int exit_code = co_await node.run();
+  beside.cancel();
+  co_await beside.join();
+  co_return exit_code;
+}
+
+// Runs until a signal, until an operator says `leave`, or until it cannot go on. The exit code of the process. REQUIRES
+// that no other thread runs yet.
+int run_node(runtime::EpollRuntime& runtime, const node::NodeOptions& options, Journal& journal) {
+  // A core dump would hold the cluster's secret and the keys made of it.
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  const auto not_started = [&](const Error& why) {
+    journal.error(runtime.wall_now(), why.message);
+    return node::kExitNotStarted;
+  };
+  auto signals = runtime::Signals::collect(runtime, {SIGINT, SIGTERM, SIGHUP});
+  if (!signals) return not_started(signals.error());
+  auto supplies = runtime.run(node::local_supplies(runtime, options.config));
+  if (!supplies) return not_started(supplies.error());
+  supplies->letters = &message::message_of<dispatch::Letter>();
+  auto roles = runtime.run(roles_of(runtime, options.config, journal));
+  if (!roles) return not_started(roles.error());
+  node::ClusterNode node(runtime, options, std::move(*supplies), std::move(*roles), journal);
+  return runtime.run(live(node, **signals, journal, runtime));
+}
+
+struct NodeArguments {
+  NodeSettings settings;
+  node::NodeOptions options;
+  std::string audit_file;
+  Telling telling;
+  bool json = false;
+  std::vector<std::string> over;  // what the verb itself says of the settings
+  std::string manager;            // of contexts, for /bin/sh -c; empty: as the settings have it
+};
+
+int run_node_command(NodeArguments& given) {
+  auto read = read_node_settings(given.settings, given.over);
+  if (!read.config) return kExitUsage;
+  given.options.config = std::move(*read.config);
+  if (!given.manager.empty()) given.options.config.context.manager = {"/bin/sh", "-c", given.manager};
+  return in_runtime("node", [&](runtime::EpollRuntime& runtime) {
+    Journal journal(given.telling.verbosity(), given.json, "node");
+    if (!journal.open_audit(runtime.wall_now(), given.audit_file)) return node::kExitNotStarted;
+    return run_node(runtime, given.options, journal);
+  });
+}
+
+int show_config(const NodeArguments& given) {
+  const auto read = read_node_settings(given.settings);
+  std::vector<Fields> rows;
+  Fields all;
+  for (const cluster::SettingSpec& spec : read.settings.specs()) {
+    const auto& value = read.settings.value(spec.name);
+    rows.push_back({shown("SETTING", std::string(spec.name)),
+                    {"VALUE", "value", joined(value.texts)},
+                    {"FROM", "origin", value.origin},
+                    told("variable", cluster::variable_of(spec)),
+                    {"WHAT IT IS", "help", spec.help}});
+    all.push_back(told(spec.name, object_of(rows.back())));
+  }
+  print(given.json ? object_of(all).document() : Rows(rows).table());
+  return read.config ? kExitOk : kExitUsage;
+}
+
+constexpr const char* kLeaving =
+    "A first SIGTERM or Ctrl-C lets it hand over and leave, a second one ends it at once.\n"
+    "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, ports\n"
+    "  or secrets, 128 + N ended at once by signal N.";
+
+// A verb that is a node, with what it says itself of the settings.
+CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<NodeArguments>& given,
+                        std::vector<std::string> over, const char* name, const char* help, const std::string& footer) {
+  given->over = std::move(over);
+  CLI::App* command = new_verb(parent, name, help);
+  add_node_settings(command, given->settings);
+  add_telling(command, given->telling, given->audit_file, nullptr, given->json, "event");
+  const bool may_vote = given->over.empty() || given->over.front() != "role=worker";
+  if (may_vote) {
+    command->add_flag("--first-start", given->options.first_start,
+                      "This voter has never voted in this cluster: needed once, at its very first start");
+    command->add_flag("--found", given->options.found,
+                      "Begin a new cluster when none of the seeds answers: for the first node only");
+  }
+  command->footer(footer + "\n\n" + kLeaving);
+  command->callback([given, command, &exit_code] {
+    if (command->get_subcommands().empty()) exit_code = run_node_command(*given);
+  });
+  return command;
+}
+
+// --- share: the process in which a worker runs its part of a load test; not for people -------------------------------
+
+constexpr uint64_t kShareDescriptors = 1 << 20;
+
+Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
+  BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
+  return plan::plan_of(bundle);
+}
+
+int run_share(int socket) {
+  if (socket < 0) {
+    return refuse(
+        "share",
+        "a worker starts this for its part of a load test, and speaks to it through a socket; it does nothing "
+        "by hand.\nSee 'bellwether run --help'.");
+  }
+  raise_descriptors(kShareDescriptors);
+  const Status ended = node::share_main(socket, &plan_of_bytes);
+  if (ended) return kExitOk;
+  return refuse("share", ended.error().message, kExitNo);
+}
+
+}  // namespace
+
+void add_node(CLI::App& app, int& exit_code) {
+  add_node_verb(
+      app, exit_code, std::make_shared<NodeArguments>(), {}, "node",
+      "Be a node of a cluster: member, voter, gate, manager or worker",
+      "The settings are those of --config, then those of the environment (BELLWETHER_NAME, ...), then those of --set;\n"
+      "`bellwether config show` lists them all, with where each value comes from. The cluster's shared secret comes\n"
+      "from secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.\n\n"
+      "Examples:\n"
+      "  openssl rand -base64 32 > secret && chmod 600 secret\n"
+      "  bellwether node --config m1.yaml --first-start\n"
+      "  bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"
+      "      --set secret.file=secret\n"
+      "  bellwether cluster members --config m1.yaml");
+}
+
+void add_manager(CLI::App& app, int& exit_code) {
+  add_node_verb(
+      app, exit_code, std::make_shared<NodeArguments>(), {"role=manager"}, "manager",
+      "Be a manager: take jobs, and hand them out to workers",
+      "As `bellwether node` with the role manager. A cluster that is to survive the loss of one manager has three.\n\n"
+      "Examples:\n"
+      "  bellwether manager --config m1.yaml --first-start\n"
+      "  bellwether manager --config m1.yaml");
+}
+
+void add_worker(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<NodeArguments>();
+  CLI::App* command = add_node_verb(
+      app, exit_code, given, {"role=worker"}, "worker", "Be a worker: make load for the jobs of managers",
+      "As `bellwether node` with the role worker. `cores` says how many of its processors make load.\n\n"
+      "Examples:\n"
+      "  bellwether worker --config w1.yaml\n"
+      "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
+      "      --set cores=3\n"
+      "  bellwether worker --config w1.yaml --trust-keys load.pub");
+  command->require_subcommand(0, 1);
+  command
+      ->add_option_function<std::string>(
+          "--trust-keys",
+          [given](const std::string& path) { given->settings.assignments.push_back("trust_keys=" + path); },
+          "As --set trust_keys=PATH: public keys, of a file or a folder; what they have signed may run as C++")
+      ->type_name("PATH");
+  add_worker_drain(*command, exit_code);
+}
+
+void add_context_serve(CLI::App& context, int& exit_code) {
+  auto given = std::make_shared<NodeArguments>();
+  CLI::App* command = add_node_verb(
+      context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
+      "Be a manager that leads contexts when it leads its cluster",
+      "The command reads a request from its standard input and writes the context to its standard output.\n"
+      "Exit code 0: done; else it is tried again, three times in all. docs/leadership/context.md has the\n"
+      "environment that it sees.\n\n"
+      "Examples:\n"
+      "  bellwether context serve m1.yaml --manager './make-context --model small' --first-start\n"
+      "  bellwether context serve m1.yaml");
+  add_text(command, "NODE.yaml", given->settings.file, "FILE", "As --config");
+  add_text(command, "--manager", given->manager, "CMD", "What makes a context, for /bin/sh -c: as context.manager");
+}
+
+void add_config(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<NodeArguments>();
+  CLI::App* command = new_verb(app, "config", "The settings of a node");
+  command->require_subcommand(1);
+  CLI::App* show = new_verb(*command, "show", "Each setting, its value, and where it comes from");
+  add_node_settings(show, given->settings);
+  show->add_flag("--json", given->json, "As JSON");
+  show->footer(
+      "Examples:\n"
+      "  bellwether config show\n"
+      "  bellwether config show --config m1.yaml --set profile=wan\n\n"
+      "Exit codes: 0 a node could start with these, 104 it could not, and why.");
+  show->callback([given, &exit_code] { exit_code = show_config(*given); });
+}
+
+void add_share(CLI::App& app, int& exit_code) {
+  auto socket = std::make_shared<int>(-1);
+  CLI::App* command = new_verb(app, "share", "Run a part of a load test for the worker that starts this");
+  command->group("");  // not in the list of commands
+  command->add_option("--socket", *socket, "Descriptor of the socket to the worker");
+  command->callback([socket, &exit_code] { exit_code = run_share(*socket); });
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,422 @@
+// bellwether lease: who holds which key, and what an operator can do about it.
+
+#include "cli/lead/lease.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "cli/view.h"
+#include "core/base/encoding.h"
+#include "core/base/units.h"
+#include "core/journal/journal.h"
+#include "election/store/lease_store.h"
+#include "election/store/store_url.h"
+#include "lead/lease_tools.h"
+#include "lead/run/candidate_host.h"
+#include "lead/run/leader_run.h"
+#include "lead/web/lease_web.h"
+
+namespace bellwether::cli {
+namespace {
+
+using election::LeaseRecord;
+using election::Observation;
+using lead::ago;
+using lead::left_text;
+using lead::status_of;
+
+struct LeaseOptions {
+  std::string via;
+  std::string key;
+  std::string prefix;
+  std::string to;
+  std::string by;
+  std::string policy;
+  std::vector<std::string> metrics;
+  std::size_t most = 10'000;
+  Duration timeout = Duration::seconds(5);
+  std::optional<Duration> wait;
+  bool json = false;
+  bool yes = false;
+};
+
+Fields fields_of(const std::string& key, const Observation& seen, WallTime now) {
+  const LeaseRecord& record = seen.record;
+  const bool held = record.held();
+  return {
+      {"KEY", "key", key},
+      told("held", held),
+      {"HOLDER", "holder", record.holder, held ? record.holder : "-"},
+      {"EPOCH", "epoch", record.epoch.value()},
+      told("lease_ms", record.lease.ms()),
+      {"SINCE", "acquired_unix_ms", record.acquired_at.unix_ns / 1'000'000, held ? ago(record.acquired_at, now) : "-"},
+      {"VALID FOR", "left_ms", held ? lead::left_of(seen, now).ms() : 0, left_text(seen, now)},
+      told("renewed_unix_ms", record.renewed_at.unix_ns / 1'000'000),
+      told("renewals", record.renewal),
+      told("region", record.region),
+      told("heir", record.heir),
+      told("cause", record.cause),
+      told("foreign", seen.foreign),
+      told("holder_dead", seen.sight == election::HolderSight::kDead),
+      told("may_have_lost_data", seen.may_have_lost_data),
+      {"STATUS", "status", status_of(seen)}};
+}
+
+// Of one key there is more to read.
+std::string text_of(const std::string& key, const Observation& seen, WallTime now) {
+  const LeaseRecord& record = seen.record;
+  Fields out{shown("key", key), shown("holder", record.held() ? record.holder : "nobody"),
+             shown("epoch", std::to_string(record.epoch.value())), shown("status", status_of(seen))};
+  if (record.held()) {
+    out.push_back(shown("since", ago(record.acquired_at, now)));
+    out.push_back(shown("renewed", ago(record.renewed_at, now) + ", " + std::to_string(record.renewal) + " times"));
+    out.push_back(shown("valid for", left_text(seen, now) + " more, of a lease of " + format_duration(record.lease)));
+  }
+  out.push_back(shown("region", record.region));
+  out.push_back(shown("last change", record.cause));
+  out.push_back(shown("evidence", seen.evidence));
+  return lines_of(out, 12);
+}
+
+runtime::task<Result<int>> list(runtime::Runtime& runtime, lead::LeaseTools& tools, const LeaseOptions& options) {
+  BW_CO_TRY(const auto found, co_await tools.list(options.prefix, options.most));
+  const Rows view(
+      found, [now = runtime.wall_now()](const store::ListedKey& one) { return fields_of(one.key, one.seen, now); });
+  print(options.json ? view.list().document() : view.table());
+  if (found.size() == options.most && !options.json) {
+    std::printf("(only the first %zu; --most shows more)\n", options.most);
+  }
+  co_return kExitOk;
+}
+
+runtime::task<Result<int>> show(runtime::Runtime& runtime, lead::LeaseTools& tools, const LeaseOptions& options) {
+  BW_CO_TRY(const auto seen, co_await tools.show(options.key));
+  const WallTime now = runtime.wall_now();
+  print(options.json ? object_of(fields_of(options.key, seen, now)).document() : text_of(options.key, seen, now));
+  co_return seen.record.held() ? kExitOk : kExitNo;
+}
+
+runtime::task<int> tell_end(lead::LeaseTools& tools, const LeaseOptions& options, LeaseRecord before, bool held) {
+  const Duration at_most = options.wait.value_or(before.lease * 2 + Duration::seconds(1));
+  const auto after = co_await tools.wait_for_change(options.key, before.epoch, held, at_most);
+  if (!after) {
+    co_return refuse("lease",
+                     printable(before.holder) + " has not handed over (" + after.error().message +
+                         "). If it is dead, others take over when its lease of " + format_duration(before.lease) +
+                         " has run out.",
+                     kExitNo);
+  }
+  if (after->record.held()) {
+    std::printf("now held by %s, epoch %llu\n", printable(after->record.holder).c_str(),
+                static_cast<unsigned long long>(after->record.epoch.value()));
+  } else {
+    std::printf("free\n");
+  }
+  co_return !options.to.empty() && after->record.held() && after->record.holder != options.to ? kExitNo : kExitOk;
+}
+
+runtime::task<Result<int>> hand_over(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
+  BW_CO_TRY(const auto before, co_await tools.ask_to_hand_over(options.key, options.to));
+  std::printf("asked %s (epoch %llu) to hand over\n", printable(before.holder).c_str(),
+              static_cast<unsigned long long>(before.epoch.value()));
+  std::fflush(stdout);
+  const int code = co_await tell_end(tools, options, before, !options.to.empty());
+  co_return code;
+}
+
+runtime::task<Result<int>> steal(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
+  if (!options.yes) {
+    co_return refuse("lease",
+                     "a steal takes the key away at once. Its holder learns of it only at its next renewal; until then "
+                     "both may act, and only what checks the fencing token is safe. `lease transfer` asks instead. If "
+                     "this is what you want, say --yes.");
+  }
+  BW_CO_TRY(const auto before, co_await tools.steal(options.key, options.to));
+  std::printf("taken from %s; epoch %llu is over\n", printable(before.holder).c_str(),
+              static_cast<unsigned long long>(before.epoch.value()));
+  co_return kExitOk;
+}
+
+using Action = runtime::task<Result<int>> (*)(runtime::Runtime&, lead::LeaseTools&, const LeaseOptions&);
+
+runtime::task<int> with_store(runtime::Runtime& runtime, const LeaseOptions& options, Action action) {
+  const auto store = co_await store::open_store(runtime, options.via);
+  if (!store) co_return refuse("lease", store.error().message, kExitUsage);
+  lead::LeaseTools tools(runtime, **store, who_asks(options.by), options.timeout);
+  const auto done = co_await action(runtime, tools, options);
+  co_return answer("lease", done, kExitNo);
+}
+
+int run_action(const LeaseOptions& options, Action action) {
+  return in_runtime(
+      "lease", [&](auto& runtime) { return runtime.run(with_store(runtime, options, action)); }, kExitNo);
+}
+
+runtime::task<int> watch_many(runtime::EpollRuntime& runtime, const LeaseOptions& options) {
+  const auto store = co_await store::open_store(runtime, options.via);
+  if (!store) co_return refuse("lease", store.error().message, kExitUsage);
+  Journal journal(1, options.json, "lease watch");
+  lead::WatchAllOptions all;
+  all.prefix = options.prefix;
+  all.timeout = options.timeout;
+  co_await lead::watch_all(runtime, **store, std::move(all), journal);
+  co_return kExitOk;
+}
+
+int watch(const LeaseOptions& options) {
+  lead::LeadOptions lead;
+  lead.via = options.via;
+  lead.key = options.key;
+  lead.observe = true;
+  lead.json = options.json;
+  lead.timing = election::LeaseTiming::of(Duration::seconds(15));
+  lead.timing.retry = Duration::millis(500);
+  const auto tell = [&](auto& runtime) {
+    if (options.key.empty()) return runtime.run(watch_many(runtime, options));
+    const int code = run_leader(runtime, lead);
+    return code == 128 + 2 ? kExitOk : code;  // Ctrl-C is how a watch ends
+  };
+  return in_runtime("lease", tell, kExitNo);
+}
+
+int list_or_policy(const LeaseOptions& options) {
+  if (!options.policy.empty()) {
+    return list_policy({options.policy, options.via, options.metrics, options.timeout, options.json});
+  }
+  if (!options.via.empty()) return run_action(options, &list);
+  return refuse("lease", "say where the leases are kept: --via URL, or --policy FILE");
+}
+
+CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& options, const char* name, const char* help,
+                   bool one_key) {
+  CLI::App* verb = new_verb(*command, name, help);
+  add_text(verb, "--via", options->via, "URL", "Where the leases are kept")->required();
+  if (one_key) verb->add_option("KEY,-k,--key", options->key, "Which one")->required();
+  verb->add_flag("--json", options->json, "As JSON");
+  add_duration(verb, "--store-timeout", options->timeout, "Wait so long for the store (default 5s)");
+  return verb;
+}
+
+// --- repair: a key whose epochs were lost goes on, above what its operator knows -------------------------------------
+
+struct LeaseRepairArguments {
+  std::string via;
+  std::string key;
+  std::string by;
+  std::string audit;
+  uint64_t floor = 0;
+  Duration timeout = Duration::seconds(5);
+  bool forget = false;
+  bool yes = false;
+};
+
+// What keeps leases on a disk refuses to go on without its epochs, unless told that they may be lost.
+std::string accepting_loss(const std::string& url) {
+  const bool on_disk = url.starts_with("file:") || url.starts_with("flock:");
+  if (!on_disk || url.find("accept_epoch_loss=") != std::string::npos) return url;
+  return url + (url.find('?') == std::string::npos ? "?" : "&") + "accept_epoch_loss=true";
+}
+
+runtime::task<Result<int>> repair(runtime::Runtime& runtime, const LeaseRepairArguments& given, Journal& journal) {
+  const std::string by = who_asks(given.by);
+  const auto store = co_await store::open_store(runtime, accepting_loss(given.via));
+  if (!store) co_return refuse("lease", printable(store.error().message));
+  const std::string folder = lead::default_epoch_folder();
+  if (given.forget && folder.empty()) {
+    co_return refuse("lease",
+                     "nobody knows where this machine remembers epochs: set HOME or "
+                     "XDG_STATE_HOME as it is for the candidates, and --forget again");
+  }
+  lead::EpochMemory memory(runtime, folder, (*store)->describe(), given.key);
+  if (given.forget) {
+    BW_CO_RETURN_IF_ERROR(co_await memory.forget());
+    const std::string text = by + ": this machine has forgotten the epochs that it saw of '" + given.key + "'";
+    journal.transition(runtime.wall_now(), "epochs-forgotten", text, {{"key", given.key}, {"by", by}});
+    std::printf("%s\n", printable(text).c_str());
+    if ((*store)->traits().chooses_epoch) co_return kExitOk;
+  }
+  election::Epoch floor(given.floor);
+  if (!folder.empty()) {
+    BW_CO_TRY(const auto known, co_await memory.load());
+    floor = std::max(floor, known);
+  }
+  lead::LeaseTools tools(runtime, **store, by, given.timeout);
+  BW_CO_TRY(const auto epoch, co_await tools.repair(given.key, floor));
+  if (!folder.empty()) {
+    BW_CO_RETURN_IF_ERROR(co_await memory.save(epoch));
+  }
+  const std::string text =
+      by + ": '" + given.key + "' is free, and its epochs go on above " + std::to_string(epoch.value());
+  journal.transition(runtime.wall_now(), "repaired", text,
+                     {{"key", given.key}, {"by", by}, {"epoch", static_cast<int64_t>(epoch.value())}});
+  std::printf("%s\n", printable(text).c_str());
+  co_return kExitOk;
+}
+
+int run_repair(const LeaseRepairArguments& given) {
+  if (!given.yes) {
+    return refuse(
+        "lease",
+        "a repair says that no resource remembers a higher epoch of this key than the one that it goes on "
+        "from, which nobody can check for you, and that all candidates are stopped. The highest epoch that any "
+        "log or resource knows is a good --epoch-floor. If this is what you want, say --yes.");
+  }
+  const auto act = [&](auto& runtime) {
+    Journal journal(0, false, "lease repair");
+    return journal.open_audit(runtime.wall_now(), given.audit)
+               ? answer("lease", runtime.run(repair(runtime, given, journal)), kExitNo)
+               : kExitUsage;
+  };
+  return in_runtime("lease", act, kExitNo);
+}
+
+void add_lease_repair(CLI::App& lease, int& exit_code) {
+  auto given = std::make_shared<LeaseRepairArguments>();
+  CLI::App* verb = new_verb(lease, "repair", "Let a key go on whose epochs were lost, or are in doubt");
+  add_text(verb, "--via", given->via, "URL", "Where the leases are kept")->required();
+  verb->add_option("KEY,-k,--key", given->key, "Which one")->required();
+  verb->add_option("--epoch-floor", given->floor,
+                   "The highest epoch that anybody may have seen (default: as far as\nknown)")
+      ->type_name("N");
+  verb->add_flag("--forget", given->forget, "Forget what this machine remembers of the key's epochs, first");
+  verb->add_option("--by", given->by, "Who repairs (default $USER)");
+  add_text(verb, "--audit", given->audit, "FILE", "Append what was done to this file, as JSON");
+  verb->add_flag("--yes", given->yes, "Yes: all candidates are stopped, and no higher epoch was given out");
+  add_duration(verb, "--store-timeout", given->timeout, "Wait so long for the store (default 5s)");
+  verb->footer(
+      "For a lock or lease file whose epochs (NAME.epoch) are gone or damaged, and for a store that says that it may\n"
+      "have lost data: afterwards the key is free, nobody waits for a lease, and the next term has a higher epoch "
+      "than\n"
+      "the floor, than any that the store shows, and than any that this machine has seen. An epoch never goes down.\n"
+      "Where the store gives out epochs itself (etcd), only --forget helps, on each machine.\n\n"
+      "Example:\n"
+      "  bellwether lease repair orders --via flock:/run/locks --epoch-floor 41 --yes\n\n"
+      "Exit codes: 0 done, 1 not done, 104 wrong command line.");
+  verb->callback([given, &exit_code] { exit_code = run_repair(*given); });
+}
+
+// --- serve -----------------------------------------------------------------------------------------------------------
+
+constexpr uint64_t kSecretBytesMax = 4096;
+
+struct LeaseServeArguments {
+  lead::LeaseWebOptions options;
+  std::string secret_file;
+};
+
+int serve(LeaseServeArguments& given) {
+  if (!given.secret_file.empty()) {
+    auto secret = read_whole_file(given.secret_file, kSecretBytesMax);
+    if (!secret) return refuse("lease", secret.error().message);
+    while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
+    if (secret->empty()) return refuse("lease", "'" + given.secret_file + "' is empty");
+    given.options.bearer = *secret;
+  }
+  return in_runtime("lease", [&](auto& runtime) { return lead::serve_leases(runtime, given.options); });
+}
+
+void add_lease_serve(CLI::App& lease, int& exit_code) {
+  auto given = std::make_shared<LeaseServeArguments>();
+  lead::LeaseWebOptions& options = given->options;
+  CLI::App* verb = new_verb(lease, "serve", "A web page of all keys: who holds them; hand over, take away");
+  add_text(verb, "--via", options.via, "URL", "Where the leases are kept")->required();
+  add_text(verb, "--listen", options.listen, "HOST:PORT",
+           "Where the page is (default 127.0.0.1:8461; port 0: a free one)");
+  add_more(verb, "--name", options.names,
+           "Another host name under which it is asked for, as behind a\n"
+           "proxy; may be given again; needs --secret-file or --read-only",
+           "HOST");
+  add_text(verb, "--secret-file", given->secret_file, "FILE",
+           "Every request must carry what is in this file; required\n"
+           "where other machines reach the page");
+  verb->add_flag("--read-only", options.read_only, "Show, and change nothing");
+  verb->add_option("--most", options.most, "At most so many keys on the page (default 1,000)")
+      ->check(CLI::Range(1, 100'000));
+  add_text(verb, "--audit", options.audit_file, "FILE",
+           "Append what is asked for through the page to this file, as JSON");
+  add_duration(verb, "--store-timeout", options.timeout, "Wait so long for the store (default 5s)");
+  verb->footer(
+      "GET / is the page, GET /leases.json the same as JSON. What acts on a key names the epoch that was seen, and is\n"
+      "refused when that is over. The holder is told who asked. Whoever reaches the page acts with the rights that "
+      "this\n"
+      "process has in the store; without a secret that is every user of this machine. A secret is sent as "
+      "'Authorization: Bearer SECRET', "
+      "or\n"
+      "typed in as the password for which the browser asks; it goes over the network as it is, so put a proxy with "
+      "TLS\n"
+      "in front where that is not your own.\n\n"
+      "Example:\n"
+      "  bellwether lease serve --via redis://10.0.0.5 --audit /var/log/leases.json\n\n"
+      "Exit codes: 0 ended by a signal, 104 wrong command line, store or address.");
+  verb->callback([given, &exit_code] { exit_code = serve(*given); });
+}
+
+}  // namespace
+
+runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& runtime, std::string url, std::string key,
+                                                           Duration timeout) {
+  BW_CO_TRY(auto store, co_await store::open_store(runtime, std::move(url)));
+  BW_CO_TRY(auto opened, store->open(std::move(key)));
+  const Instant deadline = runtime.read_clock() + timeout;
+  auto seen = co_await opened->look(deadline, nullptr);
+  co_return seen;
+}
+
+void add_lease(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<LeaseOptions>();
+  CLI::App* command = new_verb(app, "lease", "Who holds which key; ask for it, or take it away");
+  command->require_subcommand(1);
+  CLI::App* verb = add_verb(command, options, "list", "All keys", false);
+  CLI::Option* prefix = verb->add_option("--prefix", options->prefix, "Only keys that begin so");
+  CLI::Option* most = verb->add_option("--most", options->most, "At most so many (default 10,000)");
+  most->check(CLI::PositiveNumber);
+  verb->get_option("--via")->required(false);
+  CLI::Option* policy = verb->add_option("--policy", options->policy,
+                                         "The loops of this policy sheet, with what is known of their locks");
+  policy->type_name("FILE")->excludes(prefix)->excludes(most);
+  add_more(verb, "--metrics", options->metrics,
+           "With --policy: page of metrics of a process that runs\nthe loops; may be given again", "HOST:PORT");
+  verb->get_option("--metrics")->needs(policy);
+  verb->callback([options, &exit_code] { exit_code = list_or_policy(*options); });
+  const auto acts = [&](Action action) {
+    verb->callback([options, action, &exit_code] { exit_code = run_action(*options, action); });
+  };
+  verb = add_verb(command, options, "show", "One key: holder, epoch, since when, valid for how long", true);
+  acts(&show);
+  verb = add_verb(command, options, "watch", "Tell each change of leader, until Ctrl-C", false);
+  verb->add_option("KEY,-k,--key", options->key, "Which one (default: all)");
+  verb->add_option("--prefix", options->prefix, "Only keys that begin so");
+  verb->callback([options, &exit_code] { exit_code = watch(*options); });
+  for (const bool to : {false, true}) {
+    verb = add_verb(
+        command, options, to ? "transfer" : "release",
+        to ? "Ask the holder to hand over to another candidate" : "Ask the holder to stop and give the key up", true);
+    if (to) verb->add_option("--to", options->to, "Its name (bellwether lead --id)")->required();
+    verb->add_option("--by", options->by, "Who asks (default $USER)");
+    add_duration(verb, "--wait", options->wait, "Wait so long for it (default two leases)");
+    acts(&hand_over);
+  }
+  verb = add_verb(command, options, "steal", "Take the key away at once", true);
+  verb->add_option("--to", options->to, "For this candidate (else for anybody)");
+  verb->add_option("--by", options->by, "Who takes it (default $USER)");
+  verb->add_flag("--yes", options->yes, "Yes, although both may act until the holder notices");
+  acts(&steal);
+  add_lease_repair(*command, exit_code);
+  add_lease_serve(*command, exit_code);
+  command->footer(
+      "Examples:\n"
+      "  bellwether lease list --via redis://10.0.0.5\n"
+      "  bellwether lease list --policy policy.yaml --metrics node-1:9464 --metrics node-2:9464\n"
+      "  bellwether lease show orders --via etcd://a,b,c --json\n"
+      "  bellwether lease transfer orders --to node-2 --via redis://10.0.0.5\n\n"
+      "'valid for' counts by the wall clocks of two machines where the store does not tell: it is for people. What\n"
+      "contenders go by is how long a lease has not changed as they see it.\n\n"
+      "Exit codes: 0 done (show: held), 1 not done (show: not held), 104 wrong command line.");
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,226 @@
+// bellwether check FILE: is the scenario right? Sends nothing. bellwether check --schema: what editors check it with.
+// bellwether build FILE.cc: compiles a workflow in C++.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bellwether/workflow_abi.h"
+#include "cli/run/machine_limits.h"
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "core/base/encoding.h"
+#include "core/base/product.h"
+#include "core/base/units.h"
+#include "core/signature/signature.h"
+#include "load/plan/stages.h"
+#include "load/report/write_file.h"
+#include "load/scenario/schema.h"
+#include "load/script/native/build.h"
+#include "load/script/native/declarations.h"
+
+namespace bellwether::cli {
+namespace {
+
+struct CheckOptions {
+  std::string file;
+  bool schema = false;
+  std::vector<std::string> sets;
+  script::lua::Permissions scripts;
+};
+
+std::string rate_text(double per_s) {
+  char number[32];
+  std::snprintf(number, sizeof number, "%g/s", per_s);
+  return number;
+}
+
+struct Words {
+  std::string operator()(const plan::ConstantVus& one) const {
+    return format_count(one.vus, "VU") + " for " + format_duration(one.duration);
+  }
+  std::string operator()(const plan::RampingVus& one) const {
+    return "up to " + format_count(plan::most_vus(one.start_vus, one.stages), "VU") + " in " +
+           format_count(one.stages.size(), "stage") + ", " + format_duration(plan::length_of(one.stages));
+  }
+  std::string operator()(const plan::Iterations& one) const {
+    return format_count(one.iterations, "iteration") + (one.shared ? " by " : " by each of ") +
+           format_count(one.vus, "VU") + " in at most " + format_duration(one.max_duration);
+  }
+  std::string operator()(const plan::ArrivalRate& one) const {
+    const Duration length = plan::length_of(one.stages);
+    double most = 0;
+    for (const plan::RateStage& stage : one.stages) most = std::max({most, stage.from_per_s, stage.to_per_s});
+    const bool level = plan::facts_of(one).name == "constant-arrival-rate";
+    if (level) return rate_text(most) + " for " + format_duration(length);
+    return "up to " + rate_text(most) + " in " + format_count(one.stages.size(), "stage") + ", " +
+           format_duration(length);
+  }
+  std::string operator()(const plan::ExternallyControlled& one) const {
+    return format_count(one.vus, "VU") + " at its begin and up to " + std::to_string(one.vus_most) +
+           (one.duration ? " for " + format_duration(*one.duration) : " until it is stopped");
+  }
+  std::string operator()(const plan::Once&) const { return "runs once"; }
+};
+
+std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
+  std::string text = "  " + workflow.name + ": " + format_count(workflow.steps.size(), "step") + " in " +
+                     format_count(workflow.layers.size(), "layer") + ", ";
+  const std::string name(plan::facts_of(workflow.executor).name);
+  text += (name.empty() ? name : name + ", ") + std::visit(Words{}, workflow.executor);
+  for (std::size_t i = 0; i < workflow.depends.size(); ++i) {
+    text += (i == 0 ? ", after " : " and ") + plan.workflows[workflow.depends[i]].name;
+  }
+  return text;
+}
+
+// What runs beside what, and on how many of the cores; nothing where all share all of them.
+std::string describe_order(const plan::Plan& plan, uint32_t cores) {
+  const std::vector<plan::Stage> stages = plan::stages_of(plan, cores);
+  if (std::none_of(stages.begin(), stages.end(), [](const plan::Stage& stage) { return stage.apart; })) return {};
+  std::string text;
+  for (const plan::Stage& stage : stages) {
+    text += text.empty() ? "  on " + format_count(cores, "core") + ": " : ", then ";
+    for (const plan::CoreGrant& grant : stage.grants) {
+      if (&grant != &stage.grants.front()) text += " beside ";
+      text += plan.workflows[grant.workflow].name + " on " + std::to_string(grant.cores);
+    }
+  }
+  return text + "\n";
+}
+
+// The files that it was made from beside the scenario, each once, as paths from here.
+std::vector<std::string> files_of(const std::string& scenario, const scenario::Bundle& bundle) {
+  std::set<std::string> out;
+  const auto& record = std::get<scenario::RecordedScenario>(bundle);
+  for (const auto& [question, answer] : record.files) out.insert(scenario::beside(scenario, question.path));
+  for (const auto& [question, answer] : record.views) out.insert(scenario::beside(scenario, question.path));
+  return {out.begin(), out.end()};
+}
+
+// Who has signed a compiled program. What is compiled anew each time nobody has.
+std::string vouched_by(const plan::Program& program) {
+  if (program.language != plan::Program::Language::kNative || program.name.starts_with('/')) return {};
+  const auto read = signature::read(*program.text, program.name);
+  if (!read && read.error().code != Errc::kNotFound) return "  " + printable(read.error().message) + "\n";
+  if (!read) return "  " + printable(program.name) + ": not signed, so it runs on this machine only\n";
+  return "  " + printable(program.name) + ": signed by key " + signature::name_of(read->key) + ", with bellwether " +
+         printable(read->versions.product) + "\n";
+}
+
+Result<int> run_check(const CheckOptions& options) {
+  if (options.schema == !options.file.empty()) {
+    return fail(Errc::kInvalid,
+                std::string(options.schema ? "--schema prints the schema of all scenarios, and takes no FILE"
+                                           : "FILE is missing: the scenario to check") +
+                    "\n  see 'bellwether check --help'");
+  }
+  if (options.schema) {
+    std::fputs(scenario::schema_text().c_str(), stdout);
+    return kExitOk;
+  }
+  BW_TRY(auto sets, parse_sets(options.sets));
+  client::Scenario scenario;
+  scenario.file = options.file;
+  scenario.variables = std::move(sets);
+  BW_TRY(const auto native, native_of(options.file));
+  BW_TRY(const auto bundled, load_scenario(scenario, native, options.scripts));
+  const plan::Plan& plan = bundled.plan;
+  std::printf("%s: ok\n", options.file.c_str());
+  for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(plan, workflow).c_str());
+  std::fputs(describe_order(plan, usable_cpus()).c_str(), stdout);
+  for (const std::string& file : files_of(options.file, bundled.bundle)) std::printf("  reads %s\n", file.c_str());
+  for (const plan::Program& program : plan.programs) std::fputs(vouched_by(program).c_str(), stdout);
+  std::printf("  %s, %s\n", format_count(plan.checks.size(), "check").c_str(),
+              format_count(plan.thresholds.size(), "threshold").c_str());
+  return kExitOk;
+}
+
+// --- build -----------------------------------------------------------------------------------------------------------
+
+struct BuildArguments {
+  script::native::BuildOptions build;
+  std::string out;
+  std::string sign_key;
+};
+
+// "load/shop.cc" makes "load/shop.bw".
+std::string artifact_beside(const std::string& source) { return source.substr(0, source.rfind('.')) + ".bw"; }
+
+Status run_build(BuildArguments arguments) {
+  if (!script::native::is_source(arguments.build.file)) {
+    return fail(Errc::kInvalid, "'" + arguments.build.file + "' is no file in C++: FILE.cc, FILE.cpp or FILE.cxx");
+  }
+  std::optional<signature::SigningKey> key;
+  if (!arguments.sign_key.empty()) {
+    BW_TRY(key, read_signing_key(arguments.sign_key));
+  }
+  BW_TRY(arguments.build.cache, script::native::cache_folder());
+  const auto built = script::native::build(arguments.build);
+  if (!built && built.error().code == Errc::kInvalid) {
+    std::fprintf(stderr, "%s\n", built.error().message.c_str());
+    return fail(Errc::kInvalid, arguments.build.file + ": it does not compile");
+  }
+  if (!built) return tl::unexpected(built.error());
+  BW_TRY(auto bytes, read_whole_file(*built, signature::kProgramBytesMax));
+  const std::string out = arguments.out.empty() ? artifact_beside(arguments.build.file) : arguments.out;
+  BW_RETURN_IF_ERROR(script::native::describe(bytes, out));
+  if (key) bytes = signature::sign(bytes, {BELLWETHER_ABI_VERSION, std::string(kProductVersion)}, *key);
+  if (bytes.size() > signature::kProgramBytesMax) {
+    return fail(Errc::kTooLarge, "'" + out + "' would be larger than " +
+                                     std::to_string(signature::kProgramBytesMax >> 20) +
+                                     " MiB, and nothing could run it");
+  }
+  BW_RETURN_IF_ERROR(report::write_file(out, bytes));
+  const std::string by = key ? " and signed by key " + signature::name_of(key->public_key()) : "";
+  std::printf("%s: built%s; run it with: bellwether run %s\n", out.c_str(), by.c_str(), out.c_str());
+  return {};
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = new_verb(app, "check", "Check a scenario file; sends nothing");
+  command->add_option("FILE", options->file, "Scenario: FILE.yaml, FILE.lua, FILE.cc or FILE.bw");
+  command->add_flag("--schema", options->schema,
+                    "Print the JSON Schema of scenario files, for editors; checks nothing");
+  add_sets(command, options->sets);
+  add_permissions(command, options->scripts);
+  command->footer(
+      "Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).\n"
+      "Examples:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080\n"
+      "  bellwether check --schema > scenario.schema.json");
+  command->callback([options, &exit_code] { exit_code = answer("check", run_check(*options)); });
+}
+
+void add_build(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<BuildArguments>();
+  CLI::App* command = new_verb(app, "build", "Compile a workflow in C++");
+  command->add_option("FILE", arguments->build.file, "Source of the workflow: FILE.cc")->required();
+  command->add_option("-o,--output", arguments->out, "The artifact (default: FILE.bw beside the source)");
+  command->add_option("--compiler", arguments->build.compiler,
+                      "Default: clang++-16, clang++ or g++, whichever is there");
+  add_sign_option(command, arguments->sign_key);
+  command->add_flag("--verbose", arguments->build.verbose, "All that the compiler says, not just the first errors");
+  command->footer(
+      "`bellwether run FILE.cc` builds by itself; what is built once is kept in $XDG_CACHE_HOME/bellwether. How a\n"
+      "workflow is written: docs/cpp.md. Exit codes: 0 built, 104 it cannot be.\n"
+      "On clusters only what is signed runs, by a key that the workers trust: docs/cluster/programs.md.\n"
+      "Examples:\n"
+      "  bellwether build examples/shop.cc -o shop.bw\n"
+      "  openssl genpkey -algorithm ed25519 -out load.key\n"
+      "  openssl pkey -in load.key -pubout -out load.pub       for the workers\n"
+      "  bellwether build examples/shop.cc -o shop.bw --sign-key load.key");
+  command->callback([arguments, &exit_code] {
+    const Status built = run_build(*arguments);
+    exit_code = built ? kExitOk : refuse("build", built.error().message);
+  });
+}
+
+}  // namespace bellwether::cli

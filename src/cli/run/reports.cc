@@ -1,0 +1,194 @@
+#include "cli/run/reports.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+#include <unistd.h>
+
+#include "cli/run/results.h"
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "core/base/bytes.h"
+#include "load/report/reports.h"
+#include "load/report/write_file.h"
+
+namespace bellwether::cli {
+namespace {
+
+using Format = Out::Format;
+
+constexpr std::array<std::string_view, 5> kFormats{"json", "csv", "junit", "html", "hdr"};  // in the order of Format
+
+Result<Out> parse_out(const std::string& word, std::string_view option) {
+  const std::string said = std::string(option) + " '" + word + "': ";
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals + 1 == word.size()) {
+    return fail(Errc::kInvalid, said + "write FORMAT=FILE, for example html=report.html");
+  }
+  Out out;
+  std::string format = word.substr(0, equals);
+  if (format.starts_with("hdr:")) {
+    out.step = format.substr(4);
+    if (out.step.empty()) return fail(Errc::kInvalid, said + "write hdr:WORKFLOW.STEP=FILE, or hdr=FILE");
+    format.resize(3);
+  }
+  const auto known = std::find(kFormats.begin(), kFormats.end(), format);
+  if (known == kFormats.end()) {
+    const std::string_view near = nearest(format, kFormats);
+    return fail(Errc::kInvalid, said + "there are json, csv, junit, html and hdr" +
+                                    (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
+  }
+  out.format = static_cast<Format>(known - kFormats.begin());
+  out.file = word.substr(equals + 1);
+  return out;
+}
+
+Result<std::string> made(const std::string& json, const report::ResultFile& run, const Out& out) {
+  switch (out.format) {
+    case Format::kJson: return json;
+    case Format::kCsv: return report::to_csv(run);
+    case Format::kJunit: return report::to_junit(run);
+    case Format::kHtml: return report::to_html(run);
+    case Format::kHdr: break;
+  }
+  return report::to_hdr(run, out.step);
+}
+
+// `json` is the result file. Goes on with the others when one cannot be written, and tells each problem on standard
+// error under the name of the verb. False: something is missing.
+bool write_outs(const std::string& json, const std::vector<Out>& outs, std::string_view verb) {
+  if (outs.empty()) return true;
+  bool all = true;
+  const auto run = report::read_result(json);
+  for (const Out& out : outs) {
+    Result<std::string> text = fail(Errc::kInvalid, "");
+    if (run) {
+      text = made(json, *run, out);
+    } else if (out.format == Format::kJson) {
+      text = json;
+    } else {
+      text = tl::unexpected(run.error());
+    }
+    const Status written = text ? report::write_file(out.file, *text) : Status(tl::unexpected(text.error()));
+    if (written) continue;
+    all = false;
+    const std::string which = text ? "" : out.file + ": ";
+    refuse(verb, which + written.error().message);
+  }
+  return all;
+}
+
+// False when it did not all get out. A reader that went away (`| head`) has had all it wanted.
+bool print_all(const std::string& text, std::string_view verb) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) return true;
+  refuse(verb, "the summary could not be written: " + std::system_category().message(errno));
+  return false;
+}
+
+}  // namespace
+
+void add_out_option(CLI::App* command, std::vector<std::string>& outs) {
+  add_list(command, "-o,--out", outs, std::string(kOutHelp));
+}
+
+Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::string_view option) {
+  std::vector<Out> outs;
+  for (const std::string& word : words) {
+    BW_TRY(auto out, parse_out(word, option));
+    for (const Out& other : outs) {
+      if (other.file == out.file) {
+        return fail(Errc::kInvalid, std::string(option) + " '" + word + "': another report goes to that file");
+      }
+    }
+    outs.push_back(std::move(out));
+  }
+  return outs;
+}
+
+Status can_deliver(const std::vector<Out>& outs) {
+  for (const Out& out : outs) {
+    BW_RETURN_IF_ERROR(report::can_write_file(out.file));
+  }
+  return {};
+}
+
+Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view> steps) {
+  for (const Out& out : outs) {
+    if (out.step.empty() || std::find(steps.begin(), steps.end(), out.step) != steps.end()) continue;
+    const std::string_view near = nearest(out.step, steps);
+    return fail(Errc::kNotFound, "there is no step '" + out.step + "' that makes requests" +
+                                     (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
+  }
+  return {};
+}
+
+int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb) {
+  report::SummaryOptions look;
+  look.color = ::isatty(STDOUT_FILENO) == 1;
+  int exit_code = report.verdict.exit_code;
+  if (!outs.empty() && !write_outs(report::to_json(report), outs, verb) && exit_code == kExitOk) exit_code = kExitUsage;
+  // Last, for a terminal that is stopped can keep it waiting.
+  if (!print_all(report::summary(report, look), verb) && exit_code == kExitOk) exit_code = kExitUsage;
+  return exit_code;
+}
+
+void keep(results::Recorder& recorder, const report::RunReport& report) {
+  const results::Limits limits;
+  const auto outcome = recorder.end(report::to_json(report), std::string(aggregate::to_string(report.verdict.outcome)),
+                                    report.verdict.exit_code, limits);
+  if (!outcome.problem.empty()) {
+    std::fprintf(stderr, "warning: the run was not stored as it should be: %s. --no-store runs without.\n",
+                 outcome.problem.c_str());
+  }
+  if (outcome.removed > 0) {
+    std::fprintf(stderr, "The oldest stored runs were deleted: %zu. At most %llu are kept, of %llu MiB together.\n",
+                 outcome.removed, static_cast<unsigned long long>(limits.runs),
+                 static_cast<unsigned long long>(limits.bytes >> 20U));
+  }
+}
+
+// bellwether report: the reports of a run that is over, from its result file or from the store.
+
+namespace {
+
+struct ReportArguments {
+  std::string run;
+  std::vector<std::string> to;
+  std::string store;
+};
+
+Result<int> report_command(const ReportArguments& given) {
+  BW_TRY(auto outs, parse_outs(given.to, "--to"));
+  BW_TRY(const auto document, document_of(given.run, given.store));
+  const auto run = report::read_result(document);
+  if (!run) return fail(Errc::kInvalid, "'" + given.run + "': " + run.error().message);
+  std::vector<std::string_view> steps;
+  for (const report::ResultStep& step : run->steps) steps.emplace_back(step.name);
+  BW_RETURN_IF_ERROR(has_steps(outs, steps));
+  BW_RETURN_IF_ERROR(can_deliver(outs));
+  return write_outs(document, outs, "report") ? kExitOk : kExitUsage;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<ReportArguments>();
+  CLI::App* command = new_verb(app, "report", "Make reports of a run that is over");
+  command->add_option("RUN|FILE", given->run, "A stored run (its id, last, last~1), or a result file")->required();
+  add_list(command, "--to", given->to, std::string(kOutHelp))->required();
+  add_store_option(command, given->store);
+  command->footer(
+      "Exit codes: 0 all were written, 104 not all.\n"
+      "Examples:\n"
+      "  bellwether report last --to html=report.html\n"
+      "  bellwether report result.json --to csv=series.csv --to junit=junit.xml\n"
+      "  bellwether report last~1 --to hdr:browse.list=list.hgrm");
+  command->callback([given, &exit_code] { exit_code = answer("report", report_command(*given)); });
+}
+
+}  // namespace bellwether::cli

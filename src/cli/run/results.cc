@@ -1,0 +1,286 @@
+// bellwether results: the runs of this machine that are stored.
+
+#include "cli/run/results.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <sys/stat.h>
+
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "cli/view.h"
+#include "core/base/encoding.h"
+#include "core/base/wall_text.h"
+#include "election/store/environment.h"
+#include "load/report/result_file.h"
+#include "load/report/text.h"
+#include "load/report/write_file.h"
+#include "load/results/store.h"
+
+namespace bellwether::cli {
+namespace {
+
+std::string environment(const char* name) { return store::variable(&store::own_environment, name); }
+
+bool is_file(const std::string& name) {
+  struct stat found {};
+  return ::stat(name.c_str(), &found) == 0 && !S_ISDIR(found.st_mode);
+}
+
+// No id of a run has a dot or a slash.
+bool looks_like_file(const std::string& name) { return name.find_first_of("./") != std::string::npos; }
+
+// What `bellwether results` prints of stored runs.
+
+using report::decimal;
+using report::percent;
+
+std::string millis(const metrics::Histogram& times, double at) {
+  return times.empty() ? "-" : decimal(times.percentile(at).millis_f());
+}
+
+Value cluster_of(const results::Run& run) {
+  if (!run.cluster) return {};
+  std::istringstream names(run.cluster->workers);
+  const std::vector<std::string> workers{std::istream_iterator<std::string>(names), {}};
+  return object_of({told("name", run.cluster->name), told("workers", workers)});
+}
+
+Fields run_fields(const results::Run& run) {
+  const bool ended = run.state == results::State::kEnded;
+  const double elapsed_s = run.figures.elapsed.seconds_f();
+  const std::string started = format_wall(run.started_at);
+  return {{"RUN", "id", run.id},
+          {"STARTED", "started_at", started, started.substr(0, 19) + "Z"},
+          {"SECONDS", "elapsed_s", elapsed_s, decimal(elapsed_s)},
+          {"REQUESTS", "requests", run.figures.requests},
+          {"FAILED", "failed", run.figures.failed, percent(run.figures.failed, run.figures.requests)},
+          {"VERDICT", "verdict", ended ? Value(run.verdict) : Value(),
+           ended ? run.verdict : std::string(to_string(run.state))},
+          {"SCENARIO", "scenario", run.scenario,
+           run.scenario + (run.cluster ? " (cluster " + run.cluster->name + ")" : "")},
+          told("state", results::to_string(run.state)),
+          told("exit_code", ended ? Value(run.exit_code) : Value()),
+          told("bytes", run.bytes),
+          told("cluster", cluster_of(run))};
+}
+
+// The verdict, sums, and a table of the steps.
+std::string text_of(const report::ResultFile& run) {
+  std::string out = "run " + printable(run.id) + "  " + printable(run.scenario) + "\n";
+  out += "  started " + printable(run.started_at) + ", " + decimal(run.elapsed_s) + " s\n";
+  out += "  " + printable(run.verdict) + " (exit code " + std::to_string(run.exit_code) + ")" +
+         (run.reason.empty() ? "" : ": " + printable(run.reason)) + "\n";
+  out += "  " + std::to_string(run.requests) + " requests, " + decimal(run.rate_per_s) + "/s, " +
+         percent(run.failed, run.requests) + " failed\n";
+  for (const report::ResultThreshold& one : run.thresholds) {
+    out += std::string("  ") + (one.ok ? "✓ " : "✗ ") + printable(one.metric + " " + one.expression) +
+           (one.value ? "  (" + decimal(*one.value) + ")" : "  (no samples)") + "\n";
+  }
+  Table table({"STEP", "REQUESTS", "PER S", "FAILED", "P50 MS", "P90", "P95", "P99", "LONGEST"});
+  for (const report::ResultStep& step : run.steps) {
+    const metrics::Histogram& times = step.response;
+    table.add({step.name, std::to_string(step.count), decimal(step.rate_per_s), percent(step.failed, step.count),
+               millis(times, 50), millis(times, 90), millis(times, 95), millis(times, 99), millis(times, 100)});
+  }
+  out += "\n" + table.text();
+  if (run.metrics.empty()) return out;
+  Table metrics({"METRIC", "KIND", "FIGURES"});
+  for (const report::ResultMetric& one : run.metrics) {
+    metrics.add({title_text(one), one.kind, figures_text(one)});
+  }
+  return out + "\n" + metrics.text();
+}
+
+using results::Run;
+using results::Store;
+
+constexpr std::string_view kRunHelp = "The id of a run or the beginning of it, last, last~1 …, or an exported file";
+
+struct ResultsArguments {
+  std::vector<std::string> runs;
+  std::string run;
+  std::string file;
+  std::string store;
+  std::size_t most = 20;
+  bool json = false;
+  bool all = false;
+};
+
+int put(const std::string& text) {
+  print(text);
+  return std::fflush(stdout) == 0 ? kExitOk : kExitUsage;
+}
+
+Result<Store> open_store(const ResultsArguments& given, Store::Use use) {
+  BW_TRY(const auto path, store_path(given.store));
+  return Store::open(path, use);
+}
+
+Result<int> list_runs(const ResultsArguments& given) {
+  auto store = open_store(given, Store::Use::kRead);
+  std::vector<Run> runs;
+  if (store) {
+    BW_TRY(auto found, store->list());
+    runs = std::move(found);
+  } else if (store.error().code != Errc::kNotFound) {
+    return fail(Errc::kInvalid, store.error().message);
+  }
+  const std::size_t all = runs.size();
+  runs.resize(given.all ? all : std::min(all, given.most));
+  const Rows view(runs, &run_fields);
+  if (given.json) return put(view.list().document());
+  if (runs.empty()) return put("No run is stored yet. `bellwether run` stores each.\n");
+  std::string text = view.table();
+  if (runs.size() < all) text += "… and " + std::to_string(all - runs.size()) + " older ones (--all)\n";
+  return put(text);
+}
+
+Result<int> show(const ResultsArguments& given) {
+  BW_TRY(const auto document, document_of(given.run, given.store));
+  if (given.json) return put(document);
+  const auto run = report::read_result(document);
+  if (!run) return fail(Errc::kInvalid, "'" + given.run + "': " + run.error().message);
+  return put(text_of(*run));
+}
+
+Result<int> remove(const ResultsArguments& given) {
+  BW_TRY(auto store, open_store(given, Store::Use::kWrite));
+  std::vector<Run> runs;
+  for (const std::string& name : given.runs) {
+    BW_TRY(auto run, store.find(name));
+    if (run.state == results::State::kRunning) return fail(Errc::kInvalid, "run " + run.id + " goes on");
+    runs.push_back(std::move(run));
+  }
+  std::vector<std::string> gone;
+  for (const Run& run : runs) {
+    BW_RETURN_IF_ERROR(store.remove(run));
+    gone.push_back(run.id);
+    if (!given.json) std::printf("deleted %s  %s\n", run.id.c_str(), printable(run.scenario).c_str());
+  }
+  return given.json ? put(object_of({told("deleted", gone)}).document()) : kExitOk;
+}
+
+Result<int> export_run(const ResultsArguments& given) {
+  BW_TRY(auto found, open_run(given.run, given.store));
+  if (found.run.state == results::State::kRunning) return fail(Errc::kInvalid, "run " + found.run.id + " goes on");
+  if (given.file.ends_with(".json")) {
+    const auto document = found.store.document(found.run);
+    const Status written = document ? report::write_file(given.file, *document) : tl::unexpected(document.error());
+    if (!written) return fail(Errc::kInvalid, written.error().message);
+  } else {
+    BW_TRY(auto to, Store::open(given.file, Store::Use::kWrite));
+    BW_RETURN_IF_ERROR(found.store.copy(found.run, to));
+    BW_RETURN_IF_ERROR(to.close_whole());
+  }
+  if (given.json) return put(object_of({told("run", found.run.id), told("file", given.file)}).document());
+  std::printf("exported %s to %s\n", found.run.id.c_str(), given.file.c_str());
+  return kExitOk;
+}
+
+CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::shared_ptr<ResultsArguments>& given) {
+  CLI::App* made = new_verb(parent, name, help);
+  add_store_option(made, given->store);
+  made->add_flag("--json", given->json, "As JSON");
+  return made;
+}
+
+}  // namespace
+
+void add_store_option(CLI::App* command, std::string& store) {
+  command->add_option("--store", store, "FILE of stored runs (default: this user's, see docs/results.md)");
+}
+
+Result<std::string> store_path(const std::string& given) {
+  if (!given.empty()) return given;
+  if (std::string file = environment("BELLWETHER_STORE"); !file.empty()) return file;
+  // By the XDG Base Directory Specification a path that is not absolute does not count.
+  if (const std::string data = environment("XDG_DATA_HOME"); data.starts_with('/')) {
+    return data + "/bellwether/results.db";
+  }
+  if (const std::string home = environment("HOME"); home.starts_with('/')) {
+    return home + "/.local/share/bellwether/results.db";
+  }
+  return fail(Errc::kNotFound, "neither XDG_DATA_HOME nor HOME says where runs are stored; name a file with --store");
+}
+
+bool is_store_off() {
+  const std::string off = environment("BELLWETHER_NO_STORE");
+  return !off.empty() && off != "0";
+}
+
+Result<StoredRun> open_run(const std::string& name, const std::string& store) {
+  const bool exported = looks_like_file(name);
+  if (exported && !is_file(name)) return fail(Errc::kNotFound, "there is no file '" + name + "'");
+  BW_TRY(const auto path, exported ? Result<std::string>(name) : store_path(store));
+  auto opened = results::Store::open(path, results::Store::Use::kRead);
+  if (!opened && opened.error().code == Errc::kNotFound && !exported) {
+    return fail(Errc::kNotFound, "there is no run '" + name + "': none is stored (" + opened.error().message + ")");
+  }
+  if (!opened && opened.error().code == Errc::kInvalid && exported) {
+    return fail(Errc::kInvalid, "'" + name + "' holds no seconds of a run; `bellwether results export RUN FILE.db` " +
+                                    "writes a file that does");
+  }
+  if (!opened) return tl::unexpected(opened.error());
+  BW_TRY(auto run, opened->find(exported ? "last" : name));
+  return StoredRun{std::move(*opened), std::move(run)};
+}
+
+Result<std::string> document_of(const std::string& name, const std::string& store) {
+  if (looks_like_file(name) && is_file(name)) {
+    auto text = read_whole_file(name, report::kMostResultBytes);
+    // A store begins as every file of SQLite does; everything else is meant to be a result file.
+    if (!text || !text->starts_with("SQLite format 3")) return text;
+  }
+  BW_TRY(auto found, open_run(name, store));
+  return found.store.document(found.run);
+}
+
+void add_results(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<ResultsArguments>();
+  CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
+  command->require_subcommand(1);
+  command->footer(
+      "Every `bellwether run` of this machine is stored, with --managers too,\n"
+      "unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
+      "Examples:\n"
+      "  bellwether results list\n"
+      "  bellwether results show last\n"
+      "  bellwether results compare last~1 last --tolerance 5%\n"
+      "  bellwether results export last baseline.db");
+
+  CLI::App* of_list = verb(*command, "list", "Stored runs, the newest first", given);
+  of_list->add_option("--most", given->most, "How many at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  of_list->add_flag("--all", given->all, "All of them");
+  of_list->footer("Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list --json");
+  of_list->callback([given, &exit_code] { exit_code = answer("results list", list_runs(*given)); });
+
+  CLI::App* of_show = verb(*command, "show", "What a run came to; --json: its result file", given);
+  of_show->add_option("RUN", given->run, std::string(kRunHelp))->required();
+  of_show->footer(
+      "Exit codes: 0, or 104 when there is no such run.\nExample:\n  bellwether results show last~1 --json");
+  of_show->callback([given, &exit_code] { exit_code = answer("results show", show(*given)); });
+
+  CLI::App* of_delete = verb(*command, "delete", "Delete runs", given);
+  of_delete->add_option("RUN", given->runs, "Ids or beginnings of ids, last, last~1 …")->required();
+  of_delete->footer("All or none, if one of them is not there.\nExample:\n  bellwether results delete 5f0c last~9");
+  of_delete->callback([given, &exit_code] { exit_code = answer("results delete", remove(*given)); });
+
+  CLI::App* of_export = verb(*command, "export", "Write a run into a file of its own", given);
+  of_export->add_option("RUN", given->run, std::string(kRunHelp))->required();
+  of_export->add_option("FILE", given->file, "NAME.json: its result file; any other: with all seconds, to compare with")
+      ->required();
+  of_export->footer(
+      "Examples:\n  bellwether results export last baseline.db\n  bellwether results compare baseline.db last");
+  of_export->callback([given, &exit_code] { exit_code = answer("results export", export_run(*given)); });
+
+  add_results_compare(*command, exit_code);
+}
+
+}  // namespace bellwether::cli

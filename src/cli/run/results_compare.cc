@@ -1,0 +1,263 @@
+// bellwether results compare: whether a run is worse than others before it.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "cli/run/results.h"
+#include "cli/verb.h"
+#include "cli/view.h"
+#include "core/base/units.h"
+#include "load/aggregate/verdict.h"
+#include "load/report/text.h"
+#include "load/results/compare/compare.h"
+
+namespace bellwether::cli {
+namespace {
+
+using results::Batcher;
+using results::Batches;
+using results::Comparison;
+using results::Difference;
+using results::Figure;
+using results::Judgement;
+
+struct ResultsCompareArguments {
+  std::vector<std::string> runs;
+  std::string tolerance = "5%";
+  std::string errors = "0.1%";
+  std::string store;
+  bool json = false;
+};
+
+// "5%" or "0.05".
+Result<double> share_of(const std::string& option, const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const std::string number = percent ? text.substr(0, text.size() - 1) : text;
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end) / (percent ? 100 : 1);
+  const bool whole = !number.empty() && end == number.c_str() + number.size();
+  if (!whole || !std::isfinite(value) || value < 0 || value > 10) {
+    return fail(Errc::kInvalid, option + " '" + text + "': write a share, for example 5%");
+  }
+  return value;
+}
+
+// How long a run is, and its longest stretch.
+class Extent final : public results::Store::Visitor {
+ public:
+  void stretch(const metrics::Window& window, uint64_t span) override {
+    if (window.covered < Duration::millis(100)) return;
+    seconds = window.second + span;
+    longest = std::max(longest, span);
+  }
+  uint64_t seconds = 0;
+  uint64_t longest = 1;
+};
+
+class IntoBatches final : public results::Store::Visitor {
+ public:
+  explicit IntoBatches(Batcher& batcher) : batcher_(batcher) {}
+  void stretch(const metrics::Window& window, uint64_t span) override { batcher_.add(window, span); }
+
+ private:
+  Batcher& batcher_;
+};
+
+struct Opened {
+  StoredRun run;
+  plan::Plan plan;
+  std::string id() const { return run.run.id; }
+};
+
+Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
+  std::vector<Opened> all;
+  for (const std::string& name : given.runs) {
+    BW_TRY(auto run, open_run(name, given.store));
+    if (run.run.state == results::State::kRunning) {
+      return fail(Errc::kInvalid, "run " + run.run.id + " goes on; compare it when it has ended");
+    }
+    BW_TRY(auto plan, run.store.plan_of(run.run));
+    all.push_back({std::move(run), std::move(plan)});
+  }
+  return all;
+}
+
+// The steps that make requests, of all runs.
+std::vector<std::string> common_steps(const std::vector<Opened>& runs) {
+  std::vector<std::string> names;
+  for (const plan::StepInfo& step : runs.back().plan.steps) {
+    const bool everywhere = step.measured && std::all_of(runs.begin(), runs.end(), [&](const Opened& run) {
+                              return std::any_of(run.plan.steps.begin(), run.plan.steps.end(), [&](const auto& other) {
+                                return other.name == step.name && other.measured;
+                              });
+                            });
+    if (everywhere) names.push_back(step.name);
+  }
+  return names;
+}
+
+Result<Batches> batches_of(Opened& run, const std::vector<std::string>& names) {
+  std::vector<Batcher::Step> steps;
+  for (const std::string& name : names) {
+    for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
+      if (run.plan.steps[s].name == name) steps.push_back({name, s, run.plan.steps[s].open_model});
+    }
+  }
+  Extent extent;
+  BW_RETURN_IF_ERROR(run.run.store.each_stretch(run.run.run, run.plan, extent));
+  Batcher batcher(std::move(steps), extent.seconds, extent.longest);
+  IntoBatches into(batcher);
+  BW_RETURN_IF_ERROR(run.run.store.each_stretch(run.run.run, run.plan, into));
+  return batcher.take();
+}
+
+void add(Batches& to, Batches more) {
+  to.covered.insert(to.covered.end(), more.covered.begin(), more.covered.end());
+  for (std::size_t s = 0; s < to.of.size(); ++s) {
+    std::move(more.of[s].begin(), more.of[s].end(), std::back_inserter(to.of[s]));
+  }
+}
+
+std::string signed_percent(double share) {
+  char out[40];
+  std::snprintf(out, sizeof out, "%+.2f%%", share * 100);
+  return out;
+}
+
+std::string value_text(Figure figure, double value) {
+  char out[40];
+  if (figure == Figure::kErrors) {
+    std::snprintf(out, sizeof out, "%.3f%%", value * 100);
+    return out;
+  }
+  return report::decimal(value) + (figure == Figure::kRate ? "/s" : " ms");
+}
+
+// A step, all of them where it has no name, and one of its figures.
+struct Compared {
+  std::string step;
+  Difference of{};
+};
+
+Fields compared_fields(const Compared& row) {
+  const Difference& of = row.of;
+  const bool judged = of.judgement != Judgement::kNotJudged;
+  return {shown("STEP", row.step.empty() ? "(all)" : row.step),
+          {"FIGURE", "figure", to_string(of.figure)},
+          {"BEFORE", "before", of.before, value_text(of.figure, of.before)},
+          {"AFTER", "after", of.after, value_text(of.figure, of.after)},
+          {"CHANGE", "change", of.change, signed_percent(of.change)},
+          shown("BETWEEN", judged ? signed_percent(of.low) + " and " + signed_percent(of.high) : "-"),
+          told("low", judged ? Value(of.low) : Value()),
+          told("high", judged ? Value(of.high) : Value()),
+          {"VERDICT", "verdict", to_string(of.judgement)}};
+}
+
+Rows compared_rows(const std::vector<results::StepComparison>& steps) {
+  std::vector<Compared> rows;
+  for (const results::StepComparison& step : steps) {
+    for (const Difference& one : step.differences) rows.push_back({step.step, one});
+  }
+  return {rows, &compared_fields};
+}
+
+Value steps_of(const Comparison& of) {
+  std::vector<Value> out;
+  for (const results::StepComparison& step : of.steps) {
+    out.push_back(object_of({told("step", step.step.empty() ? Value() : Value(step.step)),
+                             told("differences", compared_rows({step}).list())}));
+  }
+  return out;
+}
+
+struct Said {
+  std::string verdict;  // as in JSON
+  std::string text;
+  int exit_code = 0;
+};
+
+Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
+  if (of.judged == 0) {
+    return {"not judged",
+            "Nothing can be said: a run of at least " + std::to_string(results::kLeastBatches) +
+                " stretches of time is needed, and requests in it",
+            aggregate::kExitNoSamples};
+  }
+  if (of.any(Judgement::kWorse)) {
+    return {"regression",
+            "REGRESSION: something is worse by more than " + given.tolerance + " (errors: " + given.errors + ")",
+            aggregate::kExitThresholds};
+  }
+  const bool unclear = of.any(Judgement::kUnclear);
+  return {"no regression",
+          std::string("No regression") + (unclear ? "; where it says unclear, longer runs would tell more" : ""),
+          aggregate::kExitPass};
+}
+
+Result<int> compare_command(const ResultsCompareArguments& given) {
+  BW_TRY(const auto tolerance, share_of("--tolerance", given.tolerance));
+  BW_TRY(const auto errors, share_of("--errors", given.errors));
+  BW_TRY(auto runs, open_all(given));
+  const std::vector<std::string> names = common_steps(runs);
+  if (names.empty()) return fail(Errc::kInvalid, "the runs have no step in common");
+  Batches before;
+  for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
+    BW_TRY(auto batches, batches_of(runs[r], names));
+    if (r == 0) {
+      before = std::move(batches);
+    } else {
+      add(before, std::move(batches));
+    }
+  }
+  BW_TRY(const auto after, batches_of(runs.back(), names));
+  const Comparison compared = compare(before, after, {.relative = tolerance, .errors = errors});
+  const Said said = verdict_of(compared, given);
+  std::size_t skipped = 0;
+  for (const Opened& run : runs) {
+    for (const plan::StepInfo& step : run.plan.steps) {
+      skipped += step.measured && std::find(names.begin(), names.end(), step.name) == names.end() ? 1 : 0;
+    }
+  }
+  std::string text;
+  if (given.json) {
+    std::vector<std::string> baselines;
+    for (std::size_t r = 0; r + 1 < runs.size(); ++r) baselines.push_back(runs[r].id());
+    text = object_of({told("baselines", baselines), told("run", runs.back().id()), told("tolerance", tolerance),
+                      told("errors_tolerance", errors), told("steps_left_out", skipped), told("verdict", said.verdict),
+                      told("exit_code", said.exit_code), told("steps", steps_of(compared))})
+               .document();
+  } else {
+    text = compared_rows(compared.steps).table();
+    if (skipped > 0) text += "Steps that not all runs have are left out: " + std::to_string(skipped) + "\n";
+    text += said.text + "\n";
+  }
+  print(text);
+  return std::fflush(stdout) == 0 ? said.exit_code : kExitUsage;
+}
+
+}  // namespace
+
+void add_results_compare(CLI::App& results, int& exit_code) {
+  auto given = std::make_shared<ResultsCompareArguments>();
+  CLI::App* command = new_verb(results, "compare", "Whether a run is worse than others before it");
+  command->add_option("RUN", given->runs, "One baseline or several, and then the run to judge")
+      ->required()
+      ->expected(2, 50);
+  command->add_option("--tolerance", given->tolerance, "How much worse a rate or a time may be")->capture_default_str();
+  command->add_option("--errors", given->errors, "How much the share of failed requests may grow")
+      ->capture_default_str();
+  add_store_option(command, given->store);
+  command->add_flag("--json", given->json, "As JSON");
+  command->footer(
+      "Exit codes: 0 no regression, 99 regression, 104 a run that is not there, 123 too little was measured.\n"
+      "Examples:\n"
+      "  bellwether results compare last~1 last\n"
+      "  bellwether results compare last~3 last~2 last~1 last --tolerance 10%\n"
+      "  bellwether results compare baseline.db last --json");
+  command->callback([given, &exit_code] { exit_code = answer("results compare", compare_command(*given)); });
+}
+
+}  // namespace bellwether::cli

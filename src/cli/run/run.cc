@@ -1,0 +1,374 @@
+// bellwether run FILE|URL: a load test on this machine.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/random.h>
+#include <vector>
+
+#include "cli/cluster/job_session.h"
+#include "cli/run/ctl.h"
+#include "cli/run/machine_limits.h"
+#include "cli/run/reports.h"
+#include "cli/run/results.h"
+#include "cli/run/screen.h"
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "core/base/bytes.h"
+#include "core/base/encoding.h"
+#include "core/base/units.h"
+#include "core/runtime/scope.h"
+#include "load/local/control_socket.h"
+#include "load/local/local_run.h"
+#include "load/plan/load.h"
+#include "load/plan/plan.h"
+#include "load/plan/stages.h"
+#include "load/results/recorder.h"
+#include "load/script/lua/state.h"
+
+namespace bellwether::cli {
+namespace {
+
+// One run on this machine from start to exit code: limits of the machine, signals, progress, summary, result files.
+struct RunSettings {
+  uint32_t cores = 0;  // 0: all processors that may be used
+  std::vector<int> pin;
+  uint64_t seed = 0;
+  Ui ui = Ui::kCi;
+  bool ignore_limits = false;  // start although this machine does not offer enough
+  std::vector<Out> outs;
+  script::lua::Permissions scripts;
+  std::string store;  // the file in which the run is kept; empty: in none
+};
+
+using runtime::task;
+
+class Progress final : public node::LocalRun::Observer {
+ public:
+  // `recorder` may be nullptr.
+  Progress(RunScreen& screen, results::Recorder* recorder) : screen_(screen), recorder_(recorder) {}
+  void second_over(const aggregate::Totals& totals) override { screen_.second_over(totals); }
+  void measured(const metrics::Window& window, Duration covered) override {
+    if (recorder_ != nullptr) recorder_->second(window, covered);
+  }
+  void happened(const report::Event& event) override {
+    if (event.kind == "paused") screen_.set_state("paused");
+    if (event.kind == "resumed") screen_.set_state("running");
+    if (event.kind == "stopping") screen_.set_state("stopping");
+    const bool about_us = event.kind.starts_with("generator_");
+    if (screen_.ui() == Ui::kFull || about_us) screen_.tell(event.at, printable(event.kind + ": " + event.detail));
+  }
+
+ private:
+  RunScreen& screen_;
+  results::Recorder* recorder_;
+};
+
+// How a person ends a run before its time, with a signal or on the screen.
+class LocalControls final : public Stoppable {
+ public:
+  LocalControls(node::LocalRun& run, RunScreen& screen) : run_(run), screen_(screen) {}
+
+  bool can_pause() const override { return !run_.stopping(); }
+  bool paused() const override { return run_.paused(); }
+  void pause() override { run_.pause(); }
+  void resume() override { run_.resume(); }
+  const char* stop_question() const override {
+    return run_.stopping() ? "End at once?" : "Stop the run? Iterations that run may finish.";
+  }
+
+  void stop(const std::string& why) override {
+    const char* const before = screen_.ui() == Ui::kFull ? "" : "\n";
+    screen_.say(std::string(before) + (run_.stopping()
+                                           ? "Ending at once."
+                                           : "Stopping: iterations that run may finish. Once more ends at once."));
+    run_.interrupt(aggregate::Ending::kSignal, why);
+  }
+
+ private:
+  node::LocalRun& run_;
+  RunScreen& screen_;
+};
+
+// `socket`: nullptr: there is none.
+task<void> supervise(node::LocalRun* run, Attendance* attendance, RunScreen* screen, LocalControls* controls,
+                     node::ControlSocket* socket) {
+  runtime::Scope scope;
+  attendance->begin(scope, screen->board(), *controls);
+  if (socket != nullptr) scope.spawn(socket->serve(scope.cancellation()));
+  co_await run->run();
+  scope.cancel();
+  co_await scope.join();
+}
+
+// Not of the seed, for a run that is repeated is another run.
+std::string new_run_id(WallTime now) {
+  uint64_t id = 0;
+  if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<uint64_t>(now.unix_ns);
+  return hex(id);
+}
+
+bool is_controlled(const plan::Plan& plan) {
+  return std::any_of(plan.workflows.begin(), plan.workflows.end(), [](const plan::Workflow& workflow) {
+    return std::holds_alternative<plan::ExternallyControlled>(workflow.executor);
+  });
+}
+
+// Returns the exit code of the process. Reports on stdout, problems on stderr.
+Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
+  std::vector<std::string_view> steps;
+  for (const plan::StepInfo& step : plan.steps) {
+    if (step.measured) steps.emplace_back(step.name);
+  }
+  BW_RETURN_IF_ERROR(has_steps(settings.outs, steps));
+  BW_RETURN_IF_ERROR(can_deliver(settings.outs));
+  const Connections connections = connections_of(plan);
+  const Result<std::string> descriptors = ensure_descriptors(connections);
+  if (!descriptors && !settings.ignore_limits) {
+    return fail(Errc::kInvalid, descriptors.error().message + " (--ignore-limits starts it all the same)");
+  }
+  BW_RETURN_IF_ERROR(check_pin(settings.pin));
+  for (const std::string& warning :
+       {descriptors ? *descriptors : descriptors.error().message, port_warning(connections.at_most)}) {
+    if (!warning.empty()) std::fprintf(stderr, "warning: %s.\n", warning.c_str());
+  }
+
+  BW_TRY(auto control, runtime::EpollRuntime::create({.seed = settings.seed}));
+  BW_TRY(auto attendance, Attendance::open(*control, settings.ui));
+
+  node::LocalOptions options;
+  options.cores = settings.cores != 0
+                      ? settings.cores
+                      : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
+  options.pin = settings.pin;
+  options.seed = settings.seed;
+  options.scripts = settings.scripts;
+  const uint32_t cores = plan::cores_used(plan, options.cores);
+  RunScreen screen(settings.ui, options.cores);
+  const std::string id = new_run_id(control->wall_now());
+  std::optional<results::Recorder> recorder;
+  if (!settings.store.empty()) {
+    recorder.emplace(settings.store, id, plan, control->wall_now(), static_cast<int>(cores));
+  }
+  Progress progress(screen, recorder ? &*recorder : nullptr);
+  node::LocalRun run(*control, plan, options, &progress);
+  BW_RETURN_IF_ERROR(run.prepare());
+  LocalControls controls(run, screen);
+  node::RunControls outside(run, plan, id);
+  auto socket = node::ControlSocket::open(*control, running_folder(), socket_name(id), outside);
+  if (!socket) {
+    std::fprintf(stderr, "warning: `bellwether ctl` cannot control this run: %s.\n",
+                 printable(socket.error().message).c_str());
+  }
+  screen.begin(plan, format_count(cores, "core"));
+  if (socket && is_controlled(plan)) {
+    screen.say("Controlled from outside: `bellwether ctl " + id + " vus N`, or pause, resume, stop.");
+  }
+  control->run(supervise(&run, attendance.get(), &screen, &controls, socket ? socket->get() : nullptr));
+
+  const report::RunReport report = report::conclude(run.totals(), {.run_id = id,
+                                                                   .started_at = run.started_at(),
+                                                                   .elapsed = run.elapsed(),
+                                                                   .cores = static_cast<int>(run.cores()),
+                                                                   .ending = run.ending(),
+                                                                   .why = run.why(),
+                                                                   .events = run.events(),
+                                                                   .workflows = run.workflow_states(),
+                                                                   .findings = run.findings()});
+  const int exit_code = deliver(report, settings.outs, "run");
+  if (recorder) keep(*recorder, report);
+  return exit_code;
+}
+
+struct RunArguments {
+  std::string what;
+  std::vector<std::string> sets;
+  std::vector<std::string> outs;
+  std::vector<std::string> headers;
+  std::string vus, duration, rate, timeout, method, body, pin, ca_file;
+  std::string ui;
+  uint32_t cores = 0;
+  uint64_t seed = 0;
+  std::string store;
+  std::string sign_key;
+  bool no_store = false;
+  bool insecure = false;
+  bool ignore_limits = false;
+  script::lua::Permissions scripts;
+  ClusterOptions cluster;
+  bool on_cluster() const { return !cluster.managers.empty() || !cluster.file.empty(); }
+};
+
+bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
+
+// What stands on the command line in place of the scenario's figures.
+Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) {
+  if (!arguments.vus.empty()) {
+    const auto vus = parse_u64(arguments.vus);
+    if (!vus || *vus == 0 || *vus > 10'000'000) {
+      return fail(Errc::kInvalid, "--vus '" + arguments.vus + "': write a whole number from 1 to 10000000");
+    }
+    scenario.vus = static_cast<uint32_t>(*vus);
+  }
+  if (!arguments.duration.empty()) {
+    auto duration = parse_duration(arguments.duration);
+    if (!duration) return fail(Errc::kInvalid, "--duration: " + duration.error().message);
+    if (*duration <= Duration::zero()) return fail(Errc::kInvalid, "--duration: write more than 0");
+    scenario.duration = client::Span(duration->ns());
+  }
+  if (!arguments.rate.empty()) {
+    auto rate = parse_rate(arguments.rate);
+    if (!rate) return fail(Errc::kInvalid, "--rate: " + rate.error().message);
+    if (*rate <= 0) return fail(Errc::kInvalid, "--rate: write more than 0");
+    scenario.rate_per_s = *rate;
+  }
+  BW_TRY(const auto timeout, parse_timeout(arguments.timeout));
+  if (timeout) scenario.timeout = client::Span(timeout->ns());
+  return {};
+}
+
+Status put_url(const RunArguments& arguments, client::Scenario& scenario) {
+  if (!arguments.sets.empty()) return fail(Errc::kInvalid, "--set belongs to a scenario file, not to a URL");
+  scenario.url = arguments.what;
+  scenario.method = arguments.method;
+  for (const std::string& header : arguments.headers) {
+    const std::size_t colon = header.find(':');
+    if (colon == std::string::npos) return fail(Errc::kInvalid, "--header '" + header + "': write 'Name: value'");
+    scenario.headers.emplace_back(std::string(trim(header.substr(0, colon))),
+                                  std::string(trim(header.substr(colon + 1))));
+  }
+  if (!arguments.body.empty()) scenario.body = arguments.body;
+  scenario.verify_certificate = !arguments.insecure;
+  scenario.ca_file = arguments.ca_file;
+  return {};
+}
+
+Status put_file(const RunArguments& arguments, client::Scenario& scenario) {
+  if (!arguments.method.empty() || !arguments.body.empty() || !arguments.headers.empty() || arguments.insecure ||
+      !arguments.ca_file.empty()) {
+    return fail(
+        Errc::kInvalid,
+        "--method, --header, --body, --insecure and --cacert belong to a URL; a scenario file says these things itself"
+        " (for a URL, write it with its scheme: http://" +
+            arguments.what + ")");
+  }
+  BW_TRY(auto sets, parse_sets(arguments.sets));
+  scenario.file = arguments.what;
+  scenario.variables = std::move(sets);
+  return {};
+}
+
+Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
+  client::Scenario scenario;
+  Status put = put_overrides(arguments, scenario);
+  if (put) put = is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario);
+  if (!put) return tl::unexpected(put.error());
+  client::detail::Native native;
+  if (!arguments.sign_key.empty() && (!arguments.on_cluster() || !scenario.url.empty())) {
+    return fail(Errc::kInvalid,
+                "--sign-key is for a workflow in C++ that goes to a cluster; `bellwether build` signs a file");
+  }
+  if (scenario.url.empty()) {
+    BW_TRY(native,
+           arguments.on_cluster() ? native_for_cluster(arguments.what, arguments.sign_key) : native_of(arguments.what));
+  }
+  auto bundled = load_scenario(scenario, native, arguments.scripts);
+  const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml") ||
+                            arguments.what.ends_with(".lua") || arguments.what.ends_with(".bw");
+  if (bundled || bundled.error().code != Errc::kNotFound || names_a_file || !scenario.url.empty()) return bundled;
+  return fail(Errc::kNotFound, bundled.error().message + "; a URL needs its scheme: http://" + arguments.what);
+}
+
+Result<RunSettings> settings_of(const RunArguments& arguments) {
+  RunSettings settings;
+  settings.cores = arguments.cores;
+  settings.seed = arguments.seed;
+  settings.ignore_limits = arguments.ignore_limits;
+  settings.scripts = arguments.scripts;
+  BW_TRY(settings.ui, ui_of(arguments.ui));
+  if (!arguments.pin.empty()) {
+    BW_TRY(settings.pin, parse_pin(arguments.pin));
+  }
+  BW_TRY(settings.outs, parse_outs(arguments.outs));
+  if (!arguments.no_store && !is_store_off()) {
+    // Where nobody knows a place for it, the run goes on without.
+    if (auto store = store_path(arguments.store)) settings.store = std::move(*store);
+  }
+  return settings;
+}
+
+Result<int> run_command(const RunArguments& arguments) {
+  BW_TRY(const auto settings, settings_of(arguments));
+  BW_TRY(auto bundled, bundle_of(arguments));
+  if (arguments.on_cluster()) {
+    if (arguments.scripts.files || arguments.scripts.processes) {
+      return fail(Errc::kInvalid,
+                  "--allow-files and --allow-processes are of this machine: on a cluster no script has either");
+    }
+    if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits) {
+      return fail(
+          Errc::kInvalid,
+          "--cores, --pin and --ignore-limits are of this machine, and with --managers or --cluster-config the workers "
+          "run the load");
+    }
+    FollowOptions options;
+    options.ui = settings.ui;
+    options.outs = settings.outs;
+    options.store = settings.store;
+    return run_on_cluster(bundled, arguments.cluster, settings.seed, options);
+  }
+  bundled.bundle = {};  // a run on this machine needs the plan only
+  return run_session(bundled.plan, settings);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = new_verb(app, "run", "Run a scenario file, or load one URL");
+  command
+      ->add_option("FILE|URL", arguments->what,
+                   "Scenario (FILE.yaml, .lua, .cc, .bw), or a URL with http:// or https://")
+      ->required();
+  command->add_option("-u,--vus", arguments->vus, "Virtual users (a scenario's own number unless given)");
+  command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");
+  command->add_option("-R,--rate", arguments->rate,
+                      "Arrivals, for example 500/s: an open model, never slowed by the target");
+  command->add_option("--timeout", arguments->timeout, "Ends the run when it has taken so long, for example 2h");
+  add_sets(command, arguments->sets);
+  add_out_option(command, arguments->outs);
+  add_store_option(command, arguments->store);
+  command->add_flag("--no-store", arguments->no_store, "Do not keep the run for `bellwether results`");
+  command->add_option("--ui", arguments->ui, kUiHelp);
+  command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
+      ->check(CLI::Range(1U, kCoresMax));
+  command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
+  command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
+  add_permissions(command, arguments->scripts);
+  add_sign_option(command, arguments->sign_key);
+  command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
+  add_list(command, "-H,--header", arguments->headers, "URL only: 'Name: value'");
+  command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
+  command->add_option("-b,--body", arguments->body, "URL only: body of the request");
+  command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
+  command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
+      ->check(CLI::ExistingFile);
+  add_cluster_options(command, arguments->cluster);
+  command->footer(
+      "With --managers or --cluster-config the workers of a cluster run it; what is seen and written is the same.\n"
+      "A workflow in C++ is signed for that, with --sign-key or by `bellwether build` (docs/cluster/programs.md).\n"
+      "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
+      "On the screen: q stops the run after a question, n shows the next workflow, ? all keys.\n"
+      "Examples:\n"
+      "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
+      "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"
+      "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none\n"
+      "  bellwether run scenario.yaml --managers 10.0.0.1,10.0.0.2 --cluster-config client.yaml");
+  command->callback([arguments, &exit_code] { exit_code = answer("run", run_command(*arguments)); });
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,156 @@
+// bellwether target: a server to try load tests on, with latency, stalls and errors on demand.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/run/machine_limits.h"
+#include "cli/verb.h"
+#include "core/base/units.h"
+#include "target/server.h"
+
+namespace bellwether::cli {
+namespace {
+
+struct TargetArguments {
+  std::string listen = "127.0.0.1:18080";
+  std::string latency, stall_every, stall_for, run_for, pin;
+  std::string certificate, key, ca_out;
+  double error_rate = 0;
+  uint32_t cores = 0;
+  uint64_t seed = 0;
+  bool tls = false;
+  bool quiet = false;
+};
+
+constexpr uint64_t kTargetDescriptors = 1'000'000;  // who will come is not known: as many as may be
+
+constexpr const char* kFooter =
+    "Paths:\n"
+    "  /  /json  /items  /items/ID  /cart (GET, POST)  /pay (POST)  /headers  /echo  /cookies  /gzip  /br\n"
+    "  /login            POST {\"user\":…,\"pass\":…}: a token and a session cookie\n"
+    "  /bytes/N          N bytes                    /stream/N    N lines, chunked\n"
+    "  /status/CODE      this status                /delay/50ms  answers that late\n"
+    "  /redirect/N       N redirects, then 200\n"
+    "  /fault/NAME       reset, close, hang, truncate, garbage, long-header, bad-length, bad-chunk, bad-gzip\n"
+    "Examples:\n"
+    "  bellwether target\n"
+    "  bellwether target --latency 20ms-80ms --error-rate 0.01\n"
+    "  bellwether target --stall-every 20s --stall-for 1s     nothing is answered in the last second of each 20 s\n"
+    "  bellwether target --tls --ca-out ca.pem                a certificate made for the occasion, written to ca.pem";
+
+// "20ms", or "20ms-80ms".
+Status set_latency(const std::string& text, target::FaultOptions& faults) {
+  const std::size_t dash = text.find('-');
+  auto low = parse_duration(text.substr(0, dash));
+  auto high = dash == std::string::npos ? low : parse_duration(text.substr(dash + 1));
+  if (!low || !high) return fail(Errc::kInvalid, "--latency: " + (low ? high : low).error().message);
+  if (*high < *low) return fail(Errc::kInvalid, "--latency '" + text + "': the first time is longer than the second");
+  faults.latency_low = *low;
+  faults.latency_high = *high;
+  return {};
+}
+
+Status set_duration(const char* option, const std::string& text, Duration& into) {
+  if (text.empty()) return {};
+  auto duration = parse_duration(text);
+  if (!duration) return fail(Errc::kInvalid, std::string(option) + ": " + duration.error().message);
+  into = *duration;
+  return {};
+}
+
+Status set_faults(const TargetArguments& arguments, target::FaultOptions& faults) {
+  if (!arguments.latency.empty()) {
+    BW_RETURN_IF_ERROR(set_latency(arguments.latency, faults));
+  }
+  BW_RETURN_IF_ERROR(set_duration("--stall-every", arguments.stall_every, faults.stall_every));
+  BW_RETURN_IF_ERROR(set_duration("--stall-for", arguments.stall_for, faults.stall_for));
+  if (arguments.stall_every.empty() != arguments.stall_for.empty()) {
+    return fail(Errc::kInvalid, "--stall-every and --stall-for belong together, for example 20s and 1s");
+  }
+  if (faults.stall_every < faults.stall_for) {
+    return fail(Errc::kInvalid,
+                "--stall-for " + arguments.stall_for + " is longer than --stall-every " + arguments.stall_every);
+  }
+  if (!(arguments.error_rate >= 0 && arguments.error_rate <= 1)) {
+    return fail(Errc::kInvalid, "--error-rate is a share of the requests, from 0 to 1");
+  }
+  faults.error_rate = arguments.error_rate;
+  return {};
+}
+
+Result<runtime::Endpoint> endpoint_of(std::string text) {
+  if (text.starts_with("localhost:")) text.replace(0, 9, "127.0.0.1");
+  auto endpoint = runtime::Endpoint::parse(text);
+  if (!endpoint) return fail(Errc::kInvalid, "--listen: " + endpoint.error().message);
+  return *endpoint;
+}
+
+Result<target::TargetOptions> options_of(const TargetArguments& arguments) {
+  target::TargetOptions options;
+  BW_TRY(options.listen, endpoint_of(arguments.listen));
+  BW_RETURN_IF_ERROR(set_faults(arguments, options.faults));
+  BW_RETURN_IF_ERROR(set_duration("--for", arguments.run_for, options.run_for));
+  if (arguments.certificate.empty() != arguments.key.empty()) {
+    return fail(Errc::kInvalid, "--cert and --key belong together");
+  }
+  options.tls = arguments.tls || !arguments.certificate.empty();
+  if (!arguments.ca_out.empty() && (!options.tls || !arguments.certificate.empty())) {
+    return fail(Errc::kInvalid, "--ca-out writes the certificate that --tls makes; it needs --tls, without --cert");
+  }
+  options.certificate_file = arguments.certificate;
+  options.key_file = arguments.key;
+  options.ca_file = arguments.ca_out;
+  options.seed = arguments.seed;
+  if (!arguments.pin.empty()) {
+    BW_TRY(auto pin, parse_pin(arguments.pin));
+    BW_RETURN_IF_ERROR(check_pin(pin));
+    options.pin = std::move(pin);
+  }
+  const auto pinned = static_cast<uint32_t>(options.pin.size());
+  options.threads = arguments.cores != 0 ? arguments.cores : (pinned != 0 ? pinned : usable_cpus());
+  return options;
+}
+
+void say_listening(const std::string& url) {
+  std::printf("listening on %s (Ctrl-C ends it)\n", url.c_str());
+  std::fflush(stdout);
+}
+
+Result<int> run_command(const TargetArguments& arguments) {
+  BW_TRY(auto options, options_of(arguments));
+  raise_descriptors(kTargetDescriptors);
+  BW_TRY(auto totals, target::run_target(options, arguments.quiet ? [](const std::string&) {} : &say_listening));
+  if (!arguments.quiet) {
+    std::printf("answered %s requests on %s connections\n", format_count(totals.requests).c_str(),
+                format_count(totals.connections).c_str());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_target(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<TargetArguments>();
+  CLI::App* command = new_verb(app, "target", "Serve something to load, with faults on demand");
+  command->add_option("-l,--listen", arguments->listen, "Address and port; port 0 takes a free one")
+      ->capture_default_str();
+  command->add_option("--latency", arguments->latency, "Each answer waits that long: 20ms, or evenly 20ms-80ms");
+  command->add_option("--stall-every", arguments->stall_every, "Period of stalls, for example 20s");
+  command->add_option("--stall-for", arguments->stall_for, "Length of a stall, at the end of each period");
+  command->add_option("--error-rate", arguments->error_rate, "Share of requests answered with 500, 0 to 1");
+  command->add_flag("--tls", arguments->tls, "Serve HTTPS");
+  command->add_option("--cert", arguments->certificate, "HTTPS with this certificate chain (PEM)");
+  command->add_option("--key", arguments->key, "Its private key (PEM)");
+  command->add_option("--ca-out", arguments->ca_out, "With --tls: writes what clients must trust to this file");
+  command->add_option("--cores", arguments->cores, "Threads (default: all processors)")
+      ->check(CLI::Range(1U, kCoresMax));
+  command->add_option("--pin", arguments->pin, "Processors for the threads, for example 1 or 0,2-3");
+  command->add_option("--seed", arguments->seed, "Seed of latency and errors (default: from the system)");
+  command->add_option("--for", arguments->run_for, "Ends after that long (default: by Ctrl-C)");
+  command->add_flag("-q,--quiet", arguments->quiet, "Prints nothing but errors");
+  command->footer(kFooter);
+  command->callback([arguments, &exit_code] { exit_code = answer("target", run_command(*arguments)); });
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,42 @@
+#include "jobs/dispatch/codec/parts.h"
+
+#include "core/base/encoding.h"
+#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/share.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+bool is_inside_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string fit_text(std::string_view text) {
+  // More than this is not looked at: making it printable makes it at most half as long.
+  std::string out = printable(text.substr(0, kMostTextBytes * 2 + 2));
+  if (out.size() <= kMostTextBytes) return out;
+  std::size_t end = kMostTextBytes;
+  for (int i = 0; i < 3 && is_inside_letter(out[end]); ++i) --end;
+  out.resize(end);
+  return out;
+}
+
+uint16_t FieldReader::workflow(uint32_t from) {
+  if (from < kMostWorkflows) return static_cast<uint16_t>(from);
+  refuse("a workflow that cannot be");
+  return 0;
+}
+
+Duration FieldReader::span(int64_t ns) {
+  if (ns >= 0 && ns <= kLongestSpan.ns()) return Duration::nanos(ns);
+  refuse("a span that cannot be");
+  return {};
+}
+
+WallTime FieldReader::moment(int64_t unix_ns) {
+  if (unix_ns >= 0 && unix_ns <= kLatestTime.unix_ns) return WallTime{unix_ns};
+  refuse("a time that cannot be");
+  return {};
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,271 @@
+#include "jobs/roles/job_roles.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <utility>
+
+#include "cluster/node/cluster_node.h"
+#include "cluster/node/keyring.h"
+#include "cluster/node/node_election.h"
+#include "cluster/node/node_members.h"
+#include "cluster/node/node_words.h"
+#include "cluster/replication/open_job_store.h"
+#include "cluster/replication/quorum_job_store.h"
+#include "core/base/units.h"
+
+namespace bellwether::node {
+
+namespace {
+
+using runtime::task;
+
+// A job goes on under another manager when this long has passed since its own was last heard of.
+constexpr jobs::JobSettings kJobs{Duration::seconds(3)};
+constexpr Duration kCloseMost = Duration::seconds(1);
+
+copies::CopyKeeperSettings keeping(bool first_start) {
+  copies::CopyKeeperSettings settings;
+  settings.first_start = first_start;
+  return settings;
+}
+
+using runtime::task;
+
+std::vector<int> usable_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    }
+  }
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
+}
+
+}  // namespace
+
+runtime::task<Status> RegisterRole::prepare(const NodeTools& tools) {
+  const cluster::NodeConfig& config = tools.options.config;
+  log_ = &tools.log;
+  lines_ = std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), tools.members, config.name,
+                                              config.keepers);
+  jobs::KeeperSettings keeping;
+  keeping.first_start = tools.options.first_start;
+  keeper_ = std::make_unique<jobs::JobKeeper>(tools.runtime, *tools.supplies.kv, *lines_, keeping, *this);
+  co_return Status();
+}
+
+void RegisterRole::describe(QuorumView& view) const {
+  if (keeper_ == nullptr) return;
+  view.jobs = keeper_->jobs();
+  view.jobs_unable = keeper_->unable();
+}
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
+                        std::unique_ptr<jobs::EtcdJobView> view)
+    : tools(of_node),
+      own_lines(role.registers_ != nullptr
+                    ? nullptr
+                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), role,
+                                                         tools.options.config.name, tools.options.config.keepers)),
+      lines(own_lines != nullptr ? *own_lines : role.registers_->lines()),
+      copy_keeper(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start), role),
+      copies(tools.runtime, lines, {}, tools.runtime.prng().next()),
+      store(std::move(registers)),
+      etcd(std::move(view)),
+      service({tools.runtime, tools.port.links(), tools.port.switchboard(), role, *store,
+               etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->keeper(), copies, role},
+              role.settings_) {}
+
+task<Status> ManagerRole::prepare(const NodeTools& tools) {
+  const cluster::NodeConfig& config = tools.options.config;
+  const uint64_t seed = tools.runtime.prng().next();
+  std::unique_ptr<jobs::JobStore> store;
+  std::unique_ptr<jobs::EtcdJobView> view;
+  if (registers_ != nullptr) {
+    store = std::make_unique<jobs::QuorumJobStore>(tools.runtime, registers_->lines(), kJobs, seed);
+  } else {
+    const std::string group = config.cluster + "/" + config.environment;
+    std::string url = config.jobs;
+    auto opened = co_await jobs::open_etcd_job_store(tools.runtime, url, group, config.name, kJobs, seed);
+    if (!opened) co_return fail(opened.error().code, "jobs: " + opened.error().message);
+    auto seen = co_await jobs::open_etcd_job_view(tools.runtime, std::move(url), group, *this);
+    if (!seen) co_return fail(seen.error().code, "jobs: " + seen.error().message);
+    store = std::move(*opened);
+    view = std::move(*seen);
+  }
+  work_ = std::make_unique<Work>(tools, *this, std::move(store), std::move(view));
+  stores_ = {work_->store.get(), &work_->copies};
+  co_return Status();
+}
+
+task<void> ManagerRole::run(runtime::Cancellation* cancel) {
+  runtime::Scope keeping;
+  keeping.spawn(work_->copy_keeper.run(keeping.cancellation()));
+  if (work_->etcd != nullptr) keeping.spawn(work_->etcd->run(keeping.cancellation()));
+  {
+    const runtime::CancelCallback on_cancel(
+        cancel, [](void* self) { static_cast<ManagerRole*>(self)->winding_up_.cancel(); }, this);
+    co_await work_->service.run(&winding_up_);
+  }
+  ended_ = true;
+  ended_changed_.changed();
+  co_await work_->store->close(kCloseMost);
+  co_await work_->copies.close();
+  keeping.cancel();
+  co_await keeping.join();
+  co_await work_->lines.close();
+}
+
+// Its jobs go to other managers at once, while the lines are still open.
+task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {
+  work_->service.leave();
+  winding_up_.cancel();
+  const auto ended = [this] { return ended_; };
+  co_await ended_changed_.wait(work_->tools.runtime, ended, deadline, cancel);
+}
+
+// --- what it knows of its cluster ------------------------------------------------------------------------------------
+
+std::optional<cluster::PeerAddress> ManagerRole::find(const std::string& name) const {
+  return work_->tools.members.find(name);
+}
+
+std::string ManagerRole::self() const { return work_->tools.options.config.name; }
+std::string ManagerRole::leader_name() const { return work_->tools.election.leader(); }
+bool ManagerRole::leads() const { return work_->tools.election.leads(); }
+bool ManagerRole::is_gone(const std::string& name) const { return work_->tools.members.is_gone(name); }
+bool ManagerRole::is_suspect(const std::string& name) const { return work_->tools.members.is_suspect(name); }
+
+std::vector<std::string> ManagerRole::manager_names() const {
+  std::vector<std::string> out;
+  work_->tools.members.for_each([&](const NodeMembers::Member& member) {
+    if (member.role() == wire::Role::kManager && !member.gone()) out.push_back(member.name);
+  });
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<Surroundings::Neighbour> ManagerRole::neighbours() const {
+  std::vector<Neighbour> out;
+  work_->tools.members.for_each([&](const NodeMembers::Member& member) {
+    if (member.role() != wire::Role::kManager && member.role() != wire::Role::kWorker) return;
+    const bool stuck = member.name == self() ? work_->service.progress() == health::Progress::kStuck
+                                             : member.said != nullptr && member.said->stuck;
+    out.push_back({member.name, read_meta(member.profile.meta).datacenter, member.role() == wire::Role::kManager,
+                   !member.gone(), stuck});
+  });
+  return out;
+}
+
+void ManagerRole::on_gone(const std::string& name, const std::string& why) { work_->service.on_worker_gone(name, why); }
+
+void ManagerRole::on_there(const std::string& name) { work_->service.on_worker_back(name); }
+
+// --- what it says ----------------------------------------------------------------------------------------------------
+
+void ManagerRole::on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) {
+  Journal::Fields fields{{"job", job}};
+  if (warning) fields.emplace_back("level", "warning");
+  work_->tools.log.say(event, text, std::move(fields));
+}
+
+std::string ManagerRole::obstacle() const {
+  if (work_ == nullptr) return {};
+  if (!work_->copy_keeper.unable().empty()) return work_->copy_keeper.unable();
+  const std::string trouble = work_->etcd != nullptr ? work_->etcd->trouble() : std::string();
+  return trouble.empty() ? trouble : "the registers of jobs cannot be read: " + trouble;
+}
+
+void ManagerRole::describe(QuorumView& view) const {
+  if (work_ == nullptr) return;
+  const health::ManagerStates& states = work_->service.states();
+  view.state = std::string(to_string(states.state()));
+  if (states.state() == health::ManagerState::kSyncing && !states.reason().empty())
+    view.state += ": " + states.reason();
+  if (work_->service.quorum_breaker() == resilience::BreakerState::kOpen) {
+    view.submissions =
+        std::string(kQuorumCircuitOpen) + ", it is tried again in " + format_duration(work_->service.quorum_again());
+  }
+}
+
+std::string ManagerRole::progress() const {
+  return work_ == nullptr ? std::string() : std::string(to_string(work_->service.progress()));
+}
+
+std::vector<Figure> ManagerRole::figures() const {
+  if (work_ == nullptr) return {};
+  const ManagerService& service = work_->service;
+  return {{"bellwether_jobs_progress",
+           "gauge",
+           "Shares that were dispatched, of those that could be: 0 idle, 1 normal, 2 slow, 3 degraded, 4 stuck.",
+           {},
+           static_cast<double>(service.progress())},
+          {"bellwether_jobs_quorum_breaker",
+           "gauge",
+           "Before what is asked of a quorum for new jobs: 0 closed, 1 open, 2 half open.",
+           {},
+           static_cast<double>(service.quorum_breaker())},
+          {"bellwether_jobs_waiting_bytes",
+           "gauge",
+           "What workers told of jobs and is not counted yet, or in no copy.",
+           {},
+           static_cast<double>(service.waiting_bytes())},
+          {"bellwether_jobs_backpressure",
+           "gauge",
+           "What workers are asked for by all jobs together: 0 none, 1 throttle, 2 batch, 3 reject.",
+           {},
+           static_cast<double>(service.pressure())}};
+}
+
+Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config) {
+  WorkerSettings settings;
+  settings.cpus = usable_cpus();
+  settings.cores = config.cores;
+  settings.pin = config.pin;
+  settings.hand_over = config.hand_over;
+  if (config.cores > settings.cpus.size()) {
+    return fail(Errc::kInvalid, "'cores' is " + std::to_string(config.cores) + ", but this process may use " +
+                                    format_count(settings.cpus.size(), "processor") +
+                                    ": say fewer, or leave it out to use all of them");
+  }
+  if (!config.trust_keys.empty()) {
+    auto keys = read_keyring(config.trust_keys);
+    if (!keys) return fail(keys.error().code, "'trust_keys': " + keys.error().message);
+    settings.trusted = std::move(*keys);
+  }
+  return settings;
+}
+
+task<Status> WorkerRole::prepare(const NodeTools& tools) {
+  members_ = &tools.members;
+  log_ = &tools.log;
+  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.switchboard(), *this,
+                                             *shares_, settings_, *this);
+  co_return Status();
+}
+
+task<void> WorkerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {
+  const Status left = co_await service_->leave(deadline, cancel);
+  static_cast<void>(left);
+}
+
+task<bool> WorkerRole::drain(runtime::Cancellation* cancel) {
+  const Status drained = co_await service_->drain(Instant::never(), cancel);
+  co_return drained.has_value();
+}
+
+std::vector<cluster::PeerAddress> WorkerRole::managers() const {
+  std::vector<cluster::PeerAddress> out;
+  members_->for_each([&](const NodeMembers::Member& member) {
+    if (member.role() != wire::Role::kManager || member.gone()) return;
+    out.push_back({member.name, cluster::to_runtime(member.profile.endpoint)});
+  });
+  return out;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,142 @@
+// The roles of nodes that have to do with jobs: keeper of registers, manager, worker.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/net/node_config.h"
+#include "cluster/node/node_role.h"
+#include "cluster/replication/copies.h"
+#include "cluster/replication/copy_keeper.h"
+#include "cluster/replication/etcd_job_view.h"
+#include "cluster/replication/job_keeper.h"
+#include "cluster/replication/job_store.h"
+#include "core/runtime/event.h"
+#include "jobs/manager/manager_service.h"
+#include "jobs/share/share_process.h"
+#include "jobs/worker/worker_service.h"
+
+namespace bellwether::node {
+
+// Of a manager or gate that keeps the registers of jobs, unless an etcd has them (cluster/replication/job_keeper.h).
+class RegisterRole final : public NodeRole, public registers::NoteListener {
+ public:
+  runtime::task<Status> prepare(const NodeTools& tools) override;
+  runtime::task<void> run(runtime::Cancellation* cancel) override { return keeper_->run(cancel); }
+  void describe(QuorumView& view) const override;
+
+  // After prepare().
+  registers::Lines& lines() { return *lines_; }
+  const jobs::JobKeeper& keeper() const { return *keeper_; }
+
+ private:
+  void on_note(bool warning, const std::string& text) override { log_->note(warning, text); }
+
+  NodeLog* log_ = nullptr;
+  std::unique_ptr<registers::Lines> lines_;
+  std::unique_ptr<jobs::JobKeeper> keeper_;
+};
+
+// A manager that keeps jobs, their registers or at least their copies, and has jobs in hand (node/manager).
+class ManagerRole final : public NodeRole,
+                          public Surroundings,
+                          public ManagerService::Listener,
+                          public registers::NoteListener,
+                          public jobs::EtcdJobView::Listener {
+ public:
+  // `kv`: of the copies, which is no other's: votes must not wait for megabytes. `registers`: of this node, before this
+  // role among those of the node; nothing: an etcd has them.
+  ManagerRole(std::unique_ptr<cluster::Kv> kv, std::shared_ptr<RegisterRole> registers, ManagerSettings settings = {})
+      : kv_(std::move(kv)), registers_(std::move(registers)), settings_(settings) {}
+
+  // An error: what it was told of etcd is wrong.
+  runtime::task<Status> prepare(const NodeTools& tools) override;
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  void on_gone(const std::string& name, const std::string& why) override;
+  void on_there(const std::string& name) override;
+  std::string obstacle() const override;
+  void describe(QuorumView& view) const override;
+  std::string progress() const override;
+  std::vector<Figure> figures() const override;
+
+  // What it keeps; it lives as long as whoever has that.
+  static std::shared_ptr<const jobs::NodeStores> stores_of(const std::shared_ptr<ManagerRole>& manager) {
+    return {manager, &manager->stores_};
+  }
+  // After prepare().
+  const ManagerService& service() const { return work_->service; }
+
+ private:
+  // What stands on its node.
+  struct Work {
+    const NodeTools tools;
+    std::unique_ptr<registers::Lines> own_lines;  // where its node keeps no registers
+    registers::Lines& lines;
+    copies::CopyKeeper copy_keeper;
+    copies::Copies copies;
+    std::unique_ptr<jobs::JobStore> store;
+    std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's keeper has the view
+    ManagerService service;
+    Work(const NodeTools& tools, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
+         std::unique_ptr<jobs::EtcdJobView> view);
+  };
+
+  std::optional<cluster::PeerAddress> find(const std::string& name) const override;
+  std::string self() const override;
+  std::string leader_name() const override;
+  bool leads() const override;
+  std::vector<std::string> manager_names() const override;
+  bool is_gone(const std::string& name) const override;
+  std::vector<Neighbour> neighbours() const override;
+  bool is_suspect(const std::string& name) const override;
+
+  void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
+  void on_note(bool warning, const std::string& text) override { work_->tools.log.note(warning, text); }
+
+  std::unique_ptr<cluster::Kv> kv_;
+  std::shared_ptr<RegisterRole> registers_;
+  ManagerSettings settings_;
+  std::unique_ptr<Work> work_;
+  jobs::NodeStores stores_;
+  runtime::Cancellation winding_up_;
+  bool ended_ = false;  // what it serves
+  runtime::Condition ended_changed_;
+};
+
+// A worker: it makes load for whoever owns the jobs (node/worker).
+
+// As the settings of a node have them, on this machine. Waits for the disk. kInvalid: more cores than this process may
+// use; errors of read_keyring().
+Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config);
+
+class WorkerRole final : public NodeRole, public Managers, public WorkerService::Listener {
+ public:
+  WorkerRole(WorkerSettings settings, std::unique_ptr<ShareFactory> shares)
+      : settings_(std::move(settings)), shares_(std::move(shares)) {}
+
+  runtime::task<Status> prepare(const NodeTools& tools) override;
+  runtime::task<void> run(runtime::Cancellation* cancel) override { return service_->run(cancel); }
+  runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  bool drains() const override { return true; }
+  runtime::task<bool> drain(runtime::Cancellation* cancel) override;
+  void on_vital_signs(const cluster::VitalSigns& signs, int health_score) override {
+    service_->sample(signs, health_score);
+  }
+  // After prepare().
+  const WorkerService& service() const { return *service_; }
+
+ private:
+  std::vector<cluster::PeerAddress> managers() const override;
+  void on_worker_note(bool warning, const std::string& text) override { log_->note(warning, text); }
+
+  WorkerSettings settings_;
+  std::unique_ptr<ShareFactory> shares_;
+  const NodeMembers* members_ = nullptr;
+  NodeLog* log_ = nullptr;
+  std::unique_ptr<WorkerService> service_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,172 @@
+#include "jobs/worker/worker_rounds.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/net/message_types.h"
+#include "core/base/overloaded.h"
+#include "jobs/dispatch/codec/letters_codec.h"
+
+namespace bellwether::node {
+
+namespace {
+
+using runtime::task;
+
+constexpr Duration kEvery = Duration::seconds(1);  // at the latest
+constexpr Duration kApart = Duration::millis(100);
+constexpr Duration kReportAnswerMost = Duration::seconds(1);
+
+}  // namespace
+
+ReportRound::ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers, Host& host)
+    : runtime_(runtime),
+      links_(links),
+      managers_(managers),
+      host_(host),
+      rounds_(Period::up_to(kEvery), runtime.prng().fork()) {}
+
+void ReportRound::changed() {
+  changed_ = true;
+  if (nap_ != nullptr) nap_->cancel();
+}
+
+task<void> ReportRound::run(runtime::Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  scope_ = &scope;
+  while (!cancel->cancelled()) {
+    changed_ = false;
+    tell_all();
+    co_await runtime_.sleep(kApart, cancel);
+    if (changed_) continue;
+    runtime::Cancellation nap(cancel);
+    nap_ = &nap;
+    co_await runtime_.sleep(rounds_.next() - kApart, &nap);
+    nap_ = nullptr;
+  }
+  co_await scope.join();
+  scope_ = nullptr;
+}
+
+void ReportRound::tell_all() {
+  const std::vector<cluster::PeerAddress> managers = managers_.managers();
+  std::erase_if(lines_, [&](const auto& line) {
+    const auto is_it = [&](const cluster::PeerAddress& one) { return one.name == line.first; };
+    return !line.second.under_way && std::none_of(managers.begin(), managers.end(), is_it);
+  });
+  if (managers.empty()) return;
+  const std::string letter = dispatch::encode(host_.report());
+  const Instant now = runtime_.now();
+  for (const cluster::PeerAddress& manager : managers) {
+    Line& line = lines_[manager.name];
+    if (line.under_way) continue;
+    if (now < line.answered + line.pacer.interval(now, Duration::zero())) {
+      changed_ = true;
+      continue;
+    }
+    line.under_way = true;
+    scope_->spawn(tell(this, manager, letter));
+  }
+}
+
+task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string letter) {
+  const std::string name = manager.name;
+  const uint16_t type = cluster::message_type::kDispatch;
+  const auto answer = co_await self->links_.request(std::move(manager), type, wire::Priority::kControl,
+                                                    std::move(letter), kReportAnswerMost, self->scope_->cancellation());
+  self->lines_[name].under_way = false;
+  self->heard(name, answer);
+}
+
+void ReportRound::heard(const std::string& manager, const Result<std::string>& answer) {
+  if (!answer) return;  // the links have told of it
+  const auto response = dispatch::decode_response(*answer);
+  std::string complaint;
+  if (response) {
+    std::visit(Overloaded{[&](const dispatch::Refusal& refusal) { complaint = refusal.why; },
+                          [&](const dispatch::Noted& noted) {
+                            Line& line = lines_[manager];
+                            line.answered = runtime_.now();
+                            line.pacer.heard(line.answered, noted.pressure);
+                            host_.on_report_noted(manager);
+                          },
+                          [](const auto&) {}},  // no manager answers a report with anything else
+               *response);
+  } else {
+    complaint = response.error().message;
+  }
+  std::string& last = lines_[manager].complaint;
+  if (!complaint.empty() && complaint != last) {
+    host_.on_note(true, "'" + manager + "' does not take the reports of this worker: " + complaint);
+  }
+  last = std::move(complaint);
+}
+
+resilience::Pacer ReportRound::pacer(const std::string& manager) const {
+  const auto found = lines_.find(manager);
+  return found == lines_.end() ? resilience::Pacer() : found->second.pacer;
+}
+
+void LiveRound::changed() {
+  changed_ = true;
+  if (nap_ != nullptr) nap_->cancel();
+}
+
+void LiveRound::at_once() {
+  at_once_ = true;
+  changed();
+  if (pause_ != nullptr) pause_->cancel();
+}
+
+runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    if (!changed_) {
+      runtime::Cancellation nap(cancel);
+      nap_ = &nap;
+      co_await runtime_.sleep_until(Instant::never(), &nap);
+      nap_ = nullptr;
+      continue;
+    }
+    changed_ = false;
+    say(std::exchange(at_once_, false));
+    runtime::Cancellation pause(cancel);
+    pause_ = &pause;
+    co_await runtime_.sleep(kApart, &pause);
+    pause_ = nullptr;
+  }
+}
+
+void LiveRound::say(bool at_once) {
+  const Instant now = runtime_.now();
+  std::map<std::string, Instant> before = std::exchange(said_, {});
+  for (Host::Letter& one : host_.live()) {
+    const auto last = before.find(one.to.name);
+    if (last != before.end()) said_.insert(*last);
+    if (one.letter.shares.empty()) continue;
+    if (!is_clear(one.to.name)) {
+      changed_ = true;  // at an end nothing newer follows
+      continue;
+    }
+    const bool is_urgent = at_once && one.apart <= kApart;
+    if (!is_urgent && last != before.end() && now < last->second + one.apart) {
+      changed_ = true;  // what is newest then is said when it is time
+      continue;
+    }
+    said_[one.to.name] = now;
+    one.letter.number = ++number_;
+    one.letter.collected = now;
+    links_.send(one.to, cluster::message_type::kDispatch, wire::Priority::kBulk, dispatch::encode(one.letter),
+                Duration::zero());
+  }
+}
+
+// There is a connection, and nothing waits on it.
+bool LiveRound::is_clear(const std::string& manager) const {
+  const std::vector<const link::Connection*> all = links_.connections();
+  return std::any_of(all.begin(), all.end(), [&](const link::Connection* one) {
+    return one->open() && one->peer().identity.node == manager && !one->session().closing() &&
+           one->session().queued_bytes() == 0;
+  });
+}
+
+}  // namespace bellwether::node
