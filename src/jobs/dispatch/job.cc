@@ -5,24 +5,19 @@
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
+#include "jobs/dispatch/letters.h"
 
 namespace bellwether::dispatch {
-
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + kSecondNs - 1) / kSecondNs); }
 
-std::string cut(std::string text) {
-  if (text.size() > kMostTextBytes) text.resize(kMostTextBytes);
-  return text;
-}
-
 }  // namespace
 
 Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
-    : spec_(std::move(spec)), rules_(rules), sheet_(std::move(sheet)), prng_(prng) {
+    : book_(std::move(spec), rules, std::move(sheet)), pool_(book_, prng) {
   if (sheet_.workflows.empty()) sheet_.workflows = new_workflows(spec_);
   check(sheet_.workflows.size() == spec_.size(), "a job has the workflows of its plan");
 }
@@ -33,96 +28,85 @@ std::vector<WorkflowSheet> Job::new_workflows(const JobSpec& spec) {
   return out;
 }
 
-// --- what it is told -------------------------------------------------------------------------------------------------
-
-void Job::begin(Instant now, JobEffects& out) {
-  owned_ = true;
-  if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
-  changed_ = true;
-  advance(now, out);
+ShareOrder Job::order(ShareId id, JobFence fence) const {
+  const ShareSheet* share = find(id);
+  check(share != nullptr, "an order is for a share of the job");
+  const WorkflowSpec& spec = spec_[share->workflow];
+  ShareOrder order;
+  order.job = sheet_.id;
+  order.share = id;
+  order.fence = fence;
+  order.workflow = share->workflow;
+  order.parts = share->parts;
+  order.cores = share->cores;
+  order.squeeze = share->squeeze;
+  order.base_second = sheet_.workflows[share->workflow].base_second;
+  order.seed = sheet_.seed + (uint64_t{share->workflow} << 32U);
+  order.bundle = sheet_.bundle;
+  order.kill_grace = rules_.kill_grace;
+  order.isolation_limit = rules_.isolation_limit;
+  order.context_version = sheet_.context_version;
+  order.given = layers_.context().given_to(spec);
+  if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
+  order.on_overtime = spec.on_overtime;
+  if (spec.counted) order.iterations = share->iterations;
+  if (spec.told_vus) order.vus = sheet_.workflows[share->workflow].vus;
+  return order;
 }
 
+// --- what it is told -------------------------------------------------------------------------------------------------
+
 void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out) {
-  applied_ = std::move(applied);
-  owned_ = adopting_ = adopted_ = true;
+  book_.applied = std::move(applied);
+  book_.owned = book_.adopting = book_.adopted = true;
   asked_until_ = now + rules_.adopt_limit;
-  if (sheet_.started.unix_ns != 0) zero_ = now - ago;
+  if (sheet_.started.unix_ns != 0) book_.zero = now - ago;
   if (is_final(sheet_.state)) {
-    over_ = true;
+    book_.over = true;
   } else {
-    follow_account(now);
+    book_.follow_account(now);
   }
   for (const ShareSheet& share : sheet_.shares) {
-    share_since_[share.id] = now;
-    const bool missed = is_live(share) && !has_all_of(share);
-    if (missed || (share.end && is_awaited(share.workflow))) asking_.insert(share.worker);
+    book_.since[share.id] = now;
+    const bool missed = is_live(share) && !book_.has_all_of(share);
+    if (missed || (share.end && layers_.is_awaited(share.workflow))) asking_.insert(share.worker);
   }
   // Its last owner had heard of the end and of all before it, and died between the two.
   for (std::size_t i = 0; i < sheet_.shares.size(); ++i) {
     ShareSheet& share = sheet_.shares[i];
-    if (is_live(share) && has_all_of(share)) finish(now, share, out);
+    if (is_live(share) && book_.has_all_of(share)) finish(now, share, out);
   }
-  if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
-  changed_ = !over_;
+  if (sheet_.state == JobState::kSubmitted) book_.become(JobState::kQueued, {}, out);
+  book_.changed = !book_.over;
   advance(now, out);
 }
 
-// It has ended, and all that it measured is in the account.
-bool Job::has_all_of(const ShareSheet& share) const {
-  if (!share.end || !share.streams) return share.end.has_value();
-  const auto known = applied_.find(share.id);
-  return share.end->last_number <= (known == applied_.end() ? 0 : known->second);
-}
-
-void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
-  const auto later =
-      std::partition(held_.begin(), held_.end(), [&](const Held& one) { return one.revision <= revision; });
-  std::vector<Held> due(std::make_move_iterator(held_.begin()), std::make_move_iterator(later));
-  held_.erase(held_.begin(), later);
-  for (Held& one : due) {
-    if (const auto* offer = std::get_if<job_effect::Offer>(&one.effect)) {
-      ShareSheet* share = parts_.find(offer->share);
-      if (share == nullptr || share->state != ShareState::kOffered) continue;
-      share_since_[offer->share] = now;
-    }
-    if (const auto* taking = std::get_if<job_effect::TakeOver>(&one.effect)) {
-      const ShareSheet* const share = find(taking->share);
-      if (share == nullptr || !is_spare(*share)) continue;
-    }
-    if (const auto* stopping = std::get_if<job_effect::Stop>(&one.effect)) {
-      const ShareSheet* share = find(stopping->share);
-      if (share == nullptr || !is_live(*share)) continue;
-      share_since_[stopping->share] = now;
-    }
-    if (std::holds_alternative<job_effect::Over>(one.effect)) over_ = true;
-    out.push_back(std::move(one.effect));
-  }
-}
-
 void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
-  if (!owned_ || over_ || concluding_) return;
+  if (!book_.owned || book_.over || book_.concluding) return;
   const bool cancelled = stop.cause == JobStop::Cause::kCancelled;
   if (workflows.empty()) {
-    if (!take_stop(now, stop)) return;
-    if (cancelled && sheet_.state != JobState::kCancelling) become(JobState::kCancelling, stop.why, out);
+    if (!teardown_.take_stop(now, stop)) return;
+    if (cancelled && sheet_.state != JobState::kCancelling) book_.become(JobState::kCancelling, stop.why, out);
   }
   std::string names;
   for (const uint16_t w : workflows) names += (names.empty() ? "'" : ", '") + spec_[w].name + "'";
-  if (!names.empty()) add_event(now, "workflow_stopping", names + ": " + stop.why + by_whom(stop.by));
+  if (!names.empty())
+    book_.add_event(now, "workflow_stopping", names + ": " + stop.why + JobTeardown::by_whom(stop.by));
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!workflows.empty() && !workflows.contains(w)) continue;
     const WorkflowState state = sheet_.workflows[w].state;
-    if (is_final(state) || (workflows.empty() && !is_stopped(w))) continue;
-    stop_shares(now, w, stop.how, stop.why, out);
+    if (is_final(state) || (workflows.empty() && !book_.is_stopped(w))) continue;
+    book_.stop_shares(now, w, stop.how, stop.why, out);
     const bool begun = sheet_.workflows[w].begun;
-    if (!workflows.empty() || (cancelled && !parts_.has_live(w)) || (!begun && cancelled)) {
-      if (!workflows.empty()) lose_rest(now, w, "cancelled");
-      become(w, WorkflowState::kCancelled, stop.why, out);
+    if (!workflows.empty() || (cancelled && !book_.has_live(w)) || (!begun && cancelled)) {
+      if (!workflows.empty()) book_.lose_rest(now, w, "cancelled");
+      book_.become(w, WorkflowState::kCancelled, stop.why, out);
     } else if (!begun) {
-      become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why, out);
+      book_.become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why,
+                   out);
     }
   }
-  changed_ = true;
+  book_.changed = true;
   advance(now, out);
 }
 
@@ -136,21 +120,22 @@ Status Job::scale(Instant now, const std::string& workflow, uint32_t vus, const 
   const std::string whose = "workflow '" + spec_[w].name + "'";
   if (is_final(one.state)) return fail(Errc::kClosed, whose + " has ended: it is " + std::string(to_string(one.state)));
   if (one.vus == vus) return {};
-  add_event(now, "scaled",
-            whose + ": " + std::to_string(one.vus) + " to " + std::to_string(vus) + " virtual users" + by_whom(by));
+  book_.add_event(now, "scaled",
+                  whose + ": " + std::to_string(one.vus) + " to " + std::to_string(vus) + " virtual users" +
+                      JobTeardown::by_whom(by));
   one.vus = vus;
-  changed_ = true;
+  book_.changed = true;
   for (const ShareSheet& share : sheet_.shares) {
     const bool listens = share.state == ShareState::kReady || share.state == ShareState::kRunning;
-    if (share.workflow == w && listens) to_hold_.push_back(job_effect::Scale{share.id});
+    if (share.workflow == w && listens) book_.to_hold.push_back(job_effect::Scale{share.id});
   }
   advance(now, out);
   return {};
 }
 
 void Job::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
-  pool_ = std::move(workers);
-  for (const WorkerSight& worker : pool_) {
+  pool_.take_in(std::move(workers));
+  for (const WorkerSight& worker : pool_.workers()) {
     // A share of another life of its process is gone with it.
     const auto older = std::find_if(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
       return is_live(share) && share.worker == worker.name && share.life != worker.life;
@@ -161,78 +146,131 @@ void Job::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
 }
 
 void Job::concluded(Instant now, JobEffects& out) {
-  if (!concluding_ || is_final(sheet_.state)) return;
+  if (!book_.concluding || is_final(sheet_.state)) return;
   const JobState to = outcome();
-  sheet_.ended = wall(now);
+  sheet_.ended = book_.wall(now);
   std::string why;
   for (uint16_t w = 0; w < spec_.size() && why.empty(); ++w) {
     if (sheet_.workflows[w].state != WorkflowState::kCompleted) why = sheet_.workflows[w].why;
   }
-  if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
+  if (sheet_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);
   // Whatever became of the teardown.
   if (sheet_.stop && (to == JobState::kCancelled || to == JobState::kTimedOut)) why = sheet_.stop->why;
-  become(to, to == JobState::kCompleted ? std::string() : why, out);
-  held_.push_back({sheet_.revision + 1, job_effect::Over{}});
-  flush(out);
+  book_.become(to, to == JobState::kCompleted ? std::string() : why, out);
+  book_.held.push_back({sheet_.revision + 1, job_effect::Over{}});
+  book_.flush(out);
 }
 
-void Job::note(Instant now, std::string kind, std::string detail, JobEffects& out) {
-  add_event(now, std::move(kind), std::move(detail));
-  flush(out);
+void Job::tick(Instant now, JobEffects& out) {
+  if (!book_.owned || book_.over) return;
+  std::vector<ShareId> late;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (is_live(share) && book_.since[share.id] + time_.limit_of(share) <= now) late.push_back(share.id);
+  }
+  time_.look_for_overdue(now);
+  for (const ShareId id : late) {
+    ShareSheet* share = book_.find(id);
+    if (share == nullptr || !is_live(*share)) continue;
+    if (share->state == ShareState::kOffered) {
+      offered(now, id, OfferAnswer::kNotNow, "it did not answer an offer in time", out);
+      continue;
+    }
+    const uint16_t workflow = share->workflow;
+    const bool asked_to_stop = share->state == ShareState::kStopping || share->handed_over || book_.is_spare(*share);
+    lose(now, *share, "it gave no result in time", out);
+    if (!asked_to_stop && !is_final(sheet_.workflows[workflow].state)) {
+      book_.fail_workflow(now, workflow, WorkflowState::kFailed,
+                          "no result of '" + spec_[workflow].name + "' from worker '" + share->worker + "'", out);
+    }
+  }
+  if (time_.timeout_at() <= now) {
+    stop(now, {JobStop::Cause::kTimeout, StopHow::kAtOnce, {}, plan::timeout_text(*rules_.timeout)}, {}, out);
+  }
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (time_.timeout_at(w) <= now) time_.time_out(now, w, out);
+  }
+  advance(now, out);
+}
+
+Instant Job::wake() const {
+  if (!book_.owned || book_.over || is_final(sheet_.state)) return Instant::never();
+  Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end()});
+  if (!asking_.empty()) next = std::min(next, asked_until_);
+  for (const ShareSheet& share : sheet_.shares) {
+    const auto since = book_.since.find(share.id);
+    if (!is_live(share) || since == book_.since.end()) continue;
+    next = std::min({next, since->second + time_.limit_of(share), time_.overdue_at(share)});
+  }
+  bool active = false;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    active = active || book_.is_active(w);
+    next = std::min(next, time_.timeout_at(w));
+    const auto since = gap_since_.find(w);
+    if (since == gap_since_.end()) continue;
+    next = std::min(next, since->second + rules_.dispatch_limit);
+    if (book_.zero && spec_[w].length > Duration::zero()) next = std::min(next, book_.clock_of(w) + spec_[w].length);
+  }
+  if (!active && group_again_) next = std::min(next, *group_again_);
+  if (!active && no_workers_since_) next = std::min(next, *no_workers_since_ + rules_.worker_wait);
+  return next;
+}
+
+MoreTime Job::more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out) {
+  return time_.more_time(now, letter, suspect, out);
 }
 
 // --- its life --------------------------------------------------------------------------------------------------------
 
 void Job::advance(Instant now, JobEffects& out) {
-  if (!owned_ || over_ || is_final(sheet_.state)) return flush(out);
-  if (adopting_) {
-    if (!asking_.empty() && now < asked_until_) return flush(out);
+  if (!book_.owned || book_.over || is_final(sheet_.state)) return book_.flush(out);
+  if (book_.adopting) {
+    if (!asking_.empty() && now < asked_until_) return book_.flush(out);
     adopted(now, out);
   }
   for (uint16_t w = 0; w < spec_.size(); ++w) judge(now, w, out);
-  skip_dependents(out);
-  look_at_teardown(now, out);
-  end_paused(now, out);
+  book_.skip_dependents(out);
+  teardown_.look(now, out);
+  time_.end_paused(now, out);
   const auto& all = sheet_.workflows;
   if (std::all_of(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); })) {
     conclude(now, out);
-  } else if (!sheet_.stop || may_tear_down()) {
+  } else if (!sheet_.stop || teardown_.may_begin()) {
     bool active = false;
-    for (uint16_t w = 0; w < spec_.size(); ++w) active = active || is_active(w);
+    for (uint16_t w = 0; w < spec_.size(); ++w) active = active || book_.is_active(w);
     if (!active) {
       plan_group(now, out);
     } else {
       fill_gaps(now, out);
       begin_group(now, out);
-      empty_workers(now, out);
-      rebalance(now);
-      move_on(now, out);
-      begin_postponed(now, out);
+      moves_.empty_workers(now, out);
+      moves_.rebalance(now);
+      moves_.move_on(now, out);
+      begin_ready(now, out);
     }
   }
-  flush(out);
+  book_.flush(out);
 }
 
 // All workers have said what they run of it, or have been waited for long enough.
 void Job::adopted(Instant now, JobEffects& out) {
-  adopting_ = false;
+  book_.adopting = false;
   if (!asking_.empty()) {
     BW_PROBE("dispatch: a worker did not say what it runs");
     asking_.clear();
   }
-  if (zero_) add_event(now, "owner_changed", "another manager goes on with the run");
+  if (book_.zero) book_.add_event(now, "owner_changed", "another manager goes on with the run");
   for (std::size_t i = 0; i < sheet_.shares.size(); ++i) {
     ShareSheet& share = sheet_.shares[i];
     const WorkflowSheet& one = sheet_.workflows[share.workflow];
     if (!one.begun || is_final(one.state)) continue;
     if (share.streams && one.state == WorkflowState::kAssigned)
-      become(share.workflow, WorkflowState::kRunning, {}, out);
-    if (share.state == ShareState::kReady && !is_stopped(share.workflow)) begin_share(now, share, out);
-    const bool told = is_spare(share) && find(share.follows)->until != 0;
-    if (told && !taking_over_.contains(share.id))
-      out.push_back(job_effect::TakeOver{share.id, clock_of(share.workflow)});
+      book_.become(share.workflow, WorkflowState::kRunning, {}, out);
+    if (share.state == ShareState::kReady && !book_.is_stopped(share.workflow)) begin_share(now, share, out);
+    const bool told = book_.is_spare(share) && find(share.follows)->until != 0;
+    if (told && !moves_.takes_over(share.id))
+      out.push_back(job_effect::TakeOver{share.id, book_.clock_of(share.workflow)});
   }
-  if (zero_ && sheet_.state == JobState::kDispatching) become(JobState::kRunning, {}, out);
+  if (book_.zero && sheet_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }
 
 // All that was handed out begins at one instant, when all of it is ready.
@@ -240,8 +278,8 @@ void Job::begin_group(Instant now, JobEffects& out) {
   std::vector<uint16_t> group;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     const WorkflowSheet& one = sheet_.workflows[w];
-    if (one.begun || !is_active(w)) continue;
-    if (!parts_.gaps(w).empty()) return;
+    if (one.begun || !book_.is_active(w)) continue;
+    if (!book_.gaps(w).empty()) return;
     group.push_back(w);
   }
   if (group.empty()) return;
@@ -250,21 +288,19 @@ void Job::begin_group(Instant now, JobEffects& out) {
   };
   if (std::any_of(sheet_.shares.begin(), sheet_.shares.end(), waits)) return;
   const Instant at = now + rules_.head_start;
-  if (!zero_) {
-    zero_ = at;
-    sheet_.started = wall(at);
+  if (!book_.zero) {
+    book_.zero = at;
+    sheet_.started = book_.wall(at);
   }
-  const uint64_t base = at > *zero_ ? seconds_up(at - *zero_) : 0;
+  const uint64_t base = at > *book_.zero ? seconds_up(at - *book_.zero) : 0;
   for (const uint16_t w : group) {
     sheet_.workflows[w].begun = true;
     sheet_.workflows[w].base_second = base;
-    become(w, WorkflowState::kRunning, {}, out);
-    for (auto& [kind, text] : plan::remarks_on_values(context_, spec_, w)) add_event(now, kind, text);
+    book_.become(w, WorkflowState::kRunning, {}, out);
+    for (auto& [kind, text] : plan::remarks_on_values(layers_.context(), spec_, w)) book_.add_event(now, kind, text);
   }
-  for (ShareSheet& share : sheet_.shares) {
-    if (share.state == ShareState::kReady && sheet_.workflows[share.workflow].begun) begin_share(now, share, out);
-  }
-  if (sheet_.state == JobState::kDispatching) become(JobState::kRunning, {}, out);
+  begin_ready(now, out);
+  if (sheet_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
   group_attempts_ = 0;
   busy_ = false;
 }
@@ -272,13 +308,14 @@ void Job::begin_group(Instant now, JobEffects& out) {
 // A workflow that runs has ended when all its parts have, or when nobody will ever run those that are left.
 void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const WorkflowSheet& one = sheet_.workflows[workflow];
-  if (!one.begun || is_final(one.state) || parts_.has_live(workflow)) return;
-  const std::vector<uint32_t> left = parts_.gaps(workflow);
-  if (!left.empty() && !is_stopped(workflow) && !hopeless(now, workflow)) return;
-  const Duration planned = clock_of(workflow) + spec_[workflow].length - *zero_;
+  if (!one.begun || is_final(one.state) || book_.has_live(workflow)) return;
+  const std::vector<uint32_t> left = book_.gaps(workflow);
+  if (!left.empty() && !book_.is_stopped(workflow) && !hopeless(now, workflow)) return;
+  const Duration planned = book_.clock_of(workflow) + spec_[workflow].length - *book_.zero;
   if (!left.empty()) {
-    const Duration until = spec_[workflow].length > Duration::zero() ? std::min(elapsed(now), planned) : elapsed(now);
-    parts_.lose_gaps(workflow, left, until);
+    const Duration until =
+        spec_[workflow].length > Duration::zero() ? std::min(book_.elapsed(now), planned) : book_.elapsed(now);
+    book_.lose_gaps(workflow, left, until);
   }
   const bool all_begun = spec_[workflow].counted && left.empty();
   const bool some =
@@ -287,46 +324,26 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
                (share.end->outcome == ShareOutcome::kCompleted || share.end->outcome == ShareOutcome::kStopped ||
                 share.end->outcome == ShareOutcome::kAborted || share.end->outcome == ShareOutcome::kTimedOut);
       });
-  const bool stopped = is_stopped(workflow);
+  const bool stopped = book_.is_stopped(workflow);
   if (stopped && sheet_.stop->cause == JobStop::Cause::kCancelled) {
-    become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
+    book_.become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
   } else if (stopped && sheet_.stop->cause == JobStop::Cause::kTimeout) {
-    become(workflow, WorkflowState::kTimedOut, sheet_.stop->why, out);
-  } else if (stopped && spec_[workflow].is_teardown && was_stopped(workflow)) {
-    become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
+    book_.become(workflow, WorkflowState::kTimedOut, sheet_.stop->why, out);
+  } else if (stopped && spec_[workflow].is_teardown && teardown_.was_stopped(workflow)) {
+    book_.become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
   } else if (some) {
-    become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
-    become(workflow, WorkflowState::kCompleted, {}, out);
+    book_.become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
+    book_.become(workflow, WorkflowState::kCompleted, {}, out);
   } else {
-    become(workflow, WorkflowState::kFailed, "no worker was left that could run '" + spec_[workflow].name + "'", out);
-  }
-}
-
-plan::Standing Job::standing(uint16_t workflow) const {
-  const WorkflowState state = sheet_.workflows[workflow].state;
-  if (!is_final(state)) return plan::Standing::kOpen;
-  return state == WorkflowState::kCompleted ? plan::Standing::kCompleted : plan::Standing::kEnded;
-}
-
-void Job::skip_dependents(JobEffects& out) {
-  bool again = true;
-  while (again) {
-    again = false;
-    for (uint16_t w = 0; w < spec_.size(); ++w) {
-      if (sheet_.workflows[w].state != WorkflowState::kPending) continue;
-      const auto need = plan::waits_in_vain_for(spec_[w], [this](uint16_t one) { return standing(one); });
-      if (!need) continue;
-      const std::string_view state = to_string(sheet_.workflows[*need].state);
-      become(w, WorkflowState::kSkipped, "'" + spec_[*need].name + "' is " + std::string(state), out);
-      again = true;
-    }
+    book_.become(workflow, WorkflowState::kFailed, "no worker was left that could run '" + spec_[workflow].name + "'",
+                 out);
   }
 }
 
 void Job::conclude(Instant now, JobEffects& out) {
   const auto live = [](const ShareSheet& share) { return is_live(share); };
-  if (concluding_ || awaits_teardown() || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), live)) return;
-  concluding_ = true;
+  if (book_.concluding || teardown_.awaits() || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), live)) return;
+  book_.concluding = true;
   Duration elapsed;
   for (const ShareSheet& share : sheet_.shares) {
     if (!share.streams) continue;
@@ -335,14 +352,14 @@ void Job::conclude(Instant now, JobEffects& out) {
     elapsed = std::max(elapsed, share.lost_from);
   }
   // What would have run longer than everything else is not missed. The clock of this owner may be behind what was run.
-  const Duration lasted = std::max(elapsed, this->elapsed(now));
+  const Duration lasted = std::max(elapsed, book_.elapsed(now));
   for (plan::Loss& loss : sheet_.losses) {
     loss.to = std::max(loss.from, std::min(loss.to, lasted));
     elapsed = std::max(elapsed, loss.to);
   }
   sheet_.elapsed = elapsed;
-  if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
-  changed_ = true;
+  if (sheet_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);
+  book_.changed = true;
   out.push_back(job_effect::Conclude{});
 }
 
@@ -357,48 +374,5 @@ JobState Job::outcome() const {
   }
   return JobState::kFailed;
 }
-
-void Job::become(JobState to, std::string why, JobEffects& out) {
-  const JobState from = sheet_.state;
-  if (from == to) return;
-  check(may_become(from, to), "a job goes from one state to the next as the table says");
-  sheet_.state = to;
-  sheet_.why = cut(std::move(why));
-  changed_ = true;
-  out.push_back(job_effect::Moved{"job", to_string(from), to_string(to), sheet_.why});
-}
-
-void Job::become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out) {
-  WorkflowSheet& one = sheet_.workflows[workflow];
-  const WorkflowState from = one.state;
-  if (from == to) return;
-  check(may_become(from, to), "a workflow goes from one state to the next as the table says");
-  one.state = to;
-  one.why = cut(std::move(why));
-  changed_ = true;
-  out.push_back(job_effect::Moved{spec_[workflow].name, to_string(from), to_string(to), one.why});
-}
-
-void Job::flush(JobEffects& out) {
-  if (std::exchange(changed_, false)) {
-    ++sheet_.revision;
-    for (const ShareId share : std::exchange(to_take_over_, {})) {
-      held_.push_back({sheet_.revision, job_effect::TakeOver{share, clock_of(find(share)->workflow)}});
-    }
-    for (JobEffect& effect : std::exchange(to_hold_, {})) held_.push_back({sheet_.revision, std::move(effect)});
-    out.push_back(job_effect::Keep{sheet_.revision});
-  }
-}
-
-void Job::add_event(Instant now, std::string kind, std::string detail) {
-  changed_ = true;
-  if (sheet_.events.size() >= kMostJobEvents) {
-    ++sheet_.events_dropped;
-    return;
-  }
-  sheet_.events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
-}
-
-Duration Job::elapsed(Instant now) const { return zero_ && now > *zero_ ? now - *zero_ : Duration::zero(); }
 
 }  // namespace bellwether::dispatch

@@ -1,0 +1,98 @@
+#include "jobs/dispatch/job_layers.h"
+
+#include <algorithm>
+
+#include "core/base/probe.h"
+
+namespace bellwether::dispatch {
+
+// The shares of one workflow say much the same: each text is told once.
+void JobLayers::hear_notes(Instant now, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    std::size_t count = 0;
+    bool told = false;
+    for (const JobEvent& one : sheet_.events) {
+      if (one.kind != "script") continue;
+      ++count;
+      told |= one.detail == note.substr(0, kMostTextBytes);
+    }
+    if (count < kMostNotes && !told) book_.add_event(now, "script", note);
+  }
+}
+
+// A share tells them with its end, by the clock of its workflow.
+void JobLayers::hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings) {
+  const auto began = Duration::seconds(static_cast<int64_t>(sheet_.workflows[share.workflow].base_second));
+  std::vector<plan::Finding> found = findings;
+  for (plan::Finding& one : found) {
+    one.worker = share.worker;
+    one.begin += began;
+    one.end += began;
+    if (plan::is_possible(one)) plan::add(sheet_.findings, one);
+  }
+  for (const std::string& text : plan::summed_up(found)) {
+    const auto told = std::count_if(sheet_.events.begin(), sheet_.events.end(),
+                                    [](const JobEvent& one) { return one.kind == "generator_strained"; });
+    if (static_cast<std::size_t>(told) < kMostNotes) book_.add_event(now, "generator_strained", text);
+  }
+}
+
+void JobLayers::hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided,
+                            JobEffects& out) {
+  const WorkflowSpec& spec = spec_[share.workflow];
+  bool changed = false;
+  for (const plan::Provided& one : provided) {
+    const bool is_list = std::find(spec.lists.begin(), spec.lists.end(), one.provide) != spec.lists.end();
+    if (one.provide >= spec.provides.size() || one.listed != is_list) continue;  // its worker makes that up
+    if (one.listed || !one.too_large) {
+      changed |= context_.merge(share.workflow, share.id.value(), one);
+    } else if (!share.end) {
+      const plan::Remark remark = plan::remark_on_too_large(spec, one.provide);
+      book_.add_event(now, remark.kind, remark.text);
+    }
+  }
+  if (changed) out.push_back(job_effect::KeepContext{context_.version});
+}
+
+// Those whose values somebody will need who has not begun; an owner who died may not have made all of them safe.
+bool JobLayers::is_awaited(uint16_t workflow) const {
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (is_final(sheet_.workflows[w].state) || sheet_.workflows[w].begun) continue;
+    const auto& uses = spec_[w].uses;
+    if (std::any_of(uses.begin(), uses.end(), [&](const auto& use) { return use.from == workflow; })) return true;
+  }
+  return false;
+}
+
+// Whether what has ended is known for good, so that the next ones may begin with it.
+bool JobLayers::pass_border(Instant now, JobEffects& out) {
+  const auto& all = sheet_.workflows;
+  const auto ended = static_cast<uint64_t>(
+      std::count_if(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); }));
+  if (ended == sheet_.context_version) return true;
+  // Another owner may have been here before, and have found no quorum.
+  if (!border_since_) border_since_ = book_.adopted && book_.zero ? book_.end_of_last() : now;
+  if (now - *border_since_ >= rules_.layer_sync_limit) {
+    BW_PROBE("dispatch: a layer does not begin for want of a quorum");
+    const std::string why = "no quorum of managers for " +
+                            std::to_string(rules_.layer_sync_limit.ns() / 1'000'000'000) +
+                            " s, when what it depends on had ended";
+    book_.add_event(now, "layer_sync_failed", why);
+    for (uint16_t w = 0; w < spec_.size(); ++w) {
+      if (is_final(all[w].state)) continue;
+      if (!spec_[w].is_teardown && !all[w].begun) {
+        book_.add_loss(w, "never begun", std::max(all[w].parts, 1U), book_.elapsed(*border_since_), book_.elapsed(now));
+      }
+      book_.become(w, all[w].state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kFailed, why,
+                   out);
+    }
+    return false;
+  }
+  if (context_kept_ < context_.version) return false;
+  border_since_.reset();
+  sheet_.context_version = ended;
+  book_.changed = true;
+  return true;
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,125 @@
+#include "jobs/dispatch/job_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace bellwether::dispatch {
+namespace {
+
+// Parts that one core can be made to run when a worker has died, its own included.
+constexpr uint32_t kSqueezeMost = 4;
+
+// A worker that is being given parts.
+struct Taker {
+  const WorkerSight* worker;
+  uint32_t free = 0;
+  uint32_t parts = 0;  // that it runs of this job
+  uint32_t given = 0;
+};
+
+// Who should get the next part: whoever has the most free cores, else, when it is allowed, the least loaded.
+Taker* choose(std::vector<Taker>& takers, bool squeeze) {
+  Taker* best = nullptr;
+  for (Taker& one : takers) {
+    if (one.free > 0 && (best == nullptr || one.free > best->free)) best = &one;
+  }
+  if (best != nullptr || !squeeze) return best;
+  for (Taker& one : takers) {
+    const uint64_t load = one.parts + one.given;
+    if (one.worker->cores == 0 || load >= uint64_t{one.worker->cores} * kSqueezeMost) continue;
+    if (best == nullptr || load * best->worker->cores < uint64_t{best->parts + best->given} * one.worker->cores) {
+      best = &one;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+// Not for good: whoever was only out of reach for a moment is there again, and its process is the same.
+bool JobPool::usable(Instant now, const WorkerSight& worker) const {
+  const auto excluded = excluded_.find({worker.name, worker.life});
+  return worker.takes_work && worker.cores > 0 && (excluded == excluded_.end() || excluded->second <= now);
+}
+
+void JobPool::exclude(Instant now, const ShareSheet& share) {
+  excluded_[{share.worker, share.life}] = now + rules_.exclusion;
+}
+
+// Until it is heard of again.
+void JobPool::set_aside(const std::string& worker) {
+  for (WorkerSight& one : workers_) {
+    if (one.name == worker) one.free = 0;
+  }
+}
+
+bool JobPool::is_leaving(const ShareSheet& share) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const WorkerSight& worker) {
+    return worker.leaves && worker.name == share.worker && worker.life == share.life;
+  });
+}
+
+bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows) {
+  std::vector<Taker> takers;
+  for (const bool healthy : {true, false}) {
+    for (const WorkerSight& worker : workers_) {
+      if (!usable(now, worker) || (!worker.healthy && healthy)) continue;
+      const bool there =
+          std::any_of(takers.begin(), takers.end(), [&](const Taker& one) { return one.worker == &worker; });
+      if (!there) takers.push_back({&worker, worker.free, book_.parts_on(worker.name), 0});
+    }
+    for (std::size_t i = takers.size(); i > 1; --i) std::swap(takers[i - 1], takers[prng_.below(i)]);
+    std::size_t left = parts.size();
+    for (Taker& one : takers) one.given = 0;
+    std::vector<Taker> trial = takers;
+    for (; left > 0; --left) {
+      Taker* const next = choose(trial, squeeze);
+      if (next == nullptr) break;
+      if (next->free > 0) --next->free;
+      ++next->given;
+    }
+    if (left > 0) continue;
+    if (sheet_.shares.size() + trial.size() + parts.size() > kMostShares) return false;
+    std::size_t at = 0;
+    for (const Taker& one : trial) {
+      uint32_t cores = std::min(one.given, one.worker->free);
+      const std::size_t end = at + one.given;
+      while (at < end) {  // runs of neighbours
+        std::size_t after = at + 1;
+        while (after < end && parts[after] == parts[after - 1] + 1) ++after;
+        const auto count = static_cast<uint32_t>(after - at);
+        const uint32_t own = std::min(cores, count);
+        cores -= own;
+        // Where none is free, it shares the one with the fewest parts.
+        offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, std::max(own, 1U),
+              squeeze, follows);
+        at = after;
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+void JobPool::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores,
+                    bool squeeze, ShareId follows) {
+  ShareSheet share;
+  share.id = ShareId(++sheet_.last_share);
+  share.workflow = workflow;
+  share.worker = worker.name;
+  share.life = worker.life;
+  share.parts = parts;
+  share.cores = cores;
+  share.squeeze = squeeze;
+  share.follows = follows;
+  for (const uint32_t part : parts_of(parts)) share.iterations += book_.iterations_of(workflow, part);
+  book_.since[share.id] = now;
+  book_.to_hold.push_back(job_effect::Offer{share.id});
+  for (WorkerSight& one : workers_) {
+    if (one.name == worker.name) one.free -= std::min(one.free, cores);
+  }
+  sheet_.shares.push_back(std::move(share));
+  book_.changed = true;
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,55 @@
+// Who gets what: the workers that there are, which of them a job may use, and its parts dealt over those that have
+// cores.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "jobs/dispatch/job_book.h"
+
+namespace bellwether::dispatch {
+
+// A worker, as a manager sees it.
+struct WorkerSight {
+  std::string name;
+  uint64_t life = 0;
+  uint32_t cores = 0;
+  uint32_t free = 0;  // nobody, as far as this manager knows, has asked for them
+  bool takes_work = false;
+  bool healthy = true;  // those that are not get work when there is no other way
+  bool leaves = false;  // soon: what it runs is to be handed over
+  bool sought = false;  // a job waits for its free cores
+  bool held = false;    // it would take work, were it not for a share that stands still: that will end
+};
+
+class JobPool {
+ public:
+  // `book` must outlive it.
+  JobPool(JobBook& book, Prng prng) : book_(book), prng_(prng) {}
+
+  void take_in(std::vector<WorkerSight> workers) { workers_ = std::move(workers); }
+  const std::vector<WorkerSight>& workers() const { return workers_; }
+  bool usable(Instant now, const WorkerSight& worker) const;
+  void exclude(Instant now, const ShareSheet& share);
+  void set_aside(const std::string& worker);
+  bool is_leaving(const ShareSheet& share) const;
+  // Offers all of these parts, or none. `squeeze`: also onto cores that are in use; `follows`: the share that runs
+  // them.
+  bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows = {});
+  void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze,
+             ShareId follows = {});
+
+ private:
+  JobBook& book_;
+  JobSheet& sheet_ = book_.sheet;
+  const JobRules& rules_ = book_.rules;
+  Prng prng_;
+  std::vector<WorkerSight> workers_;
+  std::map<std::pair<std::string, uint64_t>, Instant> excluded_;  // lives of workers that died or refused, until when
+};
+
+}  // namespace bellwether::dispatch
