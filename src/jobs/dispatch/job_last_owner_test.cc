@@ -1,7 +1,7 @@
 // What is left of an owner that died between two things that it had to do.
 #include <algorithm>
 
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 #include "jobs/dispatch/job_testing.h"
 
 namespace bellwether::dispatch {
@@ -39,7 +39,7 @@ ShareSheet ended_share(uint32_t id, PartRange parts, uint64_t from = 0) {
 // The register has the end of a share and not yet that all of it is counted, which the account's copy has.
 TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
   const JobSheet sheet = running_sheet(1, {ended_share(1, {0, 1, 1})});
-  Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
+  JobDesk job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
   JobEffects out;
   job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{ShareId(1), 10}}, out);
   EXPECT_TRUE(job.workers_to_ask().empty());
@@ -53,7 +53,7 @@ TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
 TEST(JobLastOwner, WhatAShareOfWhichNoBeginIsKnownDidNotTellIsALoss) {
   const ShareSheet gone = share_of(2, {1, 1, 2}, ShareState::kGone, false);
   const JobSheet sheet = running_sheet(2, {ended_share(1, {0, 1, 2}), gone});
-  Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
+  JobDesk job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
   JobEffects out;
   job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{ShareId(1), 10}}, out);
   EXPECT_EQ(job.sheet().workflows[0].state, WorkflowState::kCompleted);
@@ -69,7 +69,7 @@ TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
   left.end = ShareEnd{ShareOutcome::kLeft, {}, 30, Duration::seconds(30)};
   JobSheet sheet = running_sheet(1, {left, share_of(2, {0, 1, 1}, ShareState::kReady, false)});
   sheet.workflows[0].state = WorkflowState::kAssigned;
-  Job job({load_spec("browse", kMinute)}, JobRules(), sheet, Prng(1));
+  JobDesk job({load_spec("browse", kMinute)}, JobRules(), sheet, Prng(1));
   const Instant adopted = Instant::from_ns(100'000'000'000);
   const auto begun_by = [&](Duration elapsed) {
     JobEffects out;
@@ -89,7 +89,7 @@ TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
   lost.lost_from = Duration::seconds(2);
   JobSheet sheet = running_sheet(2, {lost, ended_share(2, {1, 1, 2}), ended_share(3, {0, 1, 2}, 9)});
   sheet.losses = {{Duration::seconds(2), Duration::millis(9'900), 0.5, "worker 'w1' was lost"}};
-  Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
+  JobDesk job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
   JobEffects out;
   job.adopt(Instant::from_ns(100'000'000'000), Duration::seconds(5),
             {{ShareId(1), 2}, {ShareId(2), 10}, {ShareId(3), 1}}, out);

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 #include "jobs/dispatch/job_testing.h"
 
 namespace bellwether::dispatch {

@@ -6,7 +6,7 @@
 #include "core/base/check.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 #include "load/plan/schedule.h"
 
 namespace bellwether::dispatch {
@@ -21,7 +21,7 @@ bool is_failure(ShareOutcome outcome) {
 
 // --- who gets what ---------------------------------------------------------------------------------------------------
 
-std::vector<uint16_t> Job::ready_workflows() const {
+std::vector<uint16_t> JobDesk::ready_workflows() const {
   std::vector<uint16_t> ready;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!book_.waits(w)) continue;
@@ -35,7 +35,7 @@ std::vector<uint16_t> Job::ready_workflows() const {
 }
 
 // Nothing is handed out unless there is room for a whole group: a load test that begins in pieces measures nothing.
-void Job::plan_group(Instant now, JobEffects& out) {
+void JobDesk::plan_group(Instant now, JobEffects& out) {
   if (!layers_.pass_border(now, out)) {
     const auto ended = [](const WorkflowSheet& one) { return is_final(one.state); };
     if (std::all_of(sheet_.workflows.begin(), sheet_.workflows.end(), ended)) conclude(now, out);
@@ -86,7 +86,7 @@ void Job::plan_group(Instant now, JobEffects& out) {
 }
 
 // Parts of workflows that somebody was to run, and nobody does.
-void Job::fill_gaps(Instant now, JobEffects& out) {
+void JobDesk::fill_gaps(Instant now, JobEffects& out) {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     WorkflowSheet& one = sheet_.workflows[w];
     if (!book_.is_active(w)) continue;
@@ -124,7 +124,7 @@ void Job::fill_gaps(Instant now, JobEffects& out) {
 }
 
 // What was handed out of a group that cannot begin is taken back; the group is tried again a little later.
-void Job::take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
+void JobDesk::take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
   BW_PROBE("dispatch: a group is taken back");
   // To wait for cores is no failure.
   if (counts) ++group_attempts_;
@@ -153,7 +153,7 @@ void Job::take_group_back(Instant now, const std::string& why, bool counts, JobE
 }
 
 // Nobody will run what nobody runs at the moment.
-bool Job::hopeless(Instant now, uint16_t workflow) const {
+bool JobDesk::hopeless(Instant now, uint16_t workflow) const {
   const std::vector<uint32_t> left = book_.gaps(workflow);
   const auto too_often = [&](uint32_t part) { return book_.deaths(workflow, part) > rules_.retries_most; };
   if (!left.empty() && std::all_of(left.begin(), left.end(), too_often)) return true;
@@ -164,7 +164,7 @@ bool Job::hopeless(Instant now, uint16_t workflow) const {
 
 // --- what is told of them --------------------------------------------------------------------------------------------
 
-void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
+void JobDesk::offered(Instant now, ShareId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
   ShareSheet* share = book_.find(id);
   if (!book_.owned || share == nullptr || share->state != ShareState::kOffered) return;
   if (answer == OfferAnswer::kReady) {
@@ -190,7 +190,7 @@ void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string
   advance(now, out);
 }
 
-void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
+void JobDesk::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   if (book_.is_spare(share) || now < book_.runs_elsewhere_until(share)) return;
   if (book_.is_past(now, share.workflow)) {
     BW_PROBE("dispatch: a share is ready when its workflow is over");
@@ -225,13 +225,13 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   out.push_back(job_effect::Begin{share.id, clock, resumes && !once});
 }
 
-void Job::begin_ready(Instant now, JobEffects& out) {
+void JobDesk::begin_ready(Instant now, JobEffects& out) {
   for (ShareSheet& share : sheet_.shares) {
     if (share.state == ShareState::kReady && sheet_.workflows[share.workflow].begun) begin_share(now, share, out);
   }
 }
 
-void Job::not_begun(Instant now, ShareId id, const std::string& why, JobEffects& out) {
+void JobDesk::not_begun(Instant now, ShareId id, const std::string& why, JobEffects& out) {
   ShareSheet* share = book_.find(id);
   if (!book_.owned || share == nullptr || !is_live(*share)) return;
   book_.add_event(now, "share_lost", "worker '" + share->worker + "': " + why);
@@ -239,14 +239,14 @@ void Job::not_begun(Instant now, ShareId id, const std::string& why, JobEffects&
   advance(now, out);
 }
 
-void Job::taken_over(Instant now, ShareId id, JobEffects& out) {
+void JobDesk::taken_over(Instant now, ShareId id, JobEffects& out) {
   const ShareSheet* const share = find(id);
   if (!book_.owned || share == nullptr || !book_.is_spare(*share)) return;
   moves_.will_take_over(id);
   advance(now, out);
 }
 
-void Job::handed_over(Instant now, ShareId id, uint64_t until, JobEffects& out) {
+void JobDesk::handed_over(Instant now, ShareId id, uint64_t until, JobEffects& out) {
   ShareSheet* const from = book_.find(id);
   if (!book_.owned || from == nullptr || !is_live(*from) || !from->streams || from->handed_over || until == 0) return;
   const std::vector<ShareId> followers = book_.followers_of(id);
@@ -258,14 +258,14 @@ void Job::handed_over(Instant now, ShareId id, uint64_t until, JobEffects& out) 
   advance(now, out);
 }
 
-void Job::kept_on(Instant now, ShareId id, const std::string& why, JobEffects& out) {
+void JobDesk::kept_on(Instant now, ShareId id, const std::string& why, JobEffects& out) {
   ShareSheet* const from = book_.find(id);
   if (!book_.owned || from == nullptr || from->handed_over || from->until == 0) return;
   moves_.call_off(now, *from, why, out);
   advance(now, out);
 }
 
-void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
+void JobDesk::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
   uint64_t& known = book_.applied[id];
   known = std::max(known, number);
   ShareSheet* share = book_.find(id);
@@ -274,7 +274,7 @@ void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
   advance(now, out);
 }
 
-void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
+void JobDesk::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   ShareSheet* share = book_.find(id);
   if (!book_.owned || share == nullptr || !is_live(*share) || share->end) return;
   if (book_.is_spare(*share)) {
@@ -296,7 +296,7 @@ void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
 }
 
 // It has ended, and all that it measured is in the account.
-void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
+void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const uint16_t workflow = share.workflow;
   const bool was_stopped = share.state == ShareState::kStopping;
   const ShareEnd end = *share.end;
@@ -349,8 +349,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   if (goes_on && !book_.followers_of(share.id).empty()) moves_.call_off(now, share, {}, out);
 }
 
-void Job::sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<ShareSight>& sights,
-                  JobEffects& out) {
+void JobDesk::sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<ShareSight>& sights,
+                      JobEffects& out) {
   if (!book_.owned || book_.over) return;
   const auto has_begun = [](const ShareSight& sight) { return sight.clock != Duration::zero(); };
   for (const ShareSight& sight : sights) {
@@ -408,7 +408,8 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
   advance(now, out);
 }
 
-void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out) {
+void JobDesk::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why,
+                          JobEffects& out) {
   bool any = false;
   bool others = false;  // of another life
   for (ShareSheet& share : sheet_.shares) {
@@ -425,7 +426,7 @@ void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, con
   advance(now, out);
 }
 
-void Job::evicted(Instant now, ShareId id, const std::string& why, JobEffects& out) {
+void JobDesk::evicted(Instant now, ShareId id, const std::string& why, JobEffects& out) {
   ShareSheet* const share = book_.find(id);
   if (!book_.owned || share == nullptr || !is_live(*share) || !share->streams || share->end) return;
   BW_PROBE("dispatch: a share that stands still is given to somebody else");
@@ -439,7 +440,7 @@ void Job::evicted(Instant now, ShareId id, const std::string& why, JobEffects& o
 }
 
 // Its parts are nobody's any more.
-void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out) {
+void JobDesk::lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out) {
   WorkflowSheet& one = sheet_.workflows[share.workflow];
   if (book_.is_spare(share)) {
     book_.set(now, share, ShareState::kGone);

@@ -1,12 +1,11 @@
 // One job in a small cluster: testdata/job_*.txt say what happens, and what becomes of the job, its workflows and its
 // shares. Time goes in steps of 100 ms.
-#include "jobs/dispatch/job.h"
-
 #include <gtest/gtest.h>
 #include <memory>
 
 #include "core/base/fields_testing.h"
 #include "core/base/transcript_testing.h"
+#include "jobs/dispatch/job_desk.h"
 #include "jobs/dispatch/job_testing.h"
 #include "jobs/dispatch/letters.h"
 
@@ -362,15 +361,15 @@ class JobStory {
 void expect_job_stories(const std::string& name) {
   transcript::expect_stories<JobStory>("src/jobs/dispatch/testdata/job_" + name + ".txt");
 }
-TEST(Job, hands_out_and_ends) { expect_job_stories("runs"); }
-TEST(Job, moves_shares_without_a_gap) { expect_job_stories("moves"); }
-TEST(Job, spreads_onto_workers_that_come) { expect_job_stories("spread"); }
-TEST(Job, counts_iterations) { expect_job_stories("counted"); }
-TEST(Job, scales) { expect_job_stories("scaled"); }
-TEST(Job, keeps_to_its_time) { expect_job_stories("time"); }
-TEST(Job, passes_values_from_layer_to_layer) { expect_job_stories("layers"); }
-TEST(Job, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
-TEST(Job, tears_down) { expect_job_stories("teardown"); }
+TEST(JobDesk, hands_out_and_ends) { expect_job_stories("runs"); }
+TEST(JobDesk, moves_shares_without_a_gap) { expect_job_stories("moves"); }
+TEST(JobDesk, spreads_onto_workers_that_come) { expect_job_stories("spread"); }
+TEST(JobDesk, counts_iterations) { expect_job_stories("counted"); }
+TEST(JobDesk, scales) { expect_job_stories("scaled"); }
+TEST(JobDesk, keeps_to_its_time) { expect_job_stories("time"); }
+TEST(JobDesk, passes_values_from_layer_to_layer) { expect_job_stories("layers"); }
+TEST(JobDesk, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
+TEST(JobDesk, tears_down) { expect_job_stories("teardown"); }
 
 }  // namespace
 }  // namespace bellwether::dispatch

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 
 namespace bellwether::dispatch {
 

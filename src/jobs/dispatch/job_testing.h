@@ -24,10 +24,10 @@ class JobWorld {
   JobWorld(JobSpec spec, uint64_t seed, JobRules rules = {}) : spec_(std::move(spec)), rules_(rules), prng_(seed) {
     sheet_.id = "job";
     sheet_.name = "shop";
-    job_ = std::make_unique<Job>(spec_, rules_, sheet_, Prng(prng_.next()));
+    job_ = std::make_unique<JobDesk>(spec_, rules_, sheet_, Prng(prng_.next()));
   }
 
-  Job& job() { return *job_; }
+  JobDesk& job() { return *job_; }
   const JobSheet& sheet() const { return job_->sheet(); }
   Instant now() const { return now_; }
   void add(const std::string& name, uint32_t cores) { workers_[name].cores = cores; }
@@ -77,7 +77,7 @@ class JobWorld {
     if (durable_.revision == 0) return;
     owner_is_there_ = true;
     JobEffects out;
-    job_ = std::make_unique<Job>(spec_, rules_, durable_, Prng(prng_.next()));
+    job_ = std::make_unique<JobDesk>(spec_, rules_, durable_, Prng(prng_.next()));
     job_->set_wall(now_, WallTime{1'000'000'000 + now_.ns()});
     writing_.clear();
     to_take_over_.clear();
@@ -219,10 +219,10 @@ class JobWorld {
   void tell(ShareId id, Running& one) {
     const uint64_t upto = measured_of(one, now_);
     while (one.told < upto) {
-      const Job::Hearing hearing = job_->hearing(id, one.from + one.told);
-      if (hearing == Job::Hearing::kWaits || hearing == Job::Hearing::kUnknown) return;
+      const JobDesk::Hearing hearing = job_->hearing(id, one.from + one.told);
+      if (hearing == JobDesk::Hearing::kWaits || hearing == JobDesk::Hearing::kUnknown) return;
       ++one.told;
-      if (hearing == Job::Hearing::kExcess || closed_.contains(id)) continue;
+      if (hearing == JobDesk::Hearing::kExcess || closed_.contains(id)) continue;
       account_.count(one, one.from + one.told - 1);
       account_.told[id] = one.told;
       plan::Iterated& sum = account_.iterated[id];
@@ -390,7 +390,7 @@ class JobWorld {
   Prng prng_;
   Instant now_ = Instant::from_ns(1'000'000'000);
   JobSheet sheet_;
-  std::unique_ptr<Job> job_;
+  std::unique_ptr<JobDesk> job_;
   std::map<std::string, Worker> workers_;
   std::vector<JobSheet> writing_;
   std::optional<plan::Values> writing_context_;

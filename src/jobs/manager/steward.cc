@@ -96,13 +96,13 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   sheet.seed = letter.seed;
   sheet.submitted = parts_.runtime.wall_now();
   sheet.revision = 1;
-  sheet.workflows = dispatch::Job::new_workflows(dispatch::spec_of(*plan_));
+  sheet.workflows = dispatch::JobDesk::new_workflows(dispatch::spec_of(*plan_));
   const Status written = co_await write_record(sheet, deadline);
   if (!written) co_return no_quorum("the job's register", written.error());
   if (!owned_) co_return refusal(Refusal::Kind::kUnavailable, "the job's register was lost");
   account_ = std::make_unique<account::RunAccount>(*plan_);
-  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
-                                         parts_.runtime.prng().fork());
+  job_ = std::make_unique<dispatch::JobDesk>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
+                                             parts_.runtime.prng().fork());
   start();
   step([&](Instant at, JobEffects& out) { job_->begin(at, out); });
   dispatch::Submitted done;
@@ -169,8 +169,8 @@ task<Status> Steward::take_over(Instant deadline) {
     // A clock that was set does not take back what was measured.
     ago = std::max(ago, account_->totals().elapsed());
   }
-  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(*sheet),
-                                         parts_.runtime.prng().fork());
+  job_ = std::make_unique<dispatch::JobDesk>(dispatch::spec_of(*plan_), rules(), std::move(*sheet),
+                                             parts_.runtime.prng().fork());
   job_->restore(std::move(*context));
   start();
   for (const auto& [stream, number] : account_->applied()) {

@@ -1,5 +1,5 @@
-// One job in the hands of this manager, at work: the kernel (jobs/dispatch/job.h) with the job's register, its account,
-// the workers that run its shares and the clients that watch it.
+// One job in the hands of this manager, at work: the kernel (jobs/dispatch/job_desk.h) with the register of the job,
+// its account, the workers that run its shares and the clients that watch it.
 //
 //   steward.cc          its life: taken, written, copied, concluded, lost
 //   steward_workers.cc  what is said to workers, and what they say and have measured
@@ -21,7 +21,7 @@
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/account/run_account.h"
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 #include "jobs/dispatch/letters.h"
 #include "jobs/manager/surroundings.h"
 #include "jobs/manager/watchers.h"
@@ -202,7 +202,7 @@ class Steward final : private jobs::JobHandle::Listener {
   std::string bundle_;
   std::unique_ptr<plan::Plan> plan_;
   std::unique_ptr<jobs::JobHandle> handle_;
-  std::unique_ptr<dispatch::Job> job_;
+  std::unique_ptr<dispatch::JobDesk> job_;
   std::unique_ptr<account::RunAccount> account_;
   uint64_t account_life_ = 0;
   bool owned_ = false;

@@ -403,7 +403,7 @@ void Steward::open_stream(const dispatch::ShareSheet& share) {
 }
 
 dispatch::Response Steward::window(const std::string& worker, const dispatch::WindowLetter& letter) {
-  using Hearing = dispatch::Job::Hearing;
+  using Hearing = dispatch::JobDesk::Hearing;
   const Hearing hearing = job_->hearing(letter.share, job_->find(letter.share)->from + letter.last - 1);
   if (hearing == Hearing::kExcess) return dispatch::Applied{0, 0, true};
   if (hearing == Hearing::kWaits) {

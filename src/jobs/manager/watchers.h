@@ -13,7 +13,7 @@
 #include "core/base/time.h"
 #include "core/runtime/runtime.h"
 #include "jobs/account/run_account.h"
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 #include "jobs/dispatch/letters.h"
 #include "load/metrics/live_windows.h"
 
@@ -78,7 +78,7 @@ class Watchers {
   struct Parts {
     runtime::Runtime& runtime;
     cluster::Switchboard& switchboard;
-    const dispatch::Job& job;
+    const dispatch::JobDesk& job;
     const account::RunAccount& account;
     std::string owner;     // this manager
     uint64_t life = 0;     // of the account

@@ -10,7 +10,7 @@
 
 #include "cluster/health/signals.h"
 #include "core/base/time.h"
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 #include "jobs/dispatch/letters.h"
 
 namespace bellwether::node {

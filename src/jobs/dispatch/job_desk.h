@@ -20,6 +20,12 @@
 //
 // That word of its worker decides. Before it everything may be called off, and the share goes on.
 //
+//   job_book.h    the sheet, and every change of it: the desk and all its parts read and write here
+//   job_pool.h    who gets what
+//   job_layers.h  what is handed from one layer of workflows to the next
+//   job_moves.h   shares that run, handed over
+//   job_time.h    overtime, timeouts, and the teardown of a job that is stopped
+//
 // Times are of the owner's monotonic clock. One thread.
 #pragma once
 
@@ -48,14 +54,14 @@ enum class OfferAnswer : uint8_t {
   kBroken,  // the scenario cannot be prepared, by anybody
 };
 
-class Job {
+class JobDesk {
  public:
   // As they are before anything has happened.
   static std::vector<WorkflowSheet> new_workflows(const JobSpec& spec);
   // A new one: the sheet has an id, a name, a bundle. REQUIRES as many workflows in the spec as the plan has.
-  Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng);
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
+  JobDesk(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng);
+  JobDesk(const JobDesk&) = delete;
+  JobDesk& operator=(const JobDesk&) = delete;
 
   // Before each of the following when the wall clock matters to the reader of a report: what it is at `now`.
   void set_wall(Instant now, WallTime wall) { book_.wall_now = wall, book_.wall_at = now; }

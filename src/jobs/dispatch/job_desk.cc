@@ -1,4 +1,4 @@
-#include "jobs/dispatch/job.h"
+#include "jobs/dispatch/job_desk.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,19 +16,19 @@ uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + k
 
 }  // namespace
 
-Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
+JobDesk::JobDesk(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
     : book_(std::move(spec), rules, std::move(sheet)), pool_(book_, prng) {
   if (sheet_.workflows.empty()) sheet_.workflows = new_workflows(spec_);
   check(sheet_.workflows.size() == spec_.size(), "a job has the workflows of its plan");
 }
 
-std::vector<WorkflowSheet> Job::new_workflows(const JobSpec& spec) {
+std::vector<WorkflowSheet> JobDesk::new_workflows(const JobSpec& spec) {
   std::vector<WorkflowSheet> out;
   for (const WorkflowSpec& one : spec) out.push_back({.vus = one.told_vus.value_or(0)});
   return out;
 }
 
-ShareOrder Job::order(ShareId id, JobFence fence) const {
+ShareOrder JobDesk::order(ShareId id, JobFence fence) const {
   const ShareSheet* share = find(id);
   check(share != nullptr, "an order is for a share of the job");
   const WorkflowSpec& spec = spec_[share->workflow];
@@ -56,7 +56,7 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
 
 // --- what it is told -------------------------------------------------------------------------------------------------
 
-void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out) {
+void JobDesk::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out) {
   book_.applied = std::move(applied);
   book_.owned = book_.adopting = book_.adopted = true;
   asked_until_ = now + rules_.adopt_limit;
@@ -81,7 +81,7 @@ void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, 
   advance(now, out);
 }
 
-void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
+void JobDesk::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
   if (!book_.owned || book_.over || book_.concluding) return;
   const bool cancelled = stop.cause == JobStop::Cause::kCancelled;
   if (workflows.empty()) {
@@ -110,7 +110,7 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
   advance(now, out);
 }
 
-Status Job::scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out) {
+Status JobDesk::scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out) {
   std::vector<plan::Told> told;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (spec_[w].told_vus) told.push_back({w, spec_[w].name, spec_[w].vus});
@@ -133,7 +133,7 @@ Status Job::scale(Instant now, const std::string& workflow, uint32_t vus, const 
   return {};
 }
 
-void Job::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
+void JobDesk::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
   pool_.take_in(std::move(workers));
   for (const WorkerSight& worker : pool_.workers()) {
     // A share of another life of its process is gone with it.
@@ -145,7 +145,7 @@ void Job::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
   advance(now, out);
 }
 
-void Job::concluded(Instant now, JobEffects& out) {
+void JobDesk::concluded(Instant now, JobEffects& out) {
   if (!book_.concluding || is_final(sheet_.state)) return;
   const JobState to = outcome();
   sheet_.ended = book_.wall(now);
@@ -161,7 +161,7 @@ void Job::concluded(Instant now, JobEffects& out) {
   book_.flush(out);
 }
 
-void Job::tick(Instant now, JobEffects& out) {
+void JobDesk::tick(Instant now, JobEffects& out) {
   if (!book_.owned || book_.over) return;
   std::vector<ShareId> late;
   for (const ShareSheet& share : sheet_.shares) {
@@ -192,7 +192,7 @@ void Job::tick(Instant now, JobEffects& out) {
   advance(now, out);
 }
 
-Instant Job::wake() const {
+Instant JobDesk::wake() const {
   if (!book_.owned || book_.over || is_final(sheet_.state)) return Instant::never();
   Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end()});
   if (!asking_.empty()) next = std::min(next, asked_until_);
@@ -215,13 +215,13 @@ Instant Job::wake() const {
   return next;
 }
 
-MoreTime Job::more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out) {
+MoreTime JobDesk::more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out) {
   return time_.more_time(now, letter, suspect, out);
 }
 
 // --- its life --------------------------------------------------------------------------------------------------------
 
-void Job::advance(Instant now, JobEffects& out) {
+void JobDesk::advance(Instant now, JobEffects& out) {
   if (!book_.owned || book_.over || is_final(sheet_.state)) return book_.flush(out);
   if (book_.adopting) {
     if (!asking_.empty() && now < asked_until_) return book_.flush(out);
@@ -252,7 +252,7 @@ void Job::advance(Instant now, JobEffects& out) {
 }
 
 // All workers have said what they run of it, or have been waited for long enough.
-void Job::adopted(Instant now, JobEffects& out) {
+void JobDesk::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;
   if (!asking_.empty()) {
     BW_PROBE("dispatch: a worker did not say what it runs");
@@ -274,7 +274,7 @@ void Job::adopted(Instant now, JobEffects& out) {
 }
 
 // All that was handed out begins at one instant, when all of it is ready.
-void Job::begin_group(Instant now, JobEffects& out) {
+void JobDesk::begin_group(Instant now, JobEffects& out) {
   std::vector<uint16_t> group;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     const WorkflowSheet& one = sheet_.workflows[w];
@@ -306,7 +306,7 @@ void Job::begin_group(Instant now, JobEffects& out) {
 }
 
 // A workflow that runs has ended when all its parts have, or when nobody will ever run those that are left.
-void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
+void JobDesk::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const WorkflowSheet& one = sheet_.workflows[workflow];
   if (!one.begun || is_final(one.state) || book_.has_live(workflow)) return;
   const std::vector<uint32_t> left = book_.gaps(workflow);
@@ -340,7 +340,7 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   }
 }
 
-void Job::conclude(Instant now, JobEffects& out) {
+void JobDesk::conclude(Instant now, JobEffects& out) {
   const auto live = [](const ShareSheet& share) { return is_live(share); };
   if (book_.concluding || teardown_.awaits() || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), live)) return;
   book_.concluding = true;
@@ -363,7 +363,7 @@ void Job::conclude(Instant now, JobEffects& out) {
   out.push_back(job_effect::Conclude{});
 }
 
-JobState Job::outcome() const {
+JobState JobDesk::outcome() const {
   if (sheet_.state == JobState::kCancelling) return JobState::kCancelled;
   if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kTimeout) return JobState::kTimedOut;
   const auto& all = sheet_.workflows;
