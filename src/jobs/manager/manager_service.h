@@ -66,7 +66,7 @@ struct ManagerSettings {
   Duration result_retention = Duration::hours(24 * 7);      // and from the disks for so long
 };
 
-class ManagerService final : public cluster::Service, private Steward::Owner {
+class ManagerService final : public cluster::Service {
  public:
   class Listener {
    public:
@@ -113,6 +113,13 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
   Duration quorum_again() const;  // zero unless it is open
 
+  // --- for its stewards
+  void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning);
+  // Cores are free, or wanted.
+  void on_cores_changed();
+  // Somebody else owns the job now, or nobody.
+  void on_lost(Steward& job);
+
  private:
   struct Caller {
     link::Connection* connection;
@@ -125,10 +132,6 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void on_closed(link::Connection& connection) override;
-
-  void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) override;
-  void on_cores_changed() override;
-  void on_lost(Steward& job) override;
 
   // --- manager_service.cc
   Steward::Parts steward_parts() {

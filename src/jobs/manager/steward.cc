@@ -6,6 +6,7 @@
 #include "core/base/overloaded.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/sheet_codec.h"
+#include "jobs/manager/manager_service.h"
 #include "jobs/manager/surroundings.h"
 #include "load/aggregate/metric.h"
 #include "load/plan/load.h"
@@ -49,10 +50,9 @@ void Steward::say(const std::string& event, const std::string& text, bool warnin
 
 Status Steward::make_plan(std::string bundle) {
   BW_TRY(auto decoded, dispatch::decode_bundle(bundle));
-  auto plan = plan::plan_of(decoded);
-  if (!plan) return tl::unexpected(plan.error());
+  BW_TRY(auto plan, plan::plan_of(decoded));
   bundle_ = std::move(bundle);
-  plan_ = std::make_unique<plan::Plan>(std::move(*plan));
+  plan_ = std::make_unique<plan::Plan>(std::move(plan));
   return {};
 }
 
@@ -123,9 +123,8 @@ task<Status> Steward::take_over(Instant deadline) {
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
     co_return fail(Errc::kNotFound, retired ? "nothing was ever written of it" : retired.error().error.message);
   }
-  auto sheet = dispatch::read_sheet(*taken.value);
-  if (!sheet) co_return tl::unexpected(sheet.error());
-  if (dispatch::is_final(sheet->state)) co_return fail(Errc::kClosed, "it has ended");
+  BW_CO_TRY(auto sheet, dispatch::read_sheet(*taken.value));
+  if (dispatch::is_final(sheet.state)) co_return fail(Errc::kClosed, "it has ended");
   auto bundle = co_await parts_.copies.get({id_, kBundleCopy}, handle_->fence(), deadline, scope_.cancellation());
   if (!bundle && bundle.error().code != Errc::kNotFound) co_return about("what it is made from", bundle.error());
   if (!bundle || !*bundle) {
@@ -138,14 +137,13 @@ task<Status> Steward::take_over(Instant deadline) {
     auto record = co_await parts_.copies.get({id_, kRecordCopy}, handle_->fence(), deadline, scope_.cancellation());
     if (!record) co_return about("its record", record.error());
     if (!*record) co_return fail(Errc::kNotFound, "its record: nobody has it");
-    const uint64_t known = sheet->revision;
-    sheet = dispatch::read_sheet((*record)->bytes);
-    if (!sheet) co_return tl::unexpected(sheet.error());
-    if (sheet->revision != known) {
+    const uint64_t known = sheet.revision;
+    BW_CO_TRY(sheet, dispatch::read_sheet((*record)->bytes));
+    if (sheet.revision != known) {
       // Its owner died between the two writes of write_record().
-      const Status written = co_await write_record(*sheet, deadline);
+      const Status written = co_await write_record(sheet, deadline);
       if (!written) co_return about("its record", written.error());
-      if (dispatch::is_final(sheet->state)) co_return fail(Errc::kClosed, "it has ended");
+      if (dispatch::is_final(sheet.state)) co_return fail(Errc::kClosed, "it has ended");
     }
   }
   auto copy = co_await parts_.copies.get({id_, kAccountCopy}, handle_->fence(), deadline, scope_.cancellation());
@@ -160,16 +158,16 @@ task<Status> Steward::take_over(Instant deadline) {
   auto context = co_await read_context(deadline);
   if (!context) co_return about("the values between its workflows", context.error());
   if (!owned_) co_return fail(Errc::kClosed, "somebody else has taken it");
-  written_ = sheet->revision;
+  written_ = sheet.revision;
   std::map<dispatch::ShareId, uint64_t> applied;
   for (const auto& [stream, number] : account_->applied()) applied[dispatch::ShareId(stream.value())] = number;
   Duration ago;
-  if (sheet->started.unix_ns != 0) {
-    ago = Duration::nanos(std::max<int64_t>(0, parts_.runtime.wall_now().unix_ns - sheet->started.unix_ns));
+  if (sheet.started.unix_ns != 0) {
+    ago = Duration::nanos(std::max<int64_t>(0, parts_.runtime.wall_now().unix_ns - sheet.started.unix_ns));
     // A clock that was set does not take back what was measured.
     ago = std::max(ago, account_->totals().elapsed());
   }
-  job_ = std::make_unique<dispatch::JobDesk>(dispatch::spec_of(*plan_), rules(), std::move(*sheet),
+  job_ = std::make_unique<dispatch::JobDesk>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
                                              parts_.runtime.prng().fork());
   job_->restore(std::move(*context));
   start();

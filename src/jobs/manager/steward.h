@@ -47,18 +47,10 @@ struct StewardSettings {
   std::size_t unsafe_bytes_most = std::size_t{32} << 20;
 };
 
+class ManagerService;
+
 class Steward final : private jobs::JobHandle::Listener {
  public:
-  // Whoever has it. Must not destroy it from within a call.
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-    virtual void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) = 0;
-    // Cores are free, or wanted.
-    virtual void on_cores_changed() = 0;
-    // Somebody else owns the job now, or nobody.
-    virtual void on_lost(Steward& job) = 0;
-  };
   struct Parts {
     runtime::Runtime& runtime;
     cluster::PeerLinks& links;
@@ -66,7 +58,7 @@ class Steward final : private jobs::JobHandle::Listener {
     Surroundings& surroundings;
     jobs::JobStore& store;
     copies::Copies& copies;
-    Owner& owner;
+    ManagerService& owner;  // must not destroy it from within a call
   };
 
   // All parts must outlive it.

@@ -29,8 +29,6 @@ copies::CopyKeeperSettings keeping(bool first_start) {
   return settings;
 }
 
-using runtime::task;
-
 std::vector<int> usable_cpus() {
   std::vector<int> cpus;
   cpu_set_t set;
@@ -48,12 +46,12 @@ std::vector<int> usable_cpus() {
 
 runtime::task<Status> RegisterRole::prepare(const NodeTools& tools) {
   const cluster::NodeConfig& config = tools.options.config;
-  log_ = &tools.log;
+  notes_.to(tools.log);
   lines_ = std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), tools.members, config.name,
                                               config.keepers);
   jobs::KeeperSettings keeping;
   keeping.first_start = tools.options.first_start;
-  keeper_ = std::make_unique<jobs::JobKeeper>(tools.runtime, *tools.supplies.kv, *lines_, keeping, *this);
+  keeper_ = std::make_unique<jobs::JobKeeper>(tools.runtime, *tools.supplies.kv, *lines_, keeping, notes_);
   co_return Status();
 }
 
@@ -68,20 +66,22 @@ void RegisterRole::describe(QuorumView& view) const {
 ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
                         std::unique_ptr<jobs::EtcdJobView> view)
     : tools(of_node),
+      around(tools, role),
       own_lines(role.registers_ != nullptr
                     ? nullptr
-                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), role,
+                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), around,
                                                          tools.options.config.name, tools.options.config.keepers)),
       lines(own_lines != nullptr ? *own_lines : role.registers_->lines()),
-      copy_keeper(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start), role),
+      copy_keeper(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start), role.notes_),
       copies(tools.runtime, lines, {}, tools.runtime.prng().next()),
       store(std::move(registers)),
       etcd(std::move(view)),
-      service({tools.runtime, tools.port.links(), tools.port.switchboard(), role, *store,
+      service({tools.runtime, tools.port.links(), tools.port.switchboard(), around, *store,
                etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->keeper(), copies, role},
               role.settings_) {}
 
 task<Status> ManagerRole::prepare(const NodeTools& tools) {
+  notes_.to(tools.log);
   const cluster::NodeConfig& config = tools.options.config;
   const uint64_t seed = tools.runtime.prng().next();
   std::unique_ptr<jobs::JobStore> store;
@@ -93,7 +93,7 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
     std::string url = config.jobs;
     auto opened = co_await jobs::open_etcd_job_store(tools.runtime, url, group, config.name, kJobs, seed);
     if (!opened) co_return fail(opened.error().code, "jobs: " + opened.error().message);
-    auto seen = co_await jobs::open_etcd_job_view(tools.runtime, std::move(url), group, *this);
+    auto seen = co_await jobs::open_etcd_job_view(tools.runtime, std::move(url), group, notes_);
     if (!seen) co_return fail(seen.error().code, "jobs: " + seen.error().message);
     store = std::move(*opened);
     view = std::move(*seen);
@@ -131,30 +131,30 @@ task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel)
 
 // --- what it knows of its cluster ------------------------------------------------------------------------------------
 
-std::optional<cluster::PeerAddress> ManagerRole::find(const std::string& name) const {
-  return work_->tools.members.find(name);
+std::optional<cluster::PeerAddress> ManagerRole::Around::find(const std::string& name) const {
+  return tools_.members.find(name);
 }
 
-std::string ManagerRole::self() const { return work_->tools.options.config.name; }
-std::string ManagerRole::leader_name() const { return work_->tools.election.leader(); }
-bool ManagerRole::leads() const { return work_->tools.election.leads(); }
-bool ManagerRole::is_gone(const std::string& name) const { return work_->tools.members.is_gone(name); }
-bool ManagerRole::is_suspect(const std::string& name) const { return work_->tools.members.is_suspect(name); }
+std::string ManagerRole::Around::self() const { return tools_.options.config.name; }
+std::string ManagerRole::Around::leader_name() const { return tools_.election.leader(); }
+bool ManagerRole::Around::leads() const { return tools_.election.leads(); }
+bool ManagerRole::Around::is_gone(const std::string& name) const { return tools_.members.is_gone(name); }
+bool ManagerRole::Around::is_suspect(const std::string& name) const { return tools_.members.is_suspect(name); }
 
-std::vector<std::string> ManagerRole::manager_names() const {
+std::vector<std::string> ManagerRole::Around::manager_names() const {
   std::vector<std::string> out;
-  work_->tools.members.for_each([&](const NodeMembers::Member& member) {
+  tools_.members.for_each([&](const NodeMembers::Member& member) {
     if (member.role() == wire::Role::kManager && !member.gone()) out.push_back(member.name);
   });
   std::sort(out.begin(), out.end());
   return out;
 }
 
-std::vector<Surroundings::Neighbour> ManagerRole::neighbours() const {
+std::vector<Surroundings::Neighbour> ManagerRole::Around::neighbours() const {
   std::vector<Neighbour> out;
-  work_->tools.members.for_each([&](const NodeMembers::Member& member) {
+  tools_.members.for_each([&](const NodeMembers::Member& member) {
     if (member.role() != wire::Role::kManager && member.role() != wire::Role::kWorker) return;
-    const bool stuck = member.name == self() ? work_->service.progress() == health::Progress::kStuck
+    const bool stuck = member.name == self() ? role_.work_->service.progress() == health::Progress::kStuck
                                              : member.said != nullptr && member.said->stuck;
     out.push_back({member.name, read_meta(member.profile.meta).datacenter, member.role() == wire::Role::kManager,
                    !member.gone(), stuck});
@@ -241,11 +241,19 @@ Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config) 
   return settings;
 }
 
+std::vector<cluster::PeerAddress> WorkerRole::Around::managers() const {
+  std::vector<cluster::PeerAddress> out;
+  tools_.members.for_each([&](const NodeMembers::Member& member) {
+    if (member.role() != wire::Role::kManager || member.gone()) return;
+    out.push_back({member.name, cluster::to_runtime(member.profile.endpoint)});
+  });
+  return out;
+}
+
 task<Status> WorkerRole::prepare(const NodeTools& tools) {
-  members_ = &tools.members;
-  log_ = &tools.log;
-  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.switchboard(), *this,
-                                             *shares_, settings_, *this);
+  around_ = std::make_unique<Around>(tools);
+  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.switchboard(), *around_,
+                                             *shares_, settings_, *around_);
   co_return Status();
 }
 
@@ -257,15 +265,6 @@ task<void> WorkerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) 
 task<bool> WorkerRole::drain(runtime::Cancellation* cancel) {
   const Status drained = co_await service_->drain(Instant::never(), cancel);
   co_return drained.has_value();
-}
-
-std::vector<cluster::PeerAddress> WorkerRole::managers() const {
-  std::vector<cluster::PeerAddress> out;
-  members_->for_each([&](const NodeMembers::Member& member) {
-    if (member.role() != wire::Role::kManager || member.gone()) return;
-    out.push_back({member.name, cluster::to_runtime(member.profile.endpoint)});
-  });
-  return out;
 }
 
 }  // namespace bellwether::node

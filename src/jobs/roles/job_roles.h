@@ -20,8 +20,18 @@
 
 namespace bellwether::node {
 
+// What the registers of jobs have to say, for the log of their node.
+class RegisterNotes final : public registers::NoteListener, public jobs::EtcdJobView::Listener {
+ public:
+  void to(NodeLog& log) { log_ = &log; }
+  void on_note(bool warning, const std::string& text) override { log_->note(warning, text); }
+
+ private:
+  NodeLog* log_ = nullptr;
+};
+
 // Of a manager or gate that keeps the registers of jobs, unless an etcd has them (cluster/replication/job_keeper.h).
-class RegisterRole final : public NodeRole, public registers::NoteListener {
+class RegisterRole final : public NodeRole {
  public:
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override { return keeper_->run(cancel); }
@@ -32,19 +42,13 @@ class RegisterRole final : public NodeRole, public registers::NoteListener {
   const jobs::JobKeeper& keeper() const { return *keeper_; }
 
  private:
-  void on_note(bool warning, const std::string& text) override { log_->note(warning, text); }
-
-  NodeLog* log_ = nullptr;
+  RegisterNotes notes_;
   std::unique_ptr<registers::Lines> lines_;
   std::unique_ptr<jobs::JobKeeper> keeper_;
 };
 
 // A manager that keeps jobs, their registers or at least their copies, and has jobs in hand (node/manager).
-class ManagerRole final : public NodeRole,
-                          public Surroundings,
-                          public ManagerService::Listener,
-                          public registers::NoteListener,
-                          public jobs::EtcdJobView::Listener {
+class ManagerRole final : public NodeRole, private ManagerService::Listener {
  public:
   // `kv`: of the copies, which is no other's: votes must not wait for megabytes. `registers`: of this node, before this
   // role among those of the node; nothing: an etcd has them.
@@ -70,9 +74,27 @@ class ManagerRole final : public NodeRole,
   const ManagerService& service() const { return work_->service; }
 
  private:
+  // What it knows of its cluster.
+  class Around final : public Surroundings {
+   public:
+    Around(const NodeTools& tools, const ManagerRole& role) : tools_(tools), role_(role) {}
+    std::optional<cluster::PeerAddress> find(const std::string& name) const override;
+    std::string self() const override;
+    std::string leader_name() const override;
+    bool leads() const override;
+    std::vector<std::string> manager_names() const override;
+    bool is_gone(const std::string& name) const override;
+    std::vector<Neighbour> neighbours() const override;
+    bool is_suspect(const std::string& name) const override;
+
+   private:
+    const NodeTools& tools_;
+    const ManagerRole& role_;
+  };
   // What stands on its node.
   struct Work {
     const NodeTools tools;
+    Around around;
     std::unique_ptr<registers::Lines> own_lines;  // where its node keeps no registers
     registers::Lines& lines;
     copies::CopyKeeper copy_keeper;
@@ -84,18 +106,9 @@ class ManagerRole final : public NodeRole,
          std::unique_ptr<jobs::EtcdJobView> view);
   };
 
-  std::optional<cluster::PeerAddress> find(const std::string& name) const override;
-  std::string self() const override;
-  std::string leader_name() const override;
-  bool leads() const override;
-  std::vector<std::string> manager_names() const override;
-  bool is_gone(const std::string& name) const override;
-  std::vector<Neighbour> neighbours() const override;
-  bool is_suspect(const std::string& name) const override;
-
   void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
-  void on_note(bool warning, const std::string& text) override { work_->tools.log.note(warning, text); }
 
+  RegisterNotes notes_;
   std::unique_ptr<cluster::Kv> kv_;
   std::shared_ptr<RegisterRole> registers_;
   ManagerSettings settings_;
@@ -112,7 +125,7 @@ class ManagerRole final : public NodeRole,
 // use; errors of read_keyring().
 Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config);
 
-class WorkerRole final : public NodeRole, public Managers, public WorkerService::Listener {
+class WorkerRole final : public NodeRole {
  public:
   WorkerRole(WorkerSettings settings, std::unique_ptr<ShareFactory> shares)
       : settings_(std::move(settings)), shares_(std::move(shares)) {}
@@ -129,13 +142,20 @@ class WorkerRole final : public NodeRole, public Managers, public WorkerService:
   const WorkerService& service() const { return *service_; }
 
  private:
-  std::vector<cluster::PeerAddress> managers() const override;
-  void on_worker_note(bool warning, const std::string& text) override { log_->note(warning, text); }
+  // What it knows of its cluster, and tells of itself.
+  class Around final : public Managers, public WorkerService::Listener {
+   public:
+    explicit Around(const NodeTools& tools) : tools_(tools) {}
+    std::vector<cluster::PeerAddress> managers() const override;
+    void on_worker_note(bool warning, const std::string& text) override { tools_.log.note(warning, text); }
+
+   private:
+    const NodeTools tools_;
+  };
 
   WorkerSettings settings_;
   std::unique_ptr<ShareFactory> shares_;
-  const NodeMembers* members_ = nullptr;
-  NodeLog* log_ = nullptr;
+  std::unique_ptr<Around> around_;
   std::unique_ptr<WorkerService> service_;
 };
 

@@ -92,9 +92,7 @@ class Share final : public LoadGroup::Listener {
   }
 
   Status prepare(const ChildOrder& order) {
-    auto plan = plan_of_(order.bundle);
-    if (!plan) return tl::unexpected(plan.error());
-    plan_ = std::move(*plan);
+    BW_TRY(plan_, plan_of_(order.bundle));
     if (order.workflow >= plan_->workflows.size()) {
       return fail(Errc::kInvalid, "workflow " + std::to_string(order.workflow) + " of a plan that has " +
                                       std::to_string(plan_->workflows.size()));

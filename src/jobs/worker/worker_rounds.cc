@@ -6,6 +6,7 @@
 #include "cluster/net/message_types.h"
 #include "core/base/overloaded.h"
 #include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/worker/worker_service.h"
 
 namespace bellwether::node {
 
@@ -19,11 +20,12 @@ constexpr Duration kReportAnswerMost = Duration::seconds(1);
 
 }  // namespace
 
-ReportRound::ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers, Host& host)
+ReportRound::ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers,
+                         WorkerService& worker)
     : runtime_(runtime),
       links_(links),
       managers_(managers),
-      host_(host),
+      worker_(worker),
       rounds_(Period::up_to(kEvery), runtime.prng().fork()) {}
 
 void ReportRound::changed() {
@@ -55,7 +57,7 @@ void ReportRound::tell_all() {
     return !line.second.under_way && std::none_of(managers.begin(), managers.end(), is_it);
   });
   if (managers.empty()) return;
-  const std::string letter = dispatch::encode(host_.report());
+  const std::string letter = dispatch::encode(worker_.report());
   const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
     Line& line = lines_[manager.name];
@@ -88,7 +90,7 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
                             Line& line = lines_[manager];
                             line.answered = runtime_.now();
                             line.pacer.heard(line.answered, noted.pressure);
-                            host_.on_report_noted(manager);
+                            worker_.on_report_noted(manager);
                           },
                           [](const auto&) {}},  // no manager answers a report with anything else
                *response);
@@ -97,7 +99,7 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
   }
   std::string& last = lines_[manager].complaint;
   if (!complaint.empty() && complaint != last) {
-    host_.on_note(true, "'" + manager + "' does not take the reports of this worker: " + complaint);
+    worker_.note(true, "'" + manager + "' does not take the reports of this worker: " + complaint);
   }
   last = std::move(complaint);
 }

@@ -14,6 +14,8 @@
 
 namespace bellwether::node {
 
+class WorkerService;
+
 // The managers of a worker's cluster.
 class Managers {
  public:
@@ -25,16 +27,8 @@ class Managers {
 // Tells every manager about once a second how this worker is, and at once when that has changed.
 class ReportRound {
  public:
-  class Host {
-   public:
-    virtual ~Host() = default;
-    virtual dispatch::WorkerReport report() = 0;
-    // This manager has heard of it.
-    virtual void on_report_noted(const std::string& manager) = 0;
-    virtual void on_note(bool warning, const std::string& text) = 0;
-  };
   // Everything that is referred to outlives it.
-  ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers, Host& host);
+  ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers, WorkerService& worker);
   ReportRound(const ReportRound&) = delete;
   ReportRound& operator=(const ReportRound&) = delete;
 
@@ -59,7 +53,7 @@ class ReportRound {
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
   const Managers& managers_;
-  Host& host_;
+  WorkerService& worker_;
   Periodic rounds_;
   std::map<std::string, Line> lines_;
   bool changed_ = false;

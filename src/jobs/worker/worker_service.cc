@@ -14,11 +14,10 @@ namespace bellwether::node {
 
 Result<PlanFacts> facts_of(std::string_view bytes) {
   BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
-  const auto plan = plan::plan_of(bundle);
-  if (!plan) return tl::unexpected(plan.error());
+  BW_TRY(const auto plan, plan::plan_of(bundle));
   PlanFacts facts;
-  facts.shape = {plan->steps.size(), plan->workflows.size(), plan->checks.size(), plan->series.size()};
-  for (const plan::Workflow& workflow : plan->workflows) facts.graceful_stops.push_back(workflow.graceful_stop);
+  facts.shape = {plan.steps.size(), plan.workflows.size(), plan.checks.size(), plan.series.size()};
+  for (const plan::Workflow& workflow : plan.workflows) facts.graceful_stops.push_back(workflow.graceful_stop);
   return facts;
 }
 
@@ -49,7 +48,7 @@ WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& link
       listener_(listener),
       life_(std::max<uint64_t>(runtime.prng().next(), 1)),
       desk_(desk_config(settings_)),
-      reports_(runtime, links, managers, *this),
+      reports_(runtime, links, managers_, *this),
       live_(runtime, links, *this) {
   loop_.begin();
   switchboard_.connect(cluster::message_type::kDispatch, *this);
@@ -123,8 +122,7 @@ void WorkerService::carry_out(effect::Start& effect) {
     tell(event::Ended{effect.share, {dispatch::ShareOutcome::kFailed, order.error().message, 0, {}, {}}});
     return;
   }
-  WorkerShare::Host& host = *this;
-  auto share = std::make_shared<WorkerShare>(runtime_, links_, host, effect.share,
+  auto share = std::make_shared<WorkerShare>(runtime_, links_, *this, effect.share,
                                              ShareStream(known->shape, settings_.stream_bytes_most),
                                              known->graceful_stops[order->workflow]);
   shares_[effect.share] = share;
@@ -222,7 +220,7 @@ void WorkerService::carry_out(const effect::Forget& effect) {
 }
 void WorkerService::carry_out(const effect::Report&) { reports_.changed(); }
 void WorkerService::carry_out(const effect::Idle&) { idle_ = true; }
-void WorkerService::carry_out(const effect::Note& effect) { listener_.on_worker_note(effect.warning, effect.text); }
+void WorkerService::carry_out(const effect::Note& effect) { note(effect.warning, effect.text); }
 
 // --- managers --------------------------------------------------------------------------------------------------------
 

@@ -47,10 +47,7 @@ struct WorkerSettings {
   std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run here; empty: nobody
 };
 
-class WorkerService final : public cluster::Service,
-                            private WorkerShare::Host,
-                            private ReportRound::Host,
-                            private LiveRound::Host {
+class WorkerService final : public cluster::Service, private LiveRound::Host {
  public:
   // For the log.
   class Listener {
@@ -84,6 +81,25 @@ class WorkerService final : public cluster::Service,
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_closed(link::Connection& connection) override;
 
+  // --- for its shares, which never call from within one of their functions, and for its rounds
+  void tell(dispatch::DeskEvent event);
+  // Whom to send to: who owns the job, as far as is known, comes first.
+  std::vector<cluster::PeerAddress> ways(const std::string& job) const;
+  // Whether this manager may answer for the owner: it is the one that is known, or none is known that lives.
+  bool may_own(const std::string& job, const std::string& manager) const;
+  // Counters for screens are others; `last`: the share has ended.
+  void on_counters(bool last) {
+    if (last) {
+      live_.at_once();
+    } else {
+      live_.changed();
+    }
+  }
+  dispatch::WorkerReport report();
+  // This manager has heard of it.
+  void on_report_noted(const std::string& manager);
+  void note(bool warning, const std::string& text) { listener_.on_worker_note(warning, text); }
+
  private:
   using Loop = runtime::KernelDriver<WorkerService, dispatch::WorkerDesk, dispatch::DeskEvent, dispatch::DeskEffects,
                                      runtime::KernelClock::kSteady>;
@@ -95,21 +111,7 @@ class WorkerService final : public cluster::Service,
     wire::RequestId id;
   };
 
-  void tell(dispatch::DeskEvent event) override;
-  std::vector<cluster::PeerAddress> ways(const std::string& job) const override;
-  bool may_own(const std::string& job, const std::string& manager) const override;
-  void on_counters(bool last) override {
-    if (last) {
-      live_.at_once();
-    } else {
-      live_.changed();
-    }
-  }
-  dispatch::WorkerReport report() override;
-  void on_report_noted(const std::string& manager) override;
   std::vector<LiveRound::Host::Letter> live() const override;
-  void on_note(bool warning, const std::string& text) override { listener_.on_worker_note(warning, text); }
-
   void carry_out(dispatch::desk_effect::Answer& effect);
   void carry_out(dispatch::desk_effect::Start& effect);
   void carry_out(const dispatch::desk_effect::Begin& effect);

@@ -7,6 +7,7 @@
 #include "cluster/net/message_types.h"
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/worker/worker_service.h"
 
 namespace bellwether::node {
 namespace {
@@ -43,11 +44,11 @@ dispatch::ShareOutcome outcome_of(ShareEnd::How how) {
 
 }  // namespace
 
-WorkerShare::WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, Host& host, dispatch::ShareKey key,
-                         ShareStream stream, Duration graceful_stop)
+WorkerShare::WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, WorkerService& worker,
+                         dispatch::ShareKey key, ShareStream stream, Duration graceful_stop)
     : runtime_(runtime),
       links_(links),
-      host_(host),
+      worker_(worker),
       key_(std::move(key)),
       stream_(std::move(stream)),
       graceful_stop_(graceful_stop),
@@ -109,7 +110,7 @@ resilience::ExtensionRequest WorkerShare::request(resilience::ExtensionRequest::
 
 task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration left,
                                      resilience::ExtensionRequest::Reason reason) {
-  const std::vector<cluster::PeerAddress> ways = self->host_.ways(self->key_.job);
+  const std::vector<cluster::PeerAddress> ways = self->worker_.ways(self->key_.job);
   if (ways.empty()) co_return;
   const std::string from = ways.front().name;
   std::string letter =
@@ -117,19 +118,19 @@ task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration
   const auto answer =
       co_await self->links_.request(ways.front(), cluster::message_type::kDispatch, wire::Priority::kControl,
                                     std::move(letter), kShareAnswerMost, &self->over_);
-  if (!answer || self->over_.cancelled() || !self->host_.may_own(self->key_.job, from)) co_return;
+  if (!answer || self->over_.cancelled() || !self->worker_.may_own(self->key_.job, from)) co_return;
   const auto response = dispatch::decode_response(*answer);
   const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;
   if (given == nullptr) co_return;  // it is asked for again, or what was measured finds the owner
-  self->host_.tell(event::OwnerAnswered{self->key_.job, from});
-  self->host_.tell(event::TimeGiven{self->key_, *given});
+  self->worker_.tell(event::OwnerAnswered{self->key_.job, from});
+  self->worker_.tell(event::TimeGiven{self->key_, *given});
 }
 
 void WorkerShare::on_prepared(Status prepared) {
   if (prepared) {
-    host_.tell(event::Prepared{key_, graceful_stop_});
+    worker_.tell(event::Prepared{key_, graceful_stop_});
   } else {
-    host_.tell(event::NotPrepared{key_, prepared.error()});
+    worker_.tell(event::NotPrepared{key_, prepared.error()});
   }
 }
 
@@ -141,7 +142,7 @@ void WorkerShare::on_second(uint64_t second, std::string window, Duration) {
     process_->kill();
     return;
   }
-  host_.tell(event::Measured{key_, stream_.last_number()});
+  worker_.tell(event::Measured{key_, stream_.last_number()});
   wake();
 }
 
@@ -150,7 +151,7 @@ void WorkerShare::on_counters(const ChildCounters& counters) {
   count_turns(runtime_.now());
   told_ = counters;
   loops_ = counters.loops;
-  if (is_news) host_.on_counters(false);
+  if (is_news) worker_.on_counters(false);
 }
 
 void WorkerShare::on_ended(const ShareEnd& ended) {
@@ -160,8 +161,8 @@ void WorkerShare::on_ended(const ShareEnd& ended) {
   if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}, {}};
   process_.reset();
   ended_at_ = runtime_.now();
-  host_.on_counters(true);
-  host_.tell(event::Ended{key_, std::move(end)});
+  worker_.on_counters(true);
+  worker_.tell(event::Ended{key_, std::move(end)});
 }
 
 std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const {
@@ -274,7 +275,7 @@ task<void> WorkerShare::pause(Duration at_least) {
 }
 
 task<void> WorkerShare::say(ShareStream::Next what) {
-  const std::vector<cluster::PeerAddress> ways = host_.ways(key_.job);
+  const std::vector<cluster::PeerAddress> ways = worker_.ways(key_.job);
   followed_ = false;
   bool taken = false;
   bool moved = false;
@@ -324,20 +325,20 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
   if (const auto* refusal = std::get_if<Refusal>(&*response)) {
     again_after = refusal->again_after;
     if (refusal->kind == Refusal::Kind::kNotOwner) {
-      host_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
+      worker_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
     } else {
       complain("'" + from + "' does not take what it measured: " + refusal->why);
     }
     return false;
   }
   // One that was replaced and has not heard of it may take what the owner then never gets.
-  if (!host_.may_own(key_.job, from)) return false;
+  if (!worker_.may_own(key_.job, from)) return false;
   const auto* delta = std::get_if<account::Delta>(&what);
   const auto* applied = std::get_if<dispatch::Applied>(&*response);
   if (delta != nullptr && applied != nullptr) return heard_applied(*delta, from, *applied);
   if (delta == nullptr && std::holds_alternative<dispatch::Noted>(*response)) {
     stream_.noted();
-    host_.tell(event::OwnerAnswered{key_.job, from});
+    worker_.tell(event::OwnerAnswered{key_.job, from});
     return true;
   }
   complain("'" + from + "' answers what was not asked");
@@ -352,21 +353,21 @@ bool WorkerShare::heard_applied(const account::Delta& delta, const std::string& 
   Status good;
   if (!applied.excess) good = stream_.applied(delta, applied, &progress);
   if (!good) complain("'" + from + "': " + good.error().message);
-  host_.tell(event::OwnerAnswered{key_.job, from});
-  if (applied.excess) host_.tell(event::Excess{key_});
+  worker_.tell(event::OwnerAnswered{key_.job, from});
+  if (applied.excess) worker_.tell(event::Excess{key_});
   return progress;
 }
 
 void WorkerShare::tell_delivered() {
   if (!stream_.delivered() || std::exchange(told_delivered_, true)) return;
-  host_.tell(event::Delivered{key_});
+  worker_.tell(event::Delivered{key_});
 }
 
 // The same thing is told once.
 void WorkerShare::complain(const std::string& text) {
   if (text == complaint_) return;
   complaint_ = text;
-  host_.on_note(true, "share " + std::to_string(key_.share.value()) + " of job '" + key_.job + "': " + text);
+  worker_.note(true, "share " + std::to_string(key_.share.value()) + " of job '" + key_.job + "': " + text);
 }
 
 }  // namespace bellwether::node

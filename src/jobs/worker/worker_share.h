@@ -18,24 +18,12 @@
 
 namespace bellwether::node {
 
+class WorkerService;
+
 class WorkerShare final : private ShareProcess::Listener, public std::enable_shared_from_this<WorkerShare> {
  public:
-  // Never called from within a function of the share.
-  class Host {
-   public:
-    virtual ~Host() = default;
-    virtual void tell(dispatch::DeskEvent event) = 0;
-    // Whom to send to: who owns the job, as far as is known, comes first.
-    virtual std::vector<cluster::PeerAddress> ways(const std::string& job) const = 0;
-    // Whether this manager may answer for the owner: it is the one that is known, or none is known that lives.
-    virtual bool may_own(const std::string& job, const std::string& manager) const = 0;
-    // Counters for screens are others; `last`: the share has ended.
-    virtual void on_counters(bool last) = 0;
-    virtual void on_note(bool warning, const std::string& text) = 0;
-  };
-
   // Everything that is referred to outlives it.
-  WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, Host& host, dispatch::ShareKey key,
+  WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, WorkerService& worker, dispatch::ShareKey key,
               ShareStream stream, Duration graceful_stop);
   ~WorkerShare() override = default;
   WorkerShare(const WorkerShare&) = delete;
@@ -96,7 +84,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
-  Host& host_;
+  WorkerService& worker_;
   dispatch::ShareKey key_;
   ShareStream stream_;
   Duration graceful_stop_;
