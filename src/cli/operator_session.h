@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/net/node_config.h"
-#include "cluster/node/operator_client.h"
+#include "cluster/node/dialling.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 
 namespace CLI {

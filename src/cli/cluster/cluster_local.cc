@@ -11,7 +11,7 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "cluster/local_cluster/local_cluster.h"
-#include "cluster/node/keyring.h"
+#include "cluster/node/secrets.h"
 #include "core/base/encoding.h"
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"

@@ -10,7 +10,7 @@
 #include "cli/cluster/cluster_words.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 

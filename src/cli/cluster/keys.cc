@@ -11,7 +11,7 @@
 
 #include "cli/sources.h"
 #include "cli/verb.h"
-#include "cluster/node/key_files.h"
+#include "cluster/node/secrets.h"
 #include "cluster/wire/identity.h"
 #include "core/base/units.h"
 #include "core/base/wall_text.h"

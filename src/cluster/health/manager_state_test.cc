@@ -1,7 +1,6 @@
-#include "cluster/health/manager_state.h"
-
 #include <gtest/gtest.h>
 
+#include "cluster/health/datacenter.h"
 #include "core/base/time_testing.h"
 
 namespace bellwether::health {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/node/operator_client.h"
+#include "cluster/node/dialling.h"
 #include "cluster/node/secrets.h"
 
 namespace bellwether::local_cluster {

@@ -1,9 +1,8 @@
-#include "cluster/net/front_desk.h"
-
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
+#include "cluster/net/switchboard.h"
 #include "core/base/time_testing.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "sim/machine_testing.h"

@@ -1,8 +1,8 @@
-// What a node must still know after a crash: keys and values, changed all at once, durable before anybody relies on
-// them. The term and vote of an election, what a voter promised, and what an acceptor of job registers accepted go
-// here. One node has it open at a time. A Kv belongs to one runtime and its thread.
+// A Kv in an SQLite file (https://sqlite.org), with a write-ahead log that is synchronised at every change. Each value
+// carries a checksum, which SQLite does not do by itself. The work happens on a thread of its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +13,9 @@
 
 namespace bellwether::cluster {
 
+// What a node must still know after a crash: keys and values, changed all at once, durable before anybody relies on
+// them. The term and vote of an election, what a voter promised, and what an acceptor of job registers accepted go
+// here. One node has it open at a time. A Kv belongs to one runtime and its thread.
 struct KvChange {
   std::string key;
   std::optional<std::string> value;  // nothing: the key is removed
@@ -35,5 +38,10 @@ class Kv {
   // what it could not write.
   virtual runtime::task<Status> put(std::vector<KvChange> changes) = 0;
 };
+
+// Creates the file when it is missing, readable for its owner only; the folder must exist. `runtime` must outlive it
+// and must not run any more when it is destroyed. kExists when another process has it open, kInvalid when the file is
+// something else or damaged, kUnsupported when a newer version of the product wrote it.
+runtime::task<Result<std::unique_ptr<Kv>>> open_sqlite_kv(runtime::Runtime& runtime, std::string path);
 
 }  // namespace bellwether::cluster

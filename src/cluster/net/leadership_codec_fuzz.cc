@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/net/leadership_codec.h"
+#include "cluster/net/election_driver.h"
 #include "core/base/check.h"
 #include "election/quorum/quorum_elector.h"
 

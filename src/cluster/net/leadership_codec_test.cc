@@ -1,7 +1,6 @@
-#include "cluster/net/leadership_codec.h"
-
 #include <gmock/gmock.h>
 
+#include "cluster/net/election_driver.h"
 #include "core/message/message_testing.h"
 
 namespace bellwether::cluster {

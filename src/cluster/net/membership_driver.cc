@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "core/base/bytes.h"
 
 namespace bellwether::cluster {

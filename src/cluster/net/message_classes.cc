@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cluster/net/message_types.h"
 #include "core/message/description.h"
 
 namespace bellwether::cluster {

@@ -1,4 +1,4 @@
-// What a message is to those who decide what is taken in (switchboard.h, front_desk.h) and what is held back
+// What a message is to those who decide what is taken in (switchboard.h) and what is held back
 // (peer_links.h): who may send it, how urgent it is, and which limit it counts against. One table of the types of
 // messages (message_classes.cc); what letters about jobs are stands in their description.
 #pragma once
@@ -17,6 +17,23 @@ struct Message;
 }
 
 namespace bellwether::cluster {
+
+// The types of messages between nodes (cluster/wire/session.h), a hundred for each concern. A number that was used is
+// never used for something else.
+
+namespace message_type {
+inline constexpr uint16_t kMembershipStream = 100;  // request: a view, or a part of it; its answer likewise
+inline constexpr uint16_t kLeadership = 200;        // one-way: between those who vote
+inline constexpr uint16_t kVote = 201;              // one-way: of a scored vote (cluster/vote/vote_codec.h)
+inline constexpr uint16_t kKeyShare = 202;          // one-way: of the key of an admin (vote/vote_codec.h)
+inline constexpr uint16_t kAdmin = 300;             // request of an operator (cluster/node/admin_messages.h)
+inline constexpr uint16_t kJobs = 400;              // one-way: about registers of jobs (cluster/register/small.h)
+inline constexpr uint16_t kDispatch = 500;     // requests and one-way: letters about jobs (jobs/dispatch/letters.h)
+inline constexpr uint16_t kParcelPiece = 700;  // request: a piece of a larger one (cluster/net/parcels.h)
+inline constexpr uint16_t kParcelFetch = 701;  // request: a piece of an answer
+inline constexpr uint16_t kContext = 800;      // requests and one-way: of context leadership
+inline constexpr uint16_t kCopies = 600;       // request: about big values of jobs (cluster/register/large.h)
+}  // namespace message_type
 
 struct MessageClass {
   resilience::Urgency urgency = resilience::Urgency::kLow;

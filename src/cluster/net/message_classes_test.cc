@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <regex>
 
-#include "cluster/net/message_types.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 
 namespace bellwether::cluster {
@@ -35,7 +34,7 @@ void expect_all_known() {
 TEST(MessageClasses, every_letter_has_one) { expect_all_known(); }
 
 TEST(MessageClasses, every_type_of_message_has_one) {
-  std::ifstream file("src/cluster/net/message_types.h");
+  std::ifstream file("src/cluster/net/message_classes.h");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::regex constant(R"(constexpr uint16_t (k\w+) = (\d+);)");
   int types = 0;

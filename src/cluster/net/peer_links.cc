@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/parcels.h"
-#include "cluster/wire/busy.h"
+#include "cluster/wire/session.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
 #include "core/runtime/cancellation.h"

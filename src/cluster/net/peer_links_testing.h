@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/peer_links.h"
 #include "cluster/wire/link/link_testing.h"
 #include "jobs/dispatch/codec/letters_codec.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <limits>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/peer_links_testing.h"
 
 namespace bellwether::cluster {

@@ -1,5 +1,3 @@
-#include "cluster/net/sqlite_kv.h"
-
 #include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -7,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "cluster/net/kv.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/temporary_testing.h"
 

@@ -8,8 +8,7 @@
 #include <set>
 
 #include "cluster/net/election_driver.h"
-#include "cluster/net/leadership_codec.h"
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
 #include "core/message/description.h"
 #include "core/runtime/certificates_testing.h"
@@ -165,7 +164,7 @@ TEST_F(SwitchboardTest, every_role_may_send_what_the_table_says_and_nothing_else
 TEST_F(SwitchboardTest, every_message_that_there_is_stands_in_the_table_above) {
   std::set<std::pair<int, uint32_t>> known;
   for (const Message& message : kMessages) known.emplace(message.type, message.letter);
-  std::ifstream file("src/cluster/net/message_types.h");
+  std::ifstream file("src/cluster/net/message_classes.h");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::regex constant(R"(constexpr uint16_t (k\w+) = (\d+);)");
   for (std::sregex_iterator at(text.begin(), text.end(), constant), end; at != end; ++at) {

@@ -94,3 +94,14 @@ const Message& message_of<node::AdminRequest>();
 template <>
 const Message& message_of<node::AdminAnswer>();
 }  // namespace bellwether::message
+
+namespace bellwether::node {
+
+// What a node knows of its scored votes, as an answer to operators. Pure.
+
+// Of the messages only the newest are told that fit: an answer is one frame.
+inline constexpr std::size_t kVoteMessageBytes = 512 * 1024;
+
+VotesAnswer votes_answer(cluster::VoteView view, std::vector<cluster::VoteMessageView> messages, std::string self);
+
+}  // namespace bellwether::node

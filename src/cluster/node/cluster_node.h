@@ -1,5 +1,5 @@
 // One node of a cluster: it finds its cluster, takes part in membership, votes when it is one of the voters, and
-// answers operators and pages. What it is for are its roles (node_role.h), which whoever makes it brings along, as
+// answers operators and pages. What it is for are its roles (node_roles.h), which whoever makes it brings along, as
 // everything else that it is supplied with (node_supplies.h): `bellwether node` and the simulator run this same class.
 //
 // It is put together from parts, each of which owns what it listens to:
@@ -20,7 +20,7 @@
 #include "cluster/net/joining.h"
 #include "cluster/net/node_config.h"
 #include "cluster/node/node_members.h"
-#include "cluster/node/node_role.h"
+#include "cluster/node/node_roles.h"
 #include "core/journal/journal.h"
 #include "core/runtime/event.h"
 

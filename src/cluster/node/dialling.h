@@ -2,9 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cluster/net/node_config.h"
+#include "cluster/node/admin_messages.h"
+#include "cluster/wire/keyring.h"
 #include "cluster/wire/link/client.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::node {
 
@@ -19,5 +23,27 @@ std::string leadership_key(const cluster::NodeConfig& config);
 
 // What nodes call themselves in hellos and to people.
 std::string software_name();
+
+// Asks nodes as an operator does: a connection for each question, with the role `operator` and the cluster's secret or
+// a certificate of that role.
+class OperatorClient {
+ public:
+  // `by`: who acts, for audit logs. The names of cluster, environment and datacenter, and the certificates, are those
+  // of the configuration.
+  static Result<OperatorClient> make(const cluster::NodeConfig& config, wire::Keyring keyring, const std::string& by);
+
+  // Errors say what the node said, or why it could not be asked.
+  runtime::task<Result<AdminAnswer>> ask(runtime::Runtime& runtime, HostPort node, AdminRequest request,
+                                         Duration timeout);
+  // The same of any type of message, as bytes (cluster/net/message_classes.h). kExhausted: the node is busy.
+  runtime::task<Result<std::string>> request(runtime::Runtime& runtime, HostPort node, uint16_t type, std::string body,
+                                             Duration timeout);
+  wire::Keyring& keyring() { return keyring_; }
+
+ private:
+  explicit OperatorClient(wire::Keyring keyring) : keyring_(std::move(keyring)) {}
+  wire::Keyring keyring_;
+  link::DialSettings dialling_;
+};
 
 }  // namespace bellwether::node

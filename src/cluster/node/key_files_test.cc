@@ -1,9 +1,8 @@
-#include "cluster/node/key_files.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 
+#include "cluster/node/secrets.h"
 #include "core/runtime/temporary_testing.h"
 #include "core/secret/key_codec.h"
 #include "core/secret/secret_testing.h"

@@ -1,11 +1,10 @@
-#include "cluster/node/keyring.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "cluster/node/secrets.h"
 #include "core/signature/signature_testing.h"
 
 namespace bellwether::node {

@@ -4,10 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/node/admin_messages.h"
-#include "cluster/node/node_figures.h"
-#include "cluster/node/vote_answer.h"
+#include "cluster/node/node_page.h"
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 

@@ -12,7 +12,7 @@
 #include "cluster/membership/membership_events.h"
 #include "cluster/net/joining.h"
 #include "cluster/net/membership_driver.h"
-#include "cluster/net/peer_names.h"
+#include "cluster/net/peer_links.h"
 #include "cluster/node/node_port.h"
 #include "cluster/node/node_words.h"
 #include "cluster/node/store_election.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 namespace bellwether::node {
+
 namespace {
 
 std::string number(double value) {
@@ -17,6 +18,188 @@ std::string number(double value) {
 web::Answer verdict(const std::string& why_not) {
   if (why_not.empty()) return {.status = 200, .body = "ok\n"};
   return {.status = 503, .body = why_not + "\n"};
+}
+
+constexpr std::string_view kHistogram = "histogram";
+
+void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
+  const cluster::VoteCounts& counts = view.status.counts;
+  for (std::size_t i = 0; i < counts.elections.size(); ++i) {
+    const std::string trigger = label("trigger", to_string(static_cast<vote::Trigger>(i)));
+    const auto put = [&](std::string_view result, uint64_t count) {
+      out.push_back({"bellwether_vote_elections_total", kCounter,
+                     "Elections by scores in which this node took part, by trigger and result.",
+                     trigger + "," + label("result", result), static_cast<double>(count)});
+    };
+    put("elected", counts.elections[i].elected);
+    put("nobody", counts.elections[i].nobody);
+  }
+  using Lengths = cluster::ElectionLengths;
+  uint64_t sum = 0;
+  const auto put = [&](std::string_view name, std::string labels, double value) {
+    out.push_back({name, kHistogram, "How long elections took, from the first word to the end.", std::move(labels),
+                   value, "bellwether_vote_election_seconds"});
+  };
+  for (std::size_t i = 0; i < Lengths::kBounds.size(); ++i) {
+    sum += counts.lengths.at_most[i];
+    char bound[32];
+    const auto end = std::to_chars(bound, bound + sizeof bound, Lengths::kBounds[i]).ptr;
+    put("bellwether_vote_election_seconds_bucket", label("le", {bound, static_cast<std::size_t>(end - bound)}),
+        static_cast<double>(sum));
+  }
+  put("bellwether_vote_election_seconds_bucket", label("le", "+Inf"), static_cast<double>(counts.lengths.count));
+  put("bellwether_vote_election_seconds_sum", {}, counts.lengths.sum);
+  put("bellwether_vote_election_seconds_count", {}, static_cast<double>(counts.lengths.count));
+  out.push_back({"bellwether_vote_participation",
+                 kGauge,
+                 "Whose vote was heard in the last election, as a share of all voters.",
+                 {},
+                 counts.participation});
+  for (const cluster::VoteView::Node& one : view.nodes) {
+    if (!one.stood) continue;
+    out.push_back({"bellwether_vote_score", kGauge, "Scores of those who stood in the last election, from 0 to 1.",
+                   label("node", one.name), one.claim.score});
+  }
+  for (const cluster::VoteView::Node& one : view.nodes) {
+    out.push_back({"bellwether_vote_votes", kGauge, "Votes for each node in the last election.",
+                   label("node", one.name), static_cast<double>(one.votes)});
+  }
+}
+
+void put_heartbeats(const cluster::VoteStatus& status, std::vector<Figure>& out) {
+  const auto counter = [&](std::string_view name, std::string_view help, uint64_t count) {
+    out.push_back({name, kCounter, help, {}, static_cast<double>(count)});
+  };
+  counter("bellwether_vote_heartbeats_sent_total", "Heartbeats of this node as the admin, to all.",
+          status.counts.beats_sent);
+  for (const auto& one : status.followers) {
+    out.push_back({"bellwether_vote_heartbeats_answered_total", kCounter, "Those that a node has answered in time.",
+                   label("node", one.node), static_cast<double>(one.beats.answered)});
+  }
+  for (const auto& one : status.followers) {
+    out.push_back({"bellwether_vote_heartbeats_missed_total", kCounter,
+                   "Those that a node had not answered when the next one was sent.", label("node", one.node),
+                   static_cast<double>(one.beats.missed)});
+  }
+  counter("bellwether_vote_heartbeats_heard_total", "Heartbeats of the admin that this node follows.",
+          status.counts.beats_heard);
+  counter("bellwether_vote_heartbeats_lost_total", "Those that must have been sent between two that were heard.",
+          status.counts.beats_lost);
+  if (!status.heartbeat) return;
+  out.push_back({"bellwether_vote_heartbeat_age_seconds",
+                 kGauge,
+                 "Since the last heartbeat was sent or heard.",
+                 {},
+                 status.heartbeat->age.seconds_f()});
+}
+
+void put_messages(const cluster::VoteCounts& counts, std::vector<Figure>& out) {
+  const auto put = [&](std::string_view direction, const std::map<std::string_view, uint64_t>& kinds) {
+    for (const auto& [kind, count] : kinds) {
+      out.push_back({"bellwether_vote_messages_total", kCounter,
+                     "Messages of scored votes by kind; what is sent to all counts once.",
+                     label("direction", direction) + "," + label("kind", kind), static_cast<double>(count)});
+    }
+  };
+  put("sent", counts.sent);
+  put("heard", counts.heard);
+  const auto refused = [&](std::string_view reason, uint64_t count) {
+    out.push_back({"bellwether_vote_refused_total", kCounter,
+                   "Messages of scored votes that were not listened to, by reason.", label("reason", reason),
+                   static_cast<double>(count)});
+  };
+  for (std::size_t i = 0; i < counts.unheard.size(); ++i) {
+    refused(to_string(static_cast<cluster::Unheard>(i)), counts.unheard[i]);
+  }
+  for (std::size_t i = 0; i < counts.refusals.size(); ++i) {
+    refused(to_string(static_cast<vote::Refusal>(i)), counts.refusals[i]);
+  }
+}
+
+void put_members(const NodeFigures& sources, std::vector<Figure>& out) {
+  using membership::MemberState;
+  for (const MemberState state : {MemberState::kAlive, MemberState::kSuspect, MemberState::kDead, MemberState::kLeft}) {
+    out.push_back({"bellwether_members", kGauge, "Members of the cluster as this node sees them, by state.",
+                   label("state", to_string(state)), static_cast<double>(sources.members.count(state))});
+  }
+  for (const auto& [change, count] : sources.member_changes) {
+    out.push_back({"bellwether_member_changes_total", kCounter, "Changes of members that this node has seen.",
+                   label("change", change), static_cast<double>(count)});
+  }
+}
+
+void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
+  for (std::size_t i = 1; i < wire::kRefusalKinds; ++i) {
+    const auto refusal = static_cast<wire::Refusal>(i);
+    out.push_back({"bellwether_refused_total", kCounter, "What came from others and was refused, by reason.",
+                   label("reason", to_string(refusal)), static_cast<double>(sources.refusals.of(refusal))});
+  }
+  const auto& counts = sources.datagrams;
+  const auto datagrams = [&](std::string_view direction, uint64_t count) {
+    out.push_back({"bellwether_datagrams_total", kCounter, "Authentic datagrams of membership.",
+                   label("direction", direction), static_cast<double>(count)});
+  };
+  datagrams("sent", counts.sent);
+  datagrams("received", counts.received);
+  const auto bytes = [&](std::string_view direction, uint64_t count) {
+    out.push_back({"bellwether_datagram_bytes_total", kCounter, "Their bytes, sealed.", label("direction", direction),
+                   static_cast<double>(count)});
+  };
+  bytes("sent", counts.sent_bytes);
+  bytes("received", counts.received_bytes);
+}
+
+// What the ends of the open connections have agreed on: who looks at an upgrade or at a change of the secret sees when
+// the last one of the old kind is gone.
+void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
+  std::map<std::string, double> kinds;
+  std::array<double, wire::kCapabilities> features{};
+  for (const wire::Agreement* one : sources.connections) {
+    ++kinds[label("protocol", to_string(one->version)) + "," + label("secret", wire::key_name(one->key)) + "," +
+            label("roles", one->role_proven ? "proven" : "said")];
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      features[i] += one->capabilities.has(static_cast<wire::Capability>(i)) ? 1 : 0;
+    }
+  }
+  for (const auto& [kind, count] : kinds) {
+    out.push_back({"bellwether_connections", kGauge,
+                   "Open connections with other nodes, by the version that both speak, the secret they stand on, and "
+                   "whether a certificate has proven the other's role.",
+                   kind, count});
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    out.push_back({"bellwether_connection_features", kGauge, "Open connections that can use a feature of the protocol.",
+                   label("feature", to_string(static_cast<wire::Capability>(i))), features[i]});
+  }
+}
+
+// What is taken in and what is not, and whom this node leaves alone.
+void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
+  using namespace resilience;
+  const cluster::FrontDesk::Counts& counts = sources.front_desk.counts();
+  out.push_back({"bellwether_load_state",
+                 kGauge,
+                 "0 healthy, 1 busy, 2 stressed, 3 overloaded.",
+                 {},
+                 static_cast<double>(sources.front_desk.state())});
+  const auto by_urgency = [&](std::string_view name, std::string_view help, const auto& values) {
+    for (std::size_t i = 0; i < kUrgencies; ++i) {
+      const std::string labels = label("urgency", to_string(static_cast<Urgency>(i)));
+      out.push_back({name, kCounter, help, labels, static_cast<double>(values[i])});
+    }
+  };
+  by_urgency("bellwether_messages_admitted_total", "Messages of other nodes that were taken in.", counts.admitted);
+  by_urgency("bellwether_messages_shed_total", "Those turned away for there was too much to do.", counts.shed);
+  for (std::size_t i = 0; i < kOperations; ++i) {
+    out.push_back({"bellwether_messages_limited_total", kCounter, "Those turned away for their sender had its share.",
+                   label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
+  }
+  for (const Breakers::Status& one : sources.breakers) {
+    const std::string labels = label("peer", one.peer) + "," + label("category", to_string(one.category));
+    out.push_back({"bellwether_breaker_state", kGauge,
+                   "Of the circuit breaker of a peer that has failed: 0 closed, 1 open, 2 half open.", labels,
+                   static_cast<double>(one.state)});
+  }
 }
 
 }  // namespace
@@ -108,6 +291,53 @@ web::Answer NodePage::metrics() const {
     text += name + (figure.labels.empty() ? "" : "{" + figure.labels + "}") + " " + number(figure.value) + "\n";
   }
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
+}
+
+std::vector<Figure> figures_of_vote(const cluster::VoteView& view) {
+  std::vector<Figure> out;
+  put_elections(view, out);
+  put_heartbeats(view.status, out);
+  put_messages(view.status.counts, out);
+  return out;
+}
+
+std::vector<Figure> figures_of(const NodeFigures& sources) {
+  std::vector<Figure> out;
+  const auto gauge = [&](std::string_view name, std::string_view help, double value) {
+    out.push_back({name, kGauge, help, {}, value});
+  };
+  gauge("bellwether_node_ready", "1 while this node is ready for work.", sources.ready ? 1 : 0);
+  gauge("bellwether_node_leads", "1 while this node leads its cluster.", sources.leads ? 1 : 0);
+  gauge("bellwether_node_term", "The latest term of a leader that this node knows of.",
+        static_cast<double>(sources.term));
+  out.push_back({"bellwether_leader_changes_total",
+                 kCounter,
+                 "Changes of leader that this node has seen.",
+                 {},
+                 static_cast<double>(sources.leader_changes)});
+  gauge("bellwether_health_score", "Local health: 0 good to 8 bad.", sources.health_score);
+  gauge("bellwether_degradation", "0 normal, 1 elevated, 2 high, 3 severe, 4 critical.", sources.degradation);
+  gauge("bellwether_loop_lag_ratio", "How late the loop ran, over its period; worst of the last second.",
+        sources.vital.loop_lag);
+  gauge("bellwether_cpu_share", "Of the processors that this node may use.", sources.vital.cpu_share);
+  gauge("bellwether_memory_bytes", "In use.", static_cast<double>(sources.vital.memory));
+  gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.vital.memory_most));
+  gauge("bellwether_descriptors", "Open files and connections.", static_cast<double>(sources.vital.descriptors));
+  gauge("bellwether_descriptor_limit", "That this node may have; 0 when there is no limit.",
+        static_cast<double>(sources.vital.descriptors_most));
+  gauge("bellwether_run_delay_seconds",
+        "For how long its control thread could have run and had no processor, of the last second.",
+        sources.vital.run_delay.seconds_f());
+  put_members(sources, out);
+  put_wire(sources, out);
+  put_connections(sources, out);
+  put_load(sources, out);
+  for (const discovery::Sample& sample : discovery::samples(sources.discovery, sources.datacenter)) {
+    const bool counts = sample.name.ends_with("_total");
+    out.push_back(
+        {sample.name, counts ? kCounter : kGauge, "See the documentation of discovery.", sample.labels, sample.value});
+  }
+  return out;
 }
 
 }  // namespace bellwether::node

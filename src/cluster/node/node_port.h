@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "cluster/discovery/metrics.h"
-#include "cluster/net/front_desk.h"
 #include "cluster/net/node_config.h"
 #include "cluster/net/peer_links.h"
 #include "cluster/net/switchboard.h"
-#include "cluster/node/node_log.h"
 #include "cluster/node/node_supplies.h"
+#include "cluster/node/node_words.h"
 #include "cluster/wire/link/datagrams.h"
 #include "cluster/wire/link/server.h"
 

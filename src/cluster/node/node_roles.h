@@ -3,14 +3,88 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cluster/node/node_role.h"
+#include "cluster/net/leadership.h"
+#include "cluster/net/vital_signs.h"
+#include "cluster/node/node_page.h"
+#include "cluster/node/node_supplies.h"
+#include "cluster/node/node_words.h"
 #include "cluster/vote/vote_driver.h"
+#include "core/base/result.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
+#include "core/secret/key_share.h"
 
 namespace bellwether::node {
+
+// What a node is for, beside being a member of its cluster: a manager hands out jobs, a worker makes load, a leader of
+// contexts makes these while it leads. Whoever makes a node gives it its roles; the node knows none of them.
+class NodeElection;
+class NodeMembers;
+class NodePort;
+struct NodeOptions;
+
+// What a node has for its roles. All of it outlives them.
+struct NodeTools {
+  runtime::Runtime& runtime;
+  const NodeOptions& options;
+  NodeSupplies& supplies;
+  NodePort& port;              // its links and its switchboard, where a role registers its messages
+  const NodeMembers& members;  // who is there
+  NodeElection& election;      // who leads
+  NodeLog& log;
+};
+
+// Calls come one after the other, on the thread of the runtime; all but the tasks must not wait.
+class NodeRole : public election::TermListener {
+ public:
+  // Once, before everything else, when the node has found its cluster. An error: it cannot do its work, and the node
+  // ends. Roles are prepared and started in their order, and end in the reverse order.
+  virtual runtime::task<Status> prepare(const NodeTools& tools) = 0;
+  // Does its work until cancelled, and ends it in good order then.
+  virtual runtime::task<void> run(runtime::Cancellation*) { co_return; }
+  // The node is about to leave: nothing new is taken, and what is left is brought to an end, at most until `deadline`.
+  virtual runtime::task<void> wind_up(Instant /*deadline*/, runtime::Cancellation*) { co_return; }
+  // Whether there is something that could be drained: the same without a limit, and without stopping anything. False
+  // of drain(): it was cancelled.
+  virtual bool drains() const { return false; }
+  virtual runtime::task<bool> drain(runtime::Cancellation*) { co_return true; }
+
+  // What membership says of another node.
+  virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
+  virtual void on_there(const std::string& /*name*/) {}
+  // About once a second. `health_score`: of this node, 0 to 8.
+  virtual void on_vital_signs(const cluster::VitalSigns&, int /*health_score*/) {}
+
+  // What the election says (cluster/net/leadership.h). A role with work that only a leader may do calls work_stopped()
+  // of the leadership itself, as is said there; there is at most one in a node.
+  virtual bool works_while_leading() const { return false; }
+  void on_elected(const election::TermOfOffice&) override {}
+  void on_drain(const std::string& /*cause*/) override {}
+  void on_term_ended(const election::TermEnded&) override {}
+  virtual void on_leader_changed(const std::string& /*leader*/, election::Term, const std::string& /*evidence*/) {}
+  // Until nothing of that work runs any more; nobody but the election and the role itself makes that so.
+  virtual runtime::task<void> work_ended() { co_return; }
+  // Whether it tells people of terms itself; else the node does.
+  virtual bool tells_of_terms() const { return false; }
+  // Whether it works with the key that only an elected admin has, and here it is (cluster/vote/key_keeper.h).
+  virtual bool takes_admin_key() const { return false; }
+  virtual void on_admin_key(const election::TermOfOffice&, secret::SecretBytes) {}
+  // What this node is worth as a leader of contexts, 0 to 1; nothing while it leads none.
+  virtual std::optional<double> context_fitness() const { return std::nullopt; }
+
+  // Empty while it can do its work, else why not.
+  virtual std::string obstacle() const { return {}; }
+  // Adds what it knows: of its work, and of the jobs that it keeps.
+  virtual void describe(QuorumView&) const {}
+  // Whether it does what it could, in one word (cluster/health/signals.h); empty when others say so of it.
+  virtual std::string progress() const { return {}; }
+  // For the page of metrics.
+  virtual std::vector<Figure> figures() const { return {}; }
+};
 
 class NodeRoles final : public cluster::KeyReceiver, public cluster::FitnessSource {
  public:

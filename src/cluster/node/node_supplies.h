@@ -1,5 +1,5 @@
 // What a node is given beside its settings and its runtime: keys, disks, and what measures its machine. Whoever makes a
-// node brings them: `bellwether node` from files, the environment and the system (local_supplies.h), a world of the
+// node brings them: `bellwether node` from files, the environment and the system (local_supplies()), a world of the
 // simulator from whatever it has in their place.
 #pragma once
 
@@ -7,12 +7,14 @@
 #include <optional>
 
 #include "cluster/net/kv.h"
+#include "cluster/net/node_config.h"
 #include "cluster/net/vital_signs.h"
 #include "cluster/vote/key_keeper.h"
 #include "cluster/vote/vetting.h"
+#include "cluster/vote/vote_codec.h"
 #include "cluster/vote/vote_driver.h"
-#include "cluster/vote/vote_seal.h"
 #include "cluster/wire/keyring.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/tls.h"
 #include "election/store/lease_store.h"
 
@@ -43,5 +45,11 @@ struct NodeSupplies {
 
   explicit NodeSupplies(wire::Keyring keys) : keyring(std::move(keys)) {}
 };
+
+// The supplies of a node on this machine: files, the environment, SQLite, the system's own figures.
+
+// All that can be wrong with files and certificates is found here, and said with its remedy. `runtime` must outlive the
+// supplies.
+runtime::task<Result<NodeSupplies>> local_supplies(runtime::Runtime& runtime, const cluster::NodeConfig& config);
 
 }  // namespace bellwether::node

@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cluster/membership/membership_events.h"
+#include "core/journal/journal.h"
 #include "core/message/message.h"
+#include "core/runtime/runtime.h"
 #include "election/quorum/quorum_events.h"
 #include "election/quorum/quorum_timing.h"
 
@@ -59,5 +62,32 @@ quorum::LocalHealth health_of(membership::Degradation level, int score, bool rea
 std::string kind_of_decision(const std::string& leadership);
 // "lan", "wan", "local".
 quorum::QuorumTiming timing_named(std::string_view profile);
+
+// What a node tells of itself: lines of its journal, each with its name.
+class NodeLog {
+ public:
+  // `runtime` and `journal` must outlive it.
+  NodeLog(runtime::Runtime& runtime, Journal& journal, std::string name)
+      : runtime_(runtime), journal_(journal), name_(std::move(name)) {}
+
+  // A transition, `event` in one word.
+  void say(std::string_view event, const std::string& text, Journal::Fields more = {}) {
+    more.insert(more.begin(), {"node", name_});
+    journal_.transition(runtime_.wall_now(), event, text, more);
+  }
+  void note(bool warning, const std::string& text) {
+    if (warning) {
+      journal_.warn(runtime_.wall_now(), text);
+    } else {
+      journal_.detail(runtime_.wall_now(), text);
+    }
+  }
+  void error(const std::string& text) { journal_.error(runtime_.wall_now(), text); }
+
+ private:
+  runtime::Runtime& runtime_;
+  Journal& journal_;
+  std::string name_;
+};
 
 }  // namespace bellwether::node

@@ -1,6 +1,6 @@
-#include "cluster/node/vote_answer.h"
-
 #include <gmock/gmock.h>
+
+#include "cluster/node/admin_messages.h"
 
 namespace bellwether::node {
 namespace {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "cluster/node/node_figures.h"
+#include "cluster/node/node_page.h"
 
 namespace bellwether::node {
 namespace {

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/register/tally.h"
-
 namespace bellwether::copies {
 namespace {
 

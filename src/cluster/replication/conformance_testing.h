@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "cluster/replication/etcd_job_store.h"
 #include "cluster/replication/job_world_testing.h"
-#include "cluster/replication/open_job_store.h"
 #include "cluster/replication/quorum_world_testing.h"
 
 namespace bellwether::jobs {

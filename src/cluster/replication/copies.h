@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/register/tally.h"
+#include "cluster/register/shelf.h"
 #include "cluster/replication/lines.h"
 #include "core/base/prng.h"
 #include "core/runtime/event.h"

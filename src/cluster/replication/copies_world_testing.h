@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/net/sqlite_kv.h"
+#include "cluster/net/kv.h"
 #include "cluster/replication/copies.h"
 #include "cluster/replication/copy_keeper.h"
 #include "cluster/wire/link/link_testing.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/net/peer_names.h"
+#include "cluster/net/peer_links.h"
 #include "cluster/register/codec.h"
 #include "cluster/register/small.h"
 #include "core/base/probe.h"

@@ -1,8 +1,7 @@
 // The view of all registers in etcd, against a real one: tests/integration/jobs_etcd_test.py.
-#include "cluster/replication/etcd_job_view.h"
-
 #include "cluster/register/small.h"
 #include "cluster/replication/conformance_testing.h"
+#include "cluster/replication/etcd_job_store.h"
 
 namespace bellwether::jobs {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cluster/register/acceptor.h"
-#include "cluster/replication/job_view.h"
+#include "cluster/replication/job_store.h"
 #include "cluster/replication/keeper_disk.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"

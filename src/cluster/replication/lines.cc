@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/replication/copy_keeper.h"
 #include "cluster/replication/job_keeper.h"
 #include "cluster/replication/quorum_job_store.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/net/peer_names.h"
+#include "cluster/net/peer_links.h"
 #include "cluster/net/switchboard.h"
 #include "cluster/register/codec.h"
 #include "core/runtime/scope.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "cluster/net/sqlite_kv.h"
+#include "cluster/net/kv.h"
 #include "cluster/replication/job_keeper.h"
 #include "cluster/replication/job_world_testing.h"
 #include "cluster/replication/quorum_job_store.h"

@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/secret/key_codec.h"

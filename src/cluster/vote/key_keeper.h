@@ -3,7 +3,7 @@
 // (core/secret/collector.h).
 //
 // A key share leaves a node for one term only, when this node's promise in that term is durable, and only sealed to a
-// key that the admin has drawn for the term and signed (BoxKey, vote_seal.h). So it needs nothing of the links: who
+// key that the admin has drawn for the term and signed (BoxKey, vote_codec.h). So it needs nothing of the links: who
 // has the secret of the cluster, or takes an admin's place on the network, learns nothing. Key shares that are not what
 // was split are refused by the name of who has signed them. One thread, that of its runtime.
 #pragma once
@@ -17,11 +17,9 @@
 #include <vector>
 
 #include "cluster/net/peer_links.h"
-#include "cluster/net/peer_names.h"
 #include "cluster/net/switchboard.h"
 #include "cluster/net/vote_view.h"
-#include "cluster/vote/key_share_codec.h"
-#include "cluster/vote/vote_seal.h"
+#include "cluster/vote/vote_codec.h"
 #include "cluster/wire/crypto.h"
 #include "core/base/bytes.h"
 #include "core/runtime/scope.h"

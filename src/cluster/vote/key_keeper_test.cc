@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
 #include "cluster/vote/vote_testing_keys.h"
 #include "core/secret/secret_testing.h"

@@ -1,5 +1,4 @@
-#include "cluster/vote/key_share_codec.h"
-
+#include "cluster/vote/vote_codec.h"
 #include "core/message/message_testing.h"
 
 namespace bellwether::cluster {

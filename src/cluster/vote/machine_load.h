@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "core/runtime/runtime.h"
 #include "election/vote/score.h"
 
 namespace bellwether::cluster {
@@ -71,5 +72,39 @@ class MachineLoad {
 std::optional<std::pair<uint64_t, uint64_t>> ticks_of(std::string_view stat);
 // The most that is used of the machine, or of any group.
 std::optional<double> memory_used_of(const MachineTexts& texts);
+
+// What a node has, as it was measured last.
+class ResourceSource {
+ public:
+  virtual ~ResourceSource() = default;
+  // Without the network, which the driver measures itself.
+  virtual vote::Resources resources() const = 0;
+  virtual MachineSize size() const { return {}; }
+  // Measures again and again, until cancelled.
+  virtual runtime::task<void> run(runtime::Cancellation* /*cancel*/) { co_return; }
+};
+
+// Reads what the system says of this machine and of its control groups, again and again. One thread,
+// that of its runtime.
+class ResourceMeter final : public ResourceSource {
+ public:
+  // `folder`: on the disk that counts. The runtime must outlive it.
+  ResourceMeter(runtime::Runtime& runtime, std::string folder) : runtime_(runtime), folder_(std::move(folder)) {}
+  ResourceMeter(const ResourceMeter&) = delete;
+  ResourceMeter& operator=(const ResourceMeter&) = delete;
+
+  // About every second, until cancelled.
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  vote::Resources resources() const override { return load_.resources(); }
+  MachineSize size() const override { return size_; }
+
+ private:
+  runtime::task<MachineTexts> read_all();
+
+  runtime::Runtime& runtime_;
+  std::string folder_;
+  MachineLoad load_;
+  MachineSize size_;
+};
 
 }  // namespace bellwether::cluster

@@ -1,6 +1,15 @@
 #include "cluster/vote/vote_codec.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cluster/wire/crypto.h"
+#include "cluster/wire/identity.h"
+#include "core/base/encoding.h"
+#include "core/base/enum_names.h"
 #include "core/message/describe.h"
+#include "core/secret/key_codec.h"
 #include "election/vote/vote_timing.h"
 
 namespace bellwether::message {
@@ -108,5 +117,119 @@ std::string encode_vote_message(const vote::Message& message) { return message::
 Result<vote::Message> decode_vote_message(std::string_view bytes) { return message::decode<vote::Message>(bytes); }
 std::string encode_vote_record(const vote::Record& record) { return message::encode(record); }
 Result<vote::Record> decode_vote_record(std::string_view bytes) { return message::decode<vote::Record>(bytes); }
+
+std::string_view to_string(KeyProgress::Stage stage) {
+  static constexpr EnumNames<KeyProgress::Stage> kNames("collecting", "ready", "failed");
+  return kNames[stage];
+}
+
+}  // namespace bellwether::cluster
+
+namespace bellwether::message {
+
+using namespace cluster;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
+
+namespace {
+
+constexpr Rule kKeyTerm = at_most(uint64_t{1} << 48);  // beyond what elections can reach
+constexpr Rule kShares = at_most(secret::kMostKeyShares);
+constexpr Rule kName = text(wire::kNameMax, "name", &wire::is_name, "aZ0._-");
+constexpr Rule kSealed = text(secret::kMostKeyShareBytes + wire::kTagBytes, wire::kTagBytes + 1);
+
+std::string_view keyless(const KeyShareAnswer& of) { return of.key == BoxPublicKey{} ? "no key" : ""; }
+
+}  // namespace
+
+template <>
+constexpr auto kDescription<KeyRefusal> = describe<KeyRefusal>(
+    "a refusal of a key share", field<&KeyRefusal::from>(1, kName), field<&KeyRefusal::why>(2, cut(256)));
+
+template <>
+constexpr auto kDescription<KeyShareRequest> = describe<KeyShareRequest>(
+    "a request for key shares", field<&KeyShareRequest::term>(1, kKeyTerm), field<&KeyShareRequest::key>(2),
+    field<&KeyShareRequest::progress, &KeyProgress::held>(3, kShares),
+    field<&KeyShareRequest::progress, &KeyProgress::needed>(4, kShares),
+    field<&KeyShareRequest::progress, &KeyProgress::stage>(5, one_of(3)),
+    field<&KeyShareRequest::progress, &KeyProgress::refused>(6, list(kMostRefusedTold)));
+
+template <>
+constexpr auto kDescription<KeyShareAnswer> =
+    describe<KeyShareAnswer, &keyless>("a sealed key share", field<&KeyShareAnswer::term>(1, kKeyTerm),
+                                       field<&KeyShareAnswer::key>(2), field<&KeyShareAnswer::sealed>(3, kSealed));
+
+template <>
+constexpr auto kDescription<KeyShareMessage> =
+    describe<KeyShareMessage>("a message about key shares", alternative<KeyShareRequest, KeyShareMessage>(1, "request"),
+                              alternative<KeyShareAnswer, KeyShareMessage>(2, "answer"))
+        .within(16'384);
+
+template <>
+const Message& message_of<KeyShareMessage>() {
+  return described<KeyShareMessage>();
+}
+
+}  // namespace bellwether::message
+
+namespace bellwether::cluster {
+namespace {
+
+constexpr std::size_t kSealedMost = 16384;
+constexpr std::size_t kSealedContextMost = std::size_t{4} << 20;  // the state of a leader with its requests
+
+struct Sealed {
+  std::string message;
+  std::array<unsigned char, 64> signature{};
+};
+
+std::string_view name_of(VoteSeal::About about) {
+  static constexpr EnumNames<VoteSeal::About> kNames("bellwether-vote-1\n", "bellwether-key-share-1\n",
+                                                     "bellwether-context-1\n");
+  return kNames[about];
+}
+
+}  // namespace
+}  // namespace bellwether::cluster
+
+template <>
+constexpr auto bellwether::message::kDescription<bellwether::cluster::Sealed> =
+    bellwether::message::describe<bellwether::cluster::Sealed>(
+        "a signed message",
+        bellwether::message::field<&bellwether::cluster::Sealed::message>(
+            1, bellwether::message::text(bellwether::cluster::kSealedContextMost)),
+        bellwether::message::field<&bellwether::cluster::Sealed::signature>(2))
+        .within(bellwether::cluster::kSealedContextMost);
+
+namespace bellwether::cluster {
+
+VoteSeal::VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys)
+    : group_(std::move(group)), own_(std::move(own)), keys_(std::move(keys)) {}
+
+std::string VoteSeal::signed_bytes(std::string_view message, About about) const {
+  return std::string(name_of(about)) + group_ + "\n" + std::string(message);
+}
+
+std::string VoteSeal::seal(std::string message, About about) const {
+  const auto signature = own_.sign(signed_bytes(message, about));
+  Sealed out{std::move(message), {}};
+  std::copy(signature.begin(), signature.end(), out.signature.begin());
+  return message::encode(out);
+}
+
+Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender, About about) const {
+  if (about != About::kContext && bytes.size() > kSealedMost) {
+    return fail(Errc::kProtocol, "a signed message that is too large");
+  }
+  BW_TRY(auto in, message::decode<Sealed>(bytes));
+  const auto key = keys_.find(sender);
+  if (key == keys_.end()) {
+    return fail(Errc::kRefused,
+                "no key of '" + printable(sender) + "' is known here, so that its messages count for nothing");
+  }
+  if (!signature::verify(key->second, signed_bytes(in.message, about), in.signature)) {
+    return fail(Errc::kRefused,
+                "a message that is said to be of '" + printable(sender) + "', and is not signed by its key");
+  }
+  return std::move(in.message);
+}
 
 }  // namespace bellwether::cluster

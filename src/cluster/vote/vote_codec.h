@@ -1,13 +1,21 @@
 // The messages of a scored vote, and the record that its nodes keep, as bytes (core/message/describe.h).
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/message/message.h"
+#include "core/signature/keys.h"
+#include "election/epoch.h"
 #include "election/vote/vote_events.h"
-#include "election/vote/vote_messages.h"
 
 namespace bellwether::message {
 template <>
@@ -27,4 +35,71 @@ std::string encode_vote_record(const vote::Record& record);
 // kInvalid: it is not what was written.
 Result<vote::Record> decode_vote_record(std::string_view bytes);
 
+// The messages by which an elected admin gets key shares, as bytes (core/message/describe.h). Each travels as its
+// sender has signed it (VoteSeal).
+
+using BoxPublicKey = std::array<std::byte, 32>;
+
+inline constexpr std::size_t kMostRefusedTold = 16;
+
+struct KeyRefusal {
+  std::string from;  // the name of a node
+  std::string why;
+};
+
+// How far an admin is with its key.
+struct KeyProgress {
+  enum class Stage : uint8_t { kCollecting, kReady, kFailed };
+  Stage stage = Stage::kCollecting;
+  std::size_t held = 0;
+  std::size_t needed = 0;  // in all
+  std::vector<KeyRefusal> refused;
+};
+
+// "collecting", "ready", "failed".
+std::string_view to_string(KeyProgress::Stage stage);
+
+// Of who is elected, to all others.
+struct KeyShareRequest {
+  election::Term term;
+  std::optional<BoxPublicKey> key;  // for this term alone; nothing: it only tells how far it is
+  KeyProgress progress;
+};
+// Of a node that has promised to follow in that term, to who has asked.
+struct KeyShareAnswer {
+  election::Term term;
+  BoxPublicKey key{};  // for this answer alone
+  std::string sealed;  // the key share
+};
+using KeyShareMessage = std::variant<KeyShareRequest, KeyShareAnswer>;
+
+// Messages of a scored vote, and of what is led by who wins it, as their senders have signed them (Ed25519, RFC 8032),
+// so that nobody can say something in the name of another node, whichever way it came. The signature is over a context,
+// which names what the message is about and the group, and the bytes of the message.
+class VoteSeal {
+ public:
+  // `group`: what is voted about; a message of another group is not one of this. `keys`: of all nodes, by their names.
+  VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys);
+
+  // What one is about that is no message of the vote itself is never taken for one, nor the other way round.
+  enum class About : uint8_t { kVote, kKeyShare, kContext };
+
+  std::string seal(std::string message, About about = About::kVote) const;
+  // The message that `sender` has signed. kProtocol: it cannot be read; kRefused: nobody knows a key of that sender, or
+  // it is not signed by it.
+  Result<std::string> open(std::string_view bytes, const std::string& sender, About about = About::kVote) const;
+
+ private:
+  std::string signed_bytes(std::string_view message, About about) const;
+
+  std::string group_;
+  signature::SigningKey own_;
+  std::map<std::string, signature::PublicKey> keys_;
+};
+
 }  // namespace bellwether::cluster
+
+namespace bellwether::message {
+template <>
+const Message& message_of<cluster::KeyShareMessage>();
+}  // namespace bellwether::message

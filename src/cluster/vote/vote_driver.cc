@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/vote/vote_codec.h"
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"

@@ -12,12 +12,12 @@
 
 #include "cluster/net/kv.h"
 #include "cluster/net/leadership.h"
-#include "cluster/net/peer_names.h"
+#include "cluster/net/peer_links.h"
 #include "cluster/vote/hearing_watch.h"
 #include "cluster/vote/key_keeper.h"
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"
-#include "cluster/vote/vote_seal.h"
+#include "cluster/vote/vote_codec.h"
 #include "cluster/vote/vote_watch.h"
 #include "core/base/time.h"
 #include "core/runtime/kernel_driver.h"
@@ -72,17 +72,6 @@ struct VoteSettings {
   std::optional<KeyHolding> key_holding = {};
   KeyReceiver* key_receiver = nullptr;
   const FitnessSource* fitness = nullptr;  // outlives the driver; nullptr: it leads no contexts
-};
-
-// What a node has, as it was measured last.
-class ResourceSource {
- public:
-  virtual ~ResourceSource() = default;
-  // Without the network, which the driver measures itself.
-  virtual vote::Resources resources() const = 0;
-  virtual MachineSize size() const { return {}; }
-  // Measures again and again, until cancelled.
-  virtual runtime::task<void> run(runtime::Cancellation* /*cancel*/) { co_return; }
 };
 
 class VoteDriver final : public Leadership, private Service, private KeyKeeper::Owner {

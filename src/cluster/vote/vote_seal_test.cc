@@ -1,7 +1,6 @@
-#include "cluster/vote/vote_seal.h"
-
 #include <gmock/gmock.h>
 
+#include "cluster/vote/vote_codec.h"
 #include "cluster/vote/vote_testing_keys.h"
 
 namespace bellwether::cluster {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/vote/vote_seal.h"
+#include "cluster/vote/vote_codec.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"
 #include "core/signature/keys.h"

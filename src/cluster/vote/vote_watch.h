@@ -7,11 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cluster/net/vote_view.h"
-#include "election/vote/vote_messages.h"
+#include "election/vote/vote_events.h"
 
 namespace bellwether::cluster {
 
@@ -79,5 +80,18 @@ class VoteWatch {
   std::optional<Election> election_;            // under way
   std::optional<Beat> beat_;                    // the last
 };
+
+// Messages of a scored vote in words, for people. On the wire they are protobuf (vote_codec.h).
+
+// "discovery_request", "discovery_response", "election_started", "candidacy", "vote", "winner", "heartbeat",
+// "heartbeat_answer".
+std::string_view kind_of(const vote::Body& body);
+
+// What it is about; of requests, the highest that the sender knows.
+vote::Term term_of(const vote::Message& message);
+
+// All of a message as one JSON object: nodes by their names, spans in seconds. A stranger, who has none in `names`,
+// is said by the number of its id.
+std::string json_of(const vote::Message& message, const std::map<vote::NodeId, std::string>& names);
 
 }  // namespace bellwether::cluster

@@ -1,6 +1,6 @@
-#include "cluster/vote/vote_words.h"
-
 #include <gtest/gtest.h>
+
+#include "cluster/vote/vote_watch.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -1,7 +1,7 @@
-#include "cluster/wire/busy.h"
-
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
+
+#include "cluster/wire/session.h"
 
 namespace bellwether::wire {
 namespace {

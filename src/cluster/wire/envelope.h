@@ -9,7 +9,8 @@
 //   14       8    hash of the sender's node name
 //   22      16    session: drawn anew at each start of a sender, or for each connection
 //   38       8    number of the message in its session, from 1 on
-//   46       8    tag: of a datagram, what its receiver has asked for (replay.h), 0 if nothing yet; of a challenge, the
+//   46       8    tag: of a datagram, what its receiver has asked for (ReplayGuard), 0 if nothing yet; of a challenge,
+//   the
 //                 last 8 bytes of the session that it asks; else 0
 //   54       n    sealed text
 //   54+n    16    tag
@@ -22,6 +23,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <unordered_map>
 
 #include "cluster/wire/keyring.h"
 #include "cluster/wire/refusal.h"
@@ -78,5 +81,66 @@ void seal_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelo
 inline MutableBytes envelope_text(MutableBytes envelope) {
   return envelope.subspan(kHeaderBytes, envelope.size() - kEnvelopeOverhead);
 }
+
+// Which authentic datagrams are new: one window of message numbers for each sender (RFC 6479's idea of a bitmap behind
+// the highest number), for its latest start only.
+//
+// What a window cannot know, after a restart of either side, a challenge decides; no clock is asked. A receiver has a
+// tag that nobody can guess. A datagram of a session that it does not know is taken only when it carries the tag; else
+// its sender is asked to show that it is there now, by being told the tag. A tag is replaced when a session is, or when
+// a sender is forgotten for lack of room: so whatever was sent to an earlier start of the receiver, by an earlier start
+// of the sender, or by a sender that was forgotten, carries a tag that is good no more. A connection's handshake shows
+// the same as an answered challenge.
+
+// The numbers of one session that were seen.
+class ReplayWindow {
+ public:
+  static constexpr uint64_t kWidth = 1024;  // how far behind the highest number a message may arrive
+
+  // kNone, and remembers it; kReplayed for one that was seen or is behind the window, and for number 0.
+  Refusal take(uint64_t number);
+  // The same without remembering.
+  Refusal look(uint64_t number) const;
+  uint64_t highest() const { return highest_; }
+
+ private:
+  static constexpr std::size_t kWords = kWidth / 64 + 1;
+  uint64_t highest_ = 0;
+  std::array<uint64_t, kWords> seen_{};
+};
+
+class ReplayGuard {
+ public:
+  // `prng`: gives the tags; a copy of its own.
+  ReplayGuard(std::size_t senders_max, Prng prng);
+
+  // What would be decided on a datagram with this header. For before it is opened: what is kReplayed needs no crypto.
+  Refusal look(const EnvelopeHeader& header) const;
+  // Decides on an authentic one, and remembers it. kUnproven: its sender should be told the tag.
+  Refusal take(const EnvelopeHeader& header);
+  // A connection's handshake has shown that `sender` is there now, with this session.
+  void introduce(uint64_t sender, const SessionId& session);
+
+  // What a first datagram of a session must carry. Never 0.
+  uint64_t tag() const { return tag_; }
+  std::size_t senders() const { return senders_.size(); }
+
+ private:
+  struct Sender {
+    SessionId session;
+    ReplayWindow window;
+    uint64_t heard = 0;  // order of being heard of, for who is forgotten first
+  };
+  Sender& remember(uint64_t sender, const SessionId& session);
+  void touch(uint64_t sender, Sender& entry);
+  void change_tag() { tag_ = prng_.next() | 1U; }
+
+  std::size_t senders_max_;
+  Prng prng_;
+  uint64_t tag_ = 0;
+  uint64_t heard_ = 0;
+  std::unordered_map<uint64_t, Sender> senders_;
+  std::map<uint64_t, uint64_t> by_heard_;
+};
 
 }  // namespace bellwether::wire

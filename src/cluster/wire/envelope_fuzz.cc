@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cluster/wire/replay.h"
+#include "cluster/wire/envelope.h"
 #include "cluster/wire/wire_testing.h"
 
 namespace bellwether::wire {

@@ -4,7 +4,7 @@
 //   opener   → hello     what it is; sealed with the secret that it uses
 //   acceptor → welcome   what it is, authenticated together with the hello it answers; or a refusal
 //
-// From then on both sides have the keys of the connection (sealed_stream.h): HKDF-SHA256 of the secret, with both drawn
+// From then on both sides have the keys of the connection (frame.h): HKDF-SHA256 of the secret, with both drawn
 // sessions as salt and the digest of both frames in the info, so that they belong to exactly this exchange. The
 // acceptor must not act on the opener's hello until a first frame opens with them: a hello may be a copy of an old one.
 //

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cluster/wire/sealed_stream.h"
+#include "cluster/wire/frame.h"
 #include "cluster/wire/wire_testing.h"
 #include "core/message/message_testing.h"
 

@@ -1,4 +1,4 @@
-#include "cluster/wire/version.h"
+#include "cluster/wire/hello.h"
 
 namespace bellwether::wire {
 

@@ -1,9 +1,8 @@
-#include "cluster/wire/replay.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <set>
 
+#include "cluster/wire/envelope.h"
 #include "cluster/wire/wire_testing.h"
 
 namespace bellwether::wire {

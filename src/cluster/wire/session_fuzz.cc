@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cluster/wire/sealed_stream.h"
+#include "cluster/wire/frame.h"
 #include "cluster/wire/session.h"
 #include "cluster/wire/wire_testing.h"
 

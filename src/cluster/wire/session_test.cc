@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include "cluster/wire/sealed_stream.h"
+#include "cluster/wire/frame.h"
 #include "cluster/wire/wire_testing.h"
 #include "core/base/time_testing.h"
 

@@ -1,6 +1,6 @@
-#include "cluster/wire/version.h"
-
 #include <gmock/gmock.h>
+
+#include "cluster/wire/hello.h"
 
 namespace bellwether::wire {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/base/time.h"
 #include "election/context/canonical.h"
 #include "election/epoch.h"
-#include "election/vote/vote_messages.h"
+#include "election/vote/vote_events.h"
 
 namespace bellwether::context_lead {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "election/vote/vote_messages.h"
+#include "election/vote/vote_events.h"
 
 namespace bellwether::vote {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/node/dialling.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 

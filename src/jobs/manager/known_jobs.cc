@@ -1,6 +1,6 @@
 #include "jobs/manager/known_jobs.h"
 
-#include "cluster/net/peer_names.h"
+#include "cluster/net/peer_links.h"
 #include "cluster/wire/identity.h"
 #include "jobs/dispatch/codec/sheet_codec.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cluster/register/small.h"
-#include "cluster/replication/job_view.h"
+#include "cluster/replication/job_store.h"
 #include "core/runtime/runtime.h"
 #include "jobs/dispatch/job_sheet.h"
 #include "jobs/manager/surroundings.h"

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/health/manager_state.h"
+#include "cluster/health/datacenter.h"
 #include "cluster/health/signals.h"
 #include "cluster/net/switchboard.h"
-#include "cluster/replication/job_view.h"
+#include "cluster/replication/job_store.h"
 #include "core/base/time.h"
 #include "core/resilience/breaker.h"
 #include "jobs/dispatch/share.h"

@@ -5,7 +5,7 @@
 
 #include "cluster/health/datacenter.h"
 #include "cluster/health/signals.h"
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 
 namespace bellwether::node {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cluster/net/peer_links.h"
-#include "cluster/net/peer_names.h"
 #include "cluster/net/switchboard.h"
 #include "jobs/dispatch/letters.h"
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "cluster/node/cluster_node.h"
-#include "cluster/node/keyring.h"
 #include "cluster/node/node_election.h"
 #include "cluster/node/node_members.h"
 #include "cluster/node/node_words.h"
-#include "cluster/replication/open_job_store.h"
+#include "cluster/node/secrets.h"
+#include "cluster/replication/etcd_job_store.h"
 #include "cluster/replication/quorum_job_store.h"
 #include "core/base/units.h"
 

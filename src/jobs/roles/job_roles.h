@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cluster/net/node_config.h"
-#include "cluster/node/node_role.h"
+#include "cluster/node/node_roles.h"
 #include "cluster/replication/copies.h"
 #include "cluster/replication/copy_keeper.h"
-#include "cluster/replication/etcd_job_view.h"
+#include "cluster/replication/etcd_job_store.h"
 #include "cluster/replication/job_keeper.h"
 #include "cluster/replication/job_store.h"
 #include "core/runtime/event.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "core/base/overloaded.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "jobs/worker/worker_service.h"

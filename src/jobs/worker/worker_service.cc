@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/bundle_codec.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/letters_codec.h"
 #include "jobs/worker/worker_service.h"

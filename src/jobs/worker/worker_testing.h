@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
 #include "core/base/bytes.h"
 #include "jobs/account/account_book.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cluster/net/message_types.h"
-#include "cluster/replication/job_view.h"
+#include "cluster/net/message_classes.h"
+#include "cluster/replication/job_store.h"
 #include "cluster/wire/crypto.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "cluster/net/leadership.h"
-#include "cluster/net/peer_names.h"
-#include "cluster/vote/vote_seal.h"
+#include "cluster/net/peer_links.h"
+#include "cluster/vote/vote_codec.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"
 #include "election/context/duty_leader.h"

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
 #include "cluster/replication/copy_keeper.h"
 #include "cluster/wire/crypto.h"

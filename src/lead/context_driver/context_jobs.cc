@@ -1,6 +1,6 @@
 #include "lead/context_driver/context_jobs.h"
 
-#include "cluster/replication/job_view.h"
+#include "cluster/replication/job_store.h"
 
 namespace bellwether::cluster {
 

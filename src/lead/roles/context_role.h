@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node/node_role.h"
+#include "cluster/node/node_roles.h"
 #include "cluster/replication/job_store.h"
 #include "cluster/vote/machine_load.h"
 #include "election/context/context_settings.h"

@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 #include <utility>
 
-#include "cluster/node/local_supplies.h"
 #include "cluster/node/node_election.h"
+#include "cluster/node/node_supplies.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 

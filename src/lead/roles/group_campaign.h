@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cluster/node/cluster_node.h"
-#include "cluster/node/node_role.h"
+#include "cluster/node/node_roles.h"
 #include "core/journal/journal.h"
 #include "core/runtime/event.h"
 #include "lead/run/campaign.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node/node_role.h"
+#include "cluster/node/node_roles.h"
 #include "core/runtime/scope.h"
 #include "lead/run/guarded_command.h"
 

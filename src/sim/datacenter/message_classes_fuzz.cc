@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "cluster/net/message_classes.h"
-#include "cluster/net/message_types.h"
 #include "core/base/check.h"
 #include "core/message/description.h"
 #include "jobs/dispatch/codec/letters_codec.h"

@@ -6,11 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/net/leadership_codec.h"
+#include "cluster/net/election_driver.h"
 #include "cluster/node/admin_messages.h"
 #include "cluster/node/node_words.h"
 #include "cluster/register/codec.h"
-#include "cluster/vote/key_share_codec.h"
 #include "cluster/vote/vote_codec.h"
 #include "cluster/wire/hello.h"
 #include "core/base/check.h"

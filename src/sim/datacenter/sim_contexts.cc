@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cluster/net/message_types.h"
+#include "cluster/net/message_classes.h"
 #include "cluster/node/node_election.h"
 #include "core/base/probe.h"
 #include "lead/context_driver/context_codec.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/node/node_role.h"
+#include "cluster/node/node_roles.h"
 #include "cluster/vote/vote_driver.h"
 #include "lead/context_driver/context_jobs.h"
 #include "sim/datacenter/datacenter_place.h"

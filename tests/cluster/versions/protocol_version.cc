@@ -1,5 +1,5 @@
 // What a node of another version of the protocol speaks: linked in the place of src/cluster/wire/protocol_version.cc.
-#include "cluster/wire/version.h"
+#include "cluster/wire/hello.h"
 
 namespace bellwether::wire {
 

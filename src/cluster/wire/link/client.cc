@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "cluster/wire/link/proof.h"
 #include "cluster/wire/link/stream_io.h"
 
 namespace bellwether::link {

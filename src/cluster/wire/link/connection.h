@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cluster/wire/frame.h"
 #include "cluster/wire/handshake.h"
 #include "cluster/wire/link/refusal_watch.h"
-#include "cluster/wire/sealed_stream.h"
 #include "cluster/wire/session.h"
 #include "core/runtime/event.h"
 #include "core/runtime/runtime.h"

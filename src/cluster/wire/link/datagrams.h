@@ -3,7 +3,7 @@
 //
 // In order of cost: the size, the header, the replay window, the rate of the source, and only then crypto. A first
 // datagram between two nodes, and the first after either of them has started again, costs one round trip more: it is
-// answered by a challenge (replay.h), and sent again with what that asks for. Only somebody who knows the secret gets
+// answered by a challenge (envelope.h), and sent again with what that asks for. Only somebody who knows the secret gets
 // challenges. A datagram does not say to whom it is sealed, so one that was overheard can be shown to another node:
 // messages that matter name their addressee.
 #pragma once
@@ -20,7 +20,6 @@
 #include "cluster/wire/identity.h"
 #include "cluster/wire/link/refusal_watch.h"
 #include "cluster/wire/rate_limit.h"
-#include "cluster/wire/replay.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::link {

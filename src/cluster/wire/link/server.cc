@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cluster/wire/link/proof.h"
 #include "cluster/wire/link/stream_io.h"
 
 namespace bellwether::link {

@@ -5,8 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "cluster/wire/handshake.h"
 #include "cluster/wire/refusal.h"
 #include "core/runtime/stream_io.h"
+#include "core/runtime/tls.h"
 
 namespace bellwether::link {
 
@@ -43,5 +45,10 @@ runtime::task<FirstFrame> read_frame(runtime::Stream& stream, std::vector<std::b
 
 // A frame around a text.
 std::vector<std::byte> framed(Bytes text);
+
+// What the certificate of the other end of a secured stream claims. Private to the link sources.
+
+// Nothing when `context` verifies no certificates; else one entry for each URI of ours, maybe none.
+wire::Proof proof_of(const runtime::Stream& secured, const runtime::TlsContext& context);
 
 }  // namespace bellwether::link

@@ -1,4 +1,4 @@
-#include "cluster/node/local_supplies.h"
+#include "cluster/node/node_supplies.h"
 
 #include <cstring>
 #include <fstream>
@@ -10,15 +10,14 @@
 #include <unistd.h>
 #include <utility>
 
+#include "cluster/net/kv.h"
 #include "cluster/net/node_config.h"
-#include "cluster/net/sqlite_kv.h"
 #include "cluster/node/dialling.h"
-#include "cluster/node/key_files.h"
 #include "cluster/node/secrets.h"
 #include "cluster/vote/key_keeper.h"
-#include "cluster/vote/resource_meter.h"
+#include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"
-#include "cluster/vote/vote_seal.h"
+#include "cluster/vote/vote_codec.h"
 #include "core/base/units.h"
 #include "core/runtime/address.h"
 #include "core/signature/attestation.h"
@@ -71,7 +70,7 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
 }
 
 // This node's part of the key that only an admin has; nothing where there is none. Waits for the disk. Errors: as of
-// key_files.h; kInvalid: the key share is not the one that was split, or there are too few nodes to ever have the key.
+// secrets.h; kInvalid: the key share is not the one that was split, or there are too few nodes to ever have the key.
 Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeConfig& config) {
   if (config.vote.key_share.empty()) return std::nullopt;
   auto share = read_key_share(config.vote.key_share);

@@ -1,4 +1,4 @@
-#include "cluster/net/sqlite_kv.h"
+#include "cluster/net/kv.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
