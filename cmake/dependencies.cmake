@@ -1,4 +1,4 @@
-# Third-party libraries, all from Debian packages (./dev setup installs them). Each is used by one room only.
+# Third-party libraries, all from Debian packages (./dev setup installs them). Each but fmt is used by one room only.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(CLI11 REQUIRED)
@@ -18,6 +18,7 @@ endforeach()
 # nothing but the hash of the precompiled header.
 set_property(TARGET PkgConfig::re2 PkgConfig::hiredis PkgConfig::tinfo PROPERTY INTERFACE_COMPILE_OPTIONS "")
 set_property(TARGET PkgConfig::hiredis PkgConfig::tinfo PROPERTY INTERFACE_COMPILE_DEFINITIONS "")
+find_library(FMT fmt REQUIRED)
 find_path(TOMLPLUSPLUS toml++/toml.h REQUIRED)
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

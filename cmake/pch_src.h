@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <cstring>
+#include <fmt/core.h>
 #include <map>
 #include <memory>
 #include <optional>

@@ -24,7 +24,7 @@ constexpr std::string_view kJson =
 std::string prose() {
   std::string text;
   for (int line = 1; line <= 100; ++line) {
-    text += "line " + std::to_string(line) + ": the bellwether leads the flock, and its bell tells where it is\n";
+    text += fmt::format("line {}: the bellwether leads the flock, and its bell tells where it is\n", line);
   }
   return text;
 }
@@ -62,7 +62,7 @@ std::string items_json() {
 
 Ready make(std::string_view path, std::string_view methods, std::string_view fields, std::string_view body) {
   Ready ready{path, methods, "HTTP/1.1 200 OK\r\n", 0};
-  ready.bytes += std::string(fields) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+  ready.bytes += fmt::format("{}\r\nContent-Length: {}\r\n\r\n", fields, body.size());
   ready.head_size = ready.bytes.size();
   ready.bytes += body;
   return ready;
@@ -106,8 +106,7 @@ const Item* Catalogue::item(uint64_t id) {
 }
 
 std::string to_json(const Item& item) {
-  return "{\"id\":" + std::to_string(item.id) + ",\"name\":\"" + std::string(item.name) +
-         "\",\"price\":" + std::string(item.price) + "}";
+  return fmt::format("{{\"id\":{},\"name\":\"{}\",\"price\":{}}}", item.id, item.name, item.price);
 }
 
 void append_json_string(std::string& out, std::string_view text) {

@@ -161,7 +161,7 @@ class Connection {
   }
 
   task<bool> send_text(const Request& request, const Answer& answer, std::string_view body) {
-    const std::string length = "Content-Length: " + std::to_string(body.size()) + "\r\n";
+    const std::string length = fmt::format("Content-Length: {}\r\n", body.size());
     append_head(out_.text(), answer, is_bodiless(answer.status) ? "" : length, connection_field(request));
     if (!request.is_head && !is_bodiless(answer.status)) out_.append(body);
     return out_.flush();
@@ -179,7 +179,7 @@ class Connection {
 
   task<bool> send_fill(const Request& request, const Answer& answer) {
     static const std::string block(OutBuffer::kPendingMax, 'x');
-    const std::string length = "Content-Length: " + std::to_string(answer.count) + "\r\n";
+    const std::string length = fmt::format("Content-Length: {}\r\n", answer.count);
     append_head(out_.text(), answer, length, connection_field(request));
     uint64_t left = request.is_head ? 0 : answer.count;
     do {
@@ -201,7 +201,7 @@ class Connection {
     for (uint64_t line = 0; line < lines;) {
       chunk.clear();
       const uint64_t end = std::min(lines, line + kLinesAtOnce);
-      while (line < end) chunk += "line " + std::to_string(++line) + "\n";
+      while (line < end) chunk += fmt::format("line {}\n", ++line);
       if (!request.is_old) out_.append_chunk_size(chunk.size());
       out_.append(chunk);
       if (!request.is_old) out_.append("\r\n");

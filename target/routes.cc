@@ -49,7 +49,7 @@ Answer text_answer(std::string text) {
 
 Answer counted(Kind kind, std::string_view number, uint64_t most, std::string_view type) {
   const auto count = parse_u64(number);
-  if (!count || *count > most) return error_answer(400, "the path ends in a number from 0 to " + std::to_string(most));
+  if (!count || *count > most) return error_answer(400, fmt::format("the path ends in a number from 0 to {}", most));
   Answer answer;
   answer.kind = kind;
   answer.count = *count;
@@ -60,7 +60,7 @@ Answer counted(Kind kind, std::string_view number, uint64_t most, std::string_vi
 Answer status_answer(std::string_view number) {
   const auto status = parse_u64(number);
   if (!status || *status < 200 || *status > 599) return error_answer(400, "the path ends in a status from 200 to 599");
-  Answer answer = text_answer("{\"status\":" + std::to_string(*status) + "}\n");
+  Answer answer = text_answer(fmt::format("{{\"status\":{}}}\n", *status));
   answer.status = static_cast<int>(*status);
   return answer;
 }
@@ -71,7 +71,7 @@ Answer redirect_answer(std::string_view number) {
   if (*left == 0) return text_answer("{\"arrived\":true}\n");
   Answer answer = text_answer("");
   answer.status = 302;
-  answer.fields = "Location: /redirect/" + std::to_string(*left - 1) + "\r\n";
+  answer.fields = fmt::format("Location: /redirect/{}\r\n", *left - 1);
   return answer;
 }
 
@@ -129,7 +129,7 @@ Answer fault_answer(std::string_view name) {
                Then::kClose);
   }
   if (name == "long-header") {
-    return raw("HTTP/1.1 200 OK\r\nX-Long: " + std::string(kLongField, 'x') + "\r\nContent-Length: 0\r\n\r\n",
+    return raw(fmt::format("HTTP/1.1 200 OK\r\nX-Long: {}\r\nContent-Length: 0\r\n\r\n", std::string(kLongField, 'x')),
                Then::kClose);
   }
   if (name == "bad-gzip") {
@@ -148,7 +148,7 @@ Answer of_kind(Kind kind) {
 
 Answer refused(std::string_view allowed) {
   Answer answer = error_answer(405, "this method is not for this path");
-  answer.fields = "Allow: " + std::string(allowed) + "\r\n";
+  answer.fields = fmt::format("Allow: {}\r\n", allowed);
   return answer;
 }
 
@@ -161,7 +161,7 @@ std::string text_of(const nlohmann::json& object, const char* name) {
 }  // namespace
 
 Answer error_answer(int status, std::string_view what) {
-  Answer answer = text_answer("{\"error\":\"" + std::string(what) + "\"}\n");
+  Answer answer = text_answer(fmt::format("{{\"error\":\"{}\"}}\n", what));
   answer.status = status;
   return answer;
 }
@@ -206,8 +206,8 @@ void answer_login(std::string_view body, Prng& prng, Answer& answer) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string token;
   for (uint64_t random = prng.next(); token.size() < 16; random >>= 4) token += kHex[random & 15];
-  answer = text_answer("{\"token\":\"" + token + "\",\"user\":" + nlohmann::json(user).dump() + "}\n");
-  answer.fields = "Set-Cookie: session=" + token + "; Path=/; HttpOnly\r\n";
+  answer = text_answer(fmt::format("{{\"token\":\"{}\",\"user\":{}}}\n", token, nlohmann::json(user).dump()));
+  answer.fields = fmt::format("Set-Cookie: session={}; Path=/; HttpOnly\r\n", token);
 }
 
 bool is_bodiless(int status) { return status == 204 || status == 304; }

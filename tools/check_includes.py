@@ -103,7 +103,7 @@ IMPURE = [
 
 # What a header may take from the system, beside the C++ standard library. tl::expected is the body of Result<T>.
 SYSTEM_IN_HEADERS = ["sys/*", "netinet/*", "arpa/*", "linux/*", "unistd.h", "fcntl.h", "netdb.h", "poll.h",
-                     "tl/expected.hpp"]
+                     "tl/expected.hpp", "fmt/core.h"]
 
 # Standard headers so heavy that every file which includes ours would pay for them.
 HEAVY_IN_HEADERS = {"iostream", "regex", "filesystem", "functional"}

@@ -19,7 +19,7 @@ namespace {
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view near = nearest(word, candidates);
-  return near.empty() ? std::string() : "; did you mean '" + std::string(near) + "'?";
+  return near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near);
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -53,15 +53,16 @@ std::string whats_wrong(const CLI::App& app, const CLI::App& command, const CLI:
     return text;
   }
   if (&command == &app && !first.starts_with('-')) {
-    return "there is no command '" + first + "'" + did_you_mean(first, command_names(app));
+    return fmt::format("there is no command '{}'{}", first, did_you_mean(first, command_names(app)));
   }
   const std::vector<std::string> unknown = command.remaining();
   for (const std::string& word : unknown) {
     if (!word.starts_with('-') || word == "--") continue;
-    return "there is no option '" + word + "'" + did_you_mean(word.substr(0, word.find('=')), option_names(command));
+    return fmt::format("there is no option '{}'{}", word,
+                       did_you_mean(word.substr(0, word.find('=')), option_names(command)));
   }
   const auto required = dynamic_cast<const CLI::RequiredError*>(&error);
-  if (required == nullptr && !unknown.empty()) return "unexpected argument '" + unknown.front() + "'";
+  if (required == nullptr && !unknown.empty()) return fmt::format("unexpected argument '{}'", unknown.front());
   return error.what();
 }
 
@@ -70,7 +71,7 @@ std::string whats_wrong(const CLI::App& app, const CLI::App& command, const CLI:
 std::string explain_slip(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   const CLI::App& command = command_given(app);
   const std::string name = &command == &app ? "bellwether" : "bellwether " + command.get_name();
-  return name + ": " + whats_wrong(app, command, error, first) + "\nSee '" + name + " --help'.\n";
+  return fmt::format("{}: {}\nSee '{} --help'.\n", name, whats_wrong(app, command, error, first), name);
 }
 
 // In the order of the help.

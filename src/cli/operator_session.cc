@@ -24,7 +24,7 @@ Result<OperatorSession> open(const OperatorOptions& options, const cluster::Node
   session.by = who_asks(options.by, "operator");
   if (!options.node.empty()) {
     const auto node = parse_host_port(options.node, cluster::kDefaultPort);
-    if (!node) return fail(Errc::kInvalid, "--node '" + options.node + "': " + node.error().message);
+    if (!node) return fail(Errc::kInvalid, "--node '{}': {}", options.node, node.error().message);
     session.nodes.push_back(*node);
   } else {
     HostPort own = config.advertise.host.empty() ? config.listen : config.advertise;

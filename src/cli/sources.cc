@@ -31,7 +31,7 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::v
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return fail(Errc::kInvalid, "--set '" + text + "': write NAME=VALUE");
+      return fail(Errc::kInvalid, "--set '{}': write NAME=VALUE", text);
     }
     sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -90,7 +90,7 @@ Result<signature::SigningKey> read_signing_key(const std::string& path) {
   auto key = signature::SigningKey::read(*pem, path);
   struct stat status {};
   if (key && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 077U) != 0) {
-    return fail(Errc::kInvalid, "the key in '" + path + "' can be read by others: chmod 600 '" + path + "'");
+    return fail(Errc::kInvalid, "the key in '{}' can be read by others: chmod 600 '{}'", path, path);
   }
   return key;
 }
@@ -107,7 +107,7 @@ Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diag
   for (const yaml::Diagnostic& diagnostic : reading.errors) {
     std::fprintf(stderr, "%s\n", yaml::format(diagnostic).c_str());
   }
-  return fail(Errc::kInvalid, path + ": " + format_count(reading.errors.size(), "error"));
+  return fail(Errc::kInvalid, "{}: {}", path, format_count(reading.errors.size(), "error"));
 }
 
 Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, const std::string& via,
@@ -119,14 +119,14 @@ Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, cons
     if (!wanted) continue;
     if (!via.empty()) loop.store = via;
     if (loop.store.empty()) {
-      return fail(Errc::kInvalid, "loop " + loop.name + " has no store: name one in the sheet, or with --via URL");
+      return fail(Errc::kInvalid, "loop {} has no store: name one in the sheet, or with --via URL", loop.name);
     }
     chosen.push_back(std::move(loop));
   }
   for (const std::string& name : names) {
     const auto is_it = [&](const lead::LoopPolicy& loop) { return loop.name == name; };
     if (std::none_of(chosen.begin(), chosen.end(), is_it)) {
-      return fail(Errc::kNotFound, path + " has no loop '" + name + "'");
+      return fail(Errc::kNotFound, "{} has no loop '{}'", path, name);
     }
   }
   return chosen;

@@ -64,8 +64,7 @@ void add_more(CLI::App* verb, const std::string& names, std::vector<std::string>
 
 void add_telling(CLI::App* verb, Telling& telling, std::string& audit, std::string* metrics, bool& json,
                  const char* audited, const char* told) {
-  verb->add_option("--audit", audit, "Append every " + std::string(audited) + " to this file, as JSON")
-      ->type_name("FILE");
+  verb->add_option("--audit", audit, fmt::format("Append every {} to this file, as JSON", audited))->type_name("FILE");
   if (metrics != nullptr) {
     verb->add_option("--metrics", *metrics, "Serve /metrics, /healthz, /leader and /follower here")
         ->type_name("HOST:PORT");
@@ -85,9 +84,8 @@ Result<election::AdaptiveSettings> settings_within(const LeaseBounds& bounds, Du
   settings.lease_min = bounds.least.value_or(first);
   settings.lease_max = bounds.most.value_or(usual_most);
   if (settings.lease_min > first || first > settings.lease_max) {
-    return fail(Errc::kInvalid, "the lease must lie within its bounds: --ttl-min " +
-                                    format_duration(settings.lease_min) + ", --ttl " + format_duration(first) +
-                                    ", --ttl-max " + format_duration(settings.lease_max));
+    return fail(Errc::kInvalid, "the lease must lie within its bounds: --ttl-min {}, --ttl {}, --ttl-max {}",
+                format_duration(settings.lease_min), format_duration(first), format_duration(settings.lease_max));
   }
   if (const auto good = election::LeaseTiming::of(settings.lease_min).validate(); !good) {
     return fail(Errc::kInvalid, "--ttl-min: " + good.error().message);

@@ -108,7 +108,8 @@ std::string lines_of(const Fields& fields, std::size_t width) {
   std::string out;
   for (const Field& one : fields) {
     if (!one.for_people || one.text.empty()) continue;
-    out += one.heading + std::string(width - std::min(width, one.heading.size()), ' ') + printable(one.text) + "\n";
+    out += fmt::format("{}{}{}\n", one.heading, std::string(width - std::min(width, one.heading.size()), ' '),
+                       printable(one.text));
   }
   return out;
 }

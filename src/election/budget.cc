@@ -115,7 +115,7 @@ std::string Sum::arithmetic() const {
     if (!out.empty()) out += minus ? " - " : " + ";
     out += in_seconds(minus ? -part.span : part.span);
   }
-  return out + " = " + in_seconds(total);
+  return fmt::format("{} = {}", out, in_seconds(total));
 }
 
 FailoverBudget budget_of(const BudgetInput& input) {

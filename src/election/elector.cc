@@ -41,7 +41,7 @@ Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::strin
   const Instant free_at = since_ + wait + after_others;
   if (now < free_at) return {Verdict::Kind::kHeld, free_at, "held by " + record.holder};
   return {Verdict::Kind::kFree, now,
-          "the lease of " + record.holder + " was not renewed for " + format_duration(now - since_)};
+          fmt::format("the lease of {} was not renewed for {}", record.holder, format_duration(now - since_))};
 }
 
 // Nothing there, something older than what was there before, or a store that may not know what it held.
@@ -58,19 +58,20 @@ Verdict ClaimRule::assess_doubtful(Instant now, const Observation& seen, Epoch f
   }
   std::string what = "the store may have lost data, so that somebody may hold the key";
   if (forgotten) {
-    what = "the store has lost data: epoch " + std::to_string(remembered.value()) + " was there before, now it shows " +
-           (seen.present ? "epoch " + std::to_string(seen.record.epoch.value()) : std::string("nothing"));
+    what = fmt::format("the store has lost data: epoch {} was there before, now it shows {}", remembered.value(),
+                       seen.present ? fmt::format("epoch {}", seen.record.epoch.value()) : std::string("nothing"));
   }
   const Instant free_at = since_ + timing_.takeable_after(unknown_lease());
   if (now < free_at) return {Verdict::Kind::kLostData, free_at, what};
-  return {Verdict::Kind::kFree, now, what + "; nobody can hold it any more after " + format_duration(now - since_)};
+  return {Verdict::Kind::kFree, now,
+          fmt::format("{}; nobody can hold it any more after {}", what, format_duration(now - since_))};
 }
 
 Verdict ClaimRule::assess_free(Instant now, const LeaseRecord& record) const {
   const std::string cause = record.cause.empty() ? "released" : record.cause;
   if (!record.heir.empty() && record.heir != settings_.holder) {
     const Instant free_at = since_ + unknown_lease();
-    if (now < free_at) return {Verdict::Kind::kHeld, free_at, "kept for " + record.heir + ": " + cause};
+    if (now < free_at) return {Verdict::Kind::kHeld, free_at, fmt::format("kept for {}: {}", record.heir, cause)};
   }
   const bool elsewhere = !settings_.region.empty() && !record.region.empty() && settings_.region != record.region;
   if (elsewhere && record.heir != settings_.holder && now < since_ + settings_.cross_region_wait) {
@@ -126,7 +127,7 @@ void Elector::step(Instant now, const Event& event, Effects& out) {
                  },
                  [&](const BadEvidence& bad) {
                    config_.evidence.bad(now, bad.kind, bad.why);
-                   const std::string cause = std::string("unhealthy: ") + to_string(bad.kind) + ": " + bad.why;
+                   const std::string cause = fmt::format("unhealthy: {}: {}", to_string(bad.kind), bad.why);
                    if (state_ == State::kLeading) drain(now, {.cause = cause, .heir = {}}, false, out);
                    if (state_ == State::kFollowing && seen_.place.joined) wake_ = now;
                  },

@@ -125,14 +125,14 @@ void Elector::still_ours(Instant now, const Observation& after, Effects& out) {
   const bool forgotten = !after.present || after.record.epoch < ours;
   if (forgotten) {
     end_term(now, EndReason::kLostData,
-             "the store shows " +
-                 (after.present ? "epoch " + std::to_string(after.record.epoch.value()) : std::string("nothing")) +
-                 " where our epoch " + std::to_string(ours.value()) + " was",
+             fmt::format("the store shows {} where our epoch {} was",
+                         after.present ? fmt::format("epoch {}", after.record.epoch.value()) : std::string("nothing"),
+                         ours.value()),
              out);
   } else {
     end_term(now, EndReason::kTaken,
-             (after.record.held() ? "held by " + after.record.holder : after.record.cause) + ", epoch " +
-                 std::to_string(after.record.epoch.value()),
+             fmt::format("{}, epoch {}", after.record.held() ? "held by " + after.record.holder : after.record.cause,
+                         after.record.epoch.value()),
              out);
   }
 }
@@ -140,7 +140,8 @@ void Elector::still_ours(Instant now, const Observation& after, Effects& out) {
 void Elector::drain(Instant now, const Resign& wish, bool renewing, Effects& out) {
   if (!wish.forced && now < since_ + config_.stable_for) {
     note(true,
-         "not handed over yet (" + wish.cause + "): this term is younger than " + format_duration(config_.stable_for),
+         fmt::format("not handed over yet ({}): this term is younger than {}", wish.cause,
+                     format_duration(config_.stable_for)),
          out);
     return;
   }

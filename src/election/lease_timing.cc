@@ -50,7 +50,7 @@ Duration LeaseTiming::takeable_after(Duration lease_of_record) const { return sc
 
 Status LeaseTiming::validate() const {
   if (lease <= Duration::zero()) return refuse("the lease must be longer than 0");
-  if (lease > Duration::hours(24 * 365)) return refuse("the lease " + exact(lease) + " is longer than a year");
+  if (lease > Duration::hours(24 * 365)) return refuse(fmt::format("the lease {} is longer than a year", exact(lease)));
   if (drift < 0 || drift >= 0.5)
     return refuse("the clock drift must be from 0 to less than 50 %, not " + percent(drift));
   if (jitter < 0 || jitter > 0.9) return refuse("the jitter must be from 0 to 90 %, not " + percent(jitter));
@@ -58,24 +58,25 @@ Status LeaseTiming::validate() const {
                                    {"renew deadline", renew_deadline},
                                    {"retry interval", retry},
                                    {"store timeout", store_timeout}}) {
-    if (span <= Duration::zero()) return refuse(std::string("the ") + name + " must be longer than 0");
+    if (span <= Duration::zero()) return refuse(fmt::format("the {} must be longer than 0", name));
   }
   if (stop_grace < Duration::zero() || margin < Duration::zero()) return refuse("grace and margin cannot be negative");
 
   const Duration usable = scaled(lease, 1 - drift);
   const Duration needed = renew_deadline + stop_grace + margin;
   if (needed > usable) {
-    return refuse("renew deadline " + exact(renew_deadline) + " + stop grace " + exact(stop_grace) + " + margin " +
-                  exact(margin) + " = " + exact(needed) + ", but the lease " + exact(lease) + " less " +
-                  percent(drift) + " clock drift is only " + exact(usable) +
-                  ": the old holder could still act when the next one begins. Lengthen the lease to at least " +
-                  exact(scaled(needed, 1 / (1 - drift))) + ", or shorten one of the others.");
+    return refuse(
+        fmt::format("renew deadline {} + stop grace {} + margin {} = {}, but the lease {} less {} clock drift is only "
+                    "{}: the old holder could still act when the next one begins. Lengthen the lease to at least {}, "
+                    "or shorten one of the others.",
+                    exact(renew_deadline), exact(stop_grace), exact(margin), exact(needed), exact(lease),
+                    percent(drift), exact(usable), exact(scaled(needed, 1 / (1 - drift)))));
   }
   if (renew_every + store_timeout > renew_deadline) {
-    return refuse("renew interval " + exact(renew_every) + " + store timeout " + exact(store_timeout) + " = " +
-                  exact(renew_every + store_timeout) + ", but the renew deadline is " + exact(renew_deadline) +
-                  ": a healthy holder would lose the key to one slow answer. Renew more often, or wait less for the "
-                  "store.");
+    return refuse(fmt::format(
+        "renew interval {} + store timeout {} = {}, but the renew deadline is {}: a healthy holder would lose the key "
+        "to one slow answer. Renew more often, or wait less for the store.",
+        exact(renew_every), exact(store_timeout), exact(renew_every + store_timeout), exact(renew_deadline)));
   }
   return {};
 }
@@ -83,13 +84,13 @@ Status LeaseTiming::validate() const {
 std::vector<std::string> LeaseTiming::warnings() const {
   std::vector<std::string> found;
   if (lease < renew_every * 3) {
-    found.push_back("safety margin (lease / renew interval) is " + exact(lease) + " / " + exact(renew_every) +
-                    " < 3: two lost renewals end the term");
+    found.push_back(fmt::format("safety margin (lease / renew interval) is {} / {} < 3: two lost renewals end the term",
+                                exact(lease), exact(renew_every)));
   }
   if (renew_every + retry + store_timeout * 2 > renew_deadline) {
-    found.push_back("only one renewal fits into the renew deadline: " + exact(renew_every) + " + " +
-                    exact(store_timeout) + ", then " + exact(retry) + " + " + exact(store_timeout) +
-                    " would end after " + exact(renew_deadline));
+    found.push_back(fmt::format(
+        "only one renewal fits into the renew deadline: {} + {}, then {} + {} would end after {}", exact(renew_every),
+        exact(store_timeout), exact(retry), exact(store_timeout), exact(renew_deadline)));
   }
   return found;
 }

@@ -25,7 +25,7 @@ constexpr Duration kRepairLease = Duration::seconds(5);  // of the term of a rep
 
 LeaseRecord asked_to_hand_over(LeaseRecord record, const std::string& heir, const std::string& by) {
   record.heir = heir.empty() ? std::string(election::kAnybody) : heir;
-  record.cause = heir.empty() ? "released by " + by : "transferred to " + heir + " by " + by;
+  record.cause = heir.empty() ? "released by " + by : fmt::format("transferred to {} by {}", heir, by);
   return record;
 }
 
@@ -34,7 +34,7 @@ LeaseRecord stolen(const LeaseRecord& from, election::Epoch floor, const std::st
   record.epoch = std::max(next_epoch(from.epoch, from.epoch), floor);
   record.lease = from.lease;
   record.heir = heir;
-  record.cause = "taken from " + from.holder + " by " + by;
+  record.cause = fmt::format("taken from {} by {}", from.holder, by);
   return record;
 }
 
@@ -58,17 +58,18 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     BW_CO_TRY(const auto seen, co_await opened->look(deadline(), nullptr));
     if (!seen.present || !seen.record.held()) {
       co_return fail(Errc::kNotFound,
-                     "nobody holds '" + key + "'" + (seen.record.cause.empty() ? "" : " (" + seen.record.cause + ")"));
+                     fmt::format("nobody holds '{}'{}", key,
+                                 seen.record.cause.empty() ? "" : fmt::format(" ({})", seen.record.cause)));
     }
     if (only && seen.record.epoch != *only) {
-      co_return fail(Errc::kInvalid, "epoch " + std::to_string(only->value()) + " of '" + key + "' is over: now " +
-                                         seen.record.holder + " holds it, epoch " +
-                                         std::to_string(seen.record.epoch.value()));
+      co_return fail(Errc::kInvalid, "epoch {} of '{}' is over: now {} holds it, epoch {}", only->value(), key,
+                     seen.record.holder, seen.record.epoch.value());
     }
     if (seen.foreign && !steal) {
-      co_return fail(Errc::kUnsupported, "'" + key + "' is held by " + seen.record.holder +
-                                             ", a program that cannot be asked to hand over; `lease steal` takes the "
-                                             "key away");
+      co_return fail(
+          Errc::kUnsupported,
+          "'{}' is held by {}, a program that cannot be asked to hand over; `lease steal` takes the key away", key,
+          seen.record.holder);
     }
     WriteRequest request;
     request.kind = WriteRequest::Kind::kAmend;
@@ -81,7 +82,7 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     }
     if (outcome->applied) co_return seen.record;
   }
-  co_return fail(Errc::kTimeout, "'" + key + "' changed " + std::to_string(kTries) + " times meanwhile; try again");
+  co_return fail(Errc::kTimeout, "'{}' changed {} times meanwhile; try again", key, kTries);
 }
 
 runtime::task<Result<LeaseRecord>> LeaseTools::ask_to_hand_over(std::string key, std::string heir,
@@ -107,7 +108,7 @@ runtime::task<Result<Observation>> LeaseTools::look_at_vacant(store::StoreKey& k
     auto later = co_await key.look(deadline(), nullptr);
     if (!later || later->version == seen->version) co_return later;
   }
-  co_return fail(Errc::kExists, "'" + name + "' is held by " + holder + ": stop it, and all other candidates, first");
+  co_return fail(Errc::kExists, "'{}' is held by {}: stop it, and all other candidates, first", name, holder);
 }
 
 runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, election::Epoch floor) {
@@ -131,9 +132,9 @@ runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, elect
   WriteRequest release{WriteRequest::Kind::kRelease, take.token, {}, {}};
   release.record.epoch = epoch;
   release.record.lease = take.record.lease;
-  release.record.cause = "repaired by " + by_ + ": epochs go on above " + std::to_string(epoch.value());
+  release.record.cause = fmt::format("repaired by {}: epochs go on above {}", by_, epoch.value());
   BW_CO_TRY(const auto taken, co_await opened->act(std::move(take), deadline(), nullptr));
-  if (!taken.applied) co_return fail(Errc::kExists, "'" + key + "' changed meanwhile: stop all candidates first");
+  if (!taken.applied) co_return fail(Errc::kExists, "'{}' changed meanwhile: stop all candidates first", key);
   release.expected = taken.after.version;
   BW_CO_RETURN_IF_ERROR(co_await opened->act(std::move(release), deadline(), nullptr));
   co_return epoch;
@@ -157,8 +158,10 @@ namespace {
 
 void tell(Journal& journal, WallTime now, const election::WatchTable::Change& change) {
   const std::string epoch = std::to_string(change.epoch.value());
-  const std::string after = change.gone ? "gone" : change.after.empty() ? "nobody" : change.after + ", epoch " + epoch;
-  journal.transition(now, change.gone ? "gone" : "leader", "'" + change.key + "': " + after,
+  const std::string after = change.gone            ? "gone"
+                            : change.after.empty() ? "nobody"
+                                                   : fmt::format("{}, epoch {}", change.after, epoch);
+  journal.transition(now, change.gone ? "gone" : "leader", fmt::format("'{}': {}", change.key, after),
                      {{"key", change.key}, {"before", change.before}, {"holder", change.after}, {"epoch", epoch}});
 }
 
@@ -208,7 +211,7 @@ Duration left_of(const Observation& seen, WallTime now) {
 std::string left_text(const Observation& seen, WallTime now) {
   if (!seen.record.held() || seen.record.lease <= Duration::zero()) return "-";
   const int64_t ms = left_of(seen, now).ms();
-  return ms > 0 ? std::to_string(ms) + " ms" : "overdue";
+  return ms > 0 ? fmt::format("{} ms", ms) : "overdue";
 }
 
 std::string ago(WallTime then, WallTime now) {

@@ -15,7 +15,7 @@ void add_to(std::string& list, const std::string& one) { list += (list.empty() ?
 void judge_reach(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
   std::string troubles;
   for (const NodeReport& one : nodes) {
-    if (!one.trouble.empty()) add_to(troubles, one.name + ": " + one.trouble);
+    if (!one.trouble.empty()) add_to(troubles, fmt::format("{}: {}", one.name, one.trouble));
   }
   if (troubles.empty()) return;
   out.push_back({Severity::kWarning, "voters cannot be asked", troubles,
@@ -30,7 +30,7 @@ void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, 
   for (const NodeReport& one : nodes) {
     if (!one.acts) continue;
     ++count;
-    add_to(who, one.name + " in term " + std::to_string(one.term));
+    add_to(who, fmt::format("{} in term {}", one.name, one.term));
     unsafe |= !one.rule.empty() && one.rule != "majority";
   }
   if (count < 2) return;
@@ -40,7 +40,7 @@ void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, 
                 "With three nodes or more, vote.quorum: majority prevents it"
               : "a majority cannot have elected both: their `voters` differ, or a node votes twice because "
                 "two processes have its name or its disk was set back. Whatever they guard is done twice",
-       "bellwether cluster quorum --config " + config + " (on each side; then mend the network or `voters`)"});
+       fmt::format("bellwether cluster quorum --config {} (on each side; then mend the network or `voters`)", config)});
 }
 
 // Why nobody leads, as far as the nodes that were asked know.
@@ -48,14 +48,15 @@ std::string causes_of(const std::vector<NodeReport>& asked) {
   std::string causes;
   for (const NodeReport& one : asked) {
     if (one.alive < one.needed) {
-      add_to(causes, one.name + " sees " + format_count(one.alive, "voter") + " alive, and " +
-                         std::to_string(one.needed) + " are needed");
+      add_to(causes, fmt::format("{} sees {} alive, and {} are needed", one.name, format_count(one.alive, "voter"),
+                                 one.needed));
     }
-    if (!one.obstacle.empty()) add_to(causes, one.name + ": " + one.obstacle);
-    if (!one.stands_back.empty()) add_to(causes, one.name + ": " + one.stands_back);
-    if (!one.last_end.empty()) add_to(causes, one.name + ", of the last election: " + one.last_end);
-    for (const std::string& doubt : one.doubts) add_to(causes, one.name + " does not believe " + doubt);
-    for (const std::string& name : one.unsigned_of) add_to(causes, one.name + " has another key of " + name);
+    if (!one.obstacle.empty()) add_to(causes, fmt::format("{}: {}", one.name, one.obstacle));
+    if (!one.stands_back.empty()) add_to(causes, fmt::format("{}: {}", one.name, one.stands_back));
+    if (!one.last_end.empty()) add_to(causes, fmt::format("{}, of the last election: {}", one.name, one.last_end));
+    for (const std::string& doubt : one.doubts) add_to(causes, fmt::format("{} does not believe {}", one.name, doubt));
+    for (const std::string& name : one.unsigned_of)
+      add_to(causes, fmt::format("{} has another key of {}", one.name, name));
   }
   return causes;
 }
@@ -86,7 +87,7 @@ void judge_none(const std::vector<NodeReport>& nodes, const std::string& config,
 void judge_keys(const std::vector<NodeReport>& nodes, Findings& out) {
   std::string who;
   for (const NodeReport& one : nodes) {
-    for (const std::string& name : one.unsigned_of) add_to(who, one.name + " refuses what " + name + " says");
+    for (const std::string& name : one.unsigned_of) add_to(who, fmt::format("{} refuses what {} says", one.name, name));
   }
   if (who.empty()) return;
   out.push_back(
@@ -102,13 +103,13 @@ void judge_elections(const std::vector<NodeReport>& nodes, const std::string& co
   out.push_back(
       {most->elections_last_hour >= limits.churn_critical ? Severity::kCritical : Severity::kWarning,
        "there are too many elections",
-       most->name + " took part in " + format_count(most->elections_last_hour, "election") +
-           " within the last hour, of which nobody won " + std::to_string(most->failed_last_hour) +
-           "; 0 or 1 is healthy",
+       fmt::format("{} took part in {} within the last hour, of which nobody won {}; 0 or 1 is healthy", most->name,
+                   format_count(most->elections_last_hour, "election"), most->failed_last_hour),
        "each costs a time without a leader. Nodes or networks pause for longer than heartbeat_timeout, scores "
        "change places, or somebody calls them",
-       "bellwether cluster votes --messages --config " + config +
-           "; then lengthen security.election_config.heartbeat_timeout"});
+       fmt::format(
+           "bellwether cluster votes --messages --config {}; then lengthen security.election_config.heartbeat_timeout",
+           config)});
 }
 
 void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& limits, Findings& out) {
@@ -123,8 +124,8 @@ void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& l
       const double share = static_cast<double>(one.missed_lately) / static_cast<double>(one.lately);
       if (share < limits.missed_warning) continue;
       worst = std::max(worst, share);
-      add_to(who, one.name + " has not answered " + std::to_string(one.missed_lately) + " of the last " +
-                      format_count(one.lately, "heartbeat") + " of " + leader.name + " in time");
+      add_to(who, fmt::format("{} has not answered {} of the last {} of {} in time", one.name, one.missed_lately,
+                              format_count(one.lately, "heartbeat"), leader.name));
     }
     if (who.empty()) continue;
     out.push_back({worst >= limits.missed_critical ? Severity::kCritical : Severity::kWarning, "heartbeats are lost",

@@ -22,7 +22,7 @@ std::string_view without_slash(std::string_view folder) {
   return folder;
 }
 
-std::string quoted(std::string_view path) { return "'" + std::string(path) + "'"; }
+std::string quoted(std::string_view path) { return fmt::format("'{}'", path); }
 
 // As in the real runtime: a lock that is not free is tried again after a while.
 constexpr Duration kShortestPause = Duration::millis(1);
@@ -52,16 +52,16 @@ uint64_t Disk::used() const {
 }
 
 Result<std::shared_ptr<Inode>> Disk::open(std::string_view path, runtime::OpenOptions options) {
-  if (fails(settings_.open_error)) return fail(Errc::kIo, "opening " + quoted(path) + ": input/output error");
-  if (folders_.contains(path)) return fail(Errc::kInvalid, "opening " + quoted(path) + ": it is a folder, not a file");
+  if (fails(settings_.open_error)) return fail(Errc::kIo, "opening {}: input/output error", quoted(path));
+  if (folders_.contains(path)) return fail(Errc::kInvalid, "opening {}: it is a folder, not a file", quoted(path));
   const auto found = names_.find(path);
   if (found == names_.end()) {
-    if (!options.create) return fail(Errc::kNotFound, "opening " + quoted(path) + ": no such file");
+    if (!options.create) return fail(Errc::kNotFound, "opening {}: no such file", quoted(path));
     auto inode = std::make_shared<Inode>();
     change_name(path, inode, {});
     return inode;
   }
-  if (options.create && options.exclusive) return fail(Errc::kExists, "opening " + quoted(path) + ": it exists");
+  if (options.create && options.exclusive) return fail(Errc::kExists, "opening {}: it exists", quoted(path));
   std::shared_ptr<Inode> inode = found->second;
   if (options.truncate && inode->size() > 0) {
     BW_RETURN_IF_ERROR(truncate(*inode, 0));
@@ -140,27 +140,27 @@ void Disk::change_name(std::string_view path, std::shared_ptr<Inode> inode, std:
 
 Status Disk::rename(std::string_view from, std::string_view to) {
   const auto found = names_.find(from);
-  if (found == names_.end()) return fail(Errc::kNotFound, "renaming " + quoted(from) + ": no such file");
+  if (found == names_.end()) return fail(Errc::kNotFound, "renaming {}: no such file", quoted(from));
   if (from != to) change_name(to, found->second, from);
   return {};
 }
 
 Status Disk::remove(std::string_view path) {
-  if (!exists(path)) return fail(Errc::kNotFound, "removing " + quoted(path) + ": no such file");
+  if (!exists(path)) return fail(Errc::kNotFound, "removing {}: no such file", quoted(path));
   change_name(path, nullptr, {});
   return {};
 }
 
 Status Disk::make_directory(std::string_view path) {
   path = without_slash(path);
-  if (fails(settings_.write_error)) return fail(Errc::kIo, "making folder " + quoted(path) + ": input/output error");
-  if (exists(path)) return fail(Errc::kExists, "making folder " + quoted(path) + ": there is a file of that name");
+  if (fails(settings_.write_error)) return fail(Errc::kIo, "making folder {}: input/output error", quoted(path));
+  if (exists(path)) return fail(Errc::kExists, "making folder {}: there is a file of that name", quoted(path));
   for (; path.size() > 1; path = folder_of(path)) folders_.emplace(path);
   return {};
 }
 
 Result<std::vector<std::string>> Disk::list_directory(std::string_view path) {
-  if (fails(settings_.read_error)) return fail(Errc::kIo, "reading folder " + quoted(path) + ": input/output error");
+  if (fails(settings_.read_error)) return fail(Errc::kIo, "reading folder {}: input/output error", quoted(path));
   const std::string folder(without_slash(path));
   const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
   std::set<std::string> found;
@@ -172,7 +172,7 @@ Result<std::vector<std::string>> Disk::list_directory(std::string_view path) {
   for (const auto& [name, inode] : names_) note(name);
   for (const std::string& name : folders_) note(name);
   if (found.empty() && !folders_.contains(folder)) {
-    return fail(Errc::kNotFound, "opening folder " + quoted(path) + ": no such folder");
+    return fail(Errc::kNotFound, "opening folder {}: no such folder", quoted(path));
   }
   return std::vector<std::string>(found.begin(), found.end());
 }
@@ -210,7 +210,7 @@ bool Disk::is_at(std::string_view path, const Inode& inode) const {
 Status Disk::sync_directory(std::string_view path, uint64_t upto) {
   if (fails(settings_.sync_error)) {
     BW_PROBE("sim: syncing a folder fails");
-    return fail(Errc::kIo, "syncing folder " + quoted(path) + ": input/output error");
+    return fail(Errc::kIo, "syncing folder {}: input/output error", quoted(path));
   }
   const std::string_view folder = without_slash(path);
   const auto covered = [&](const NameChange& change) {

@@ -64,13 +64,13 @@ Result<std::vector<runtime::IpAddress>> Network::look_up(std::string_view name) 
   if (auto literal = runtime::IpAddress::parse(name)) return std::vector{*literal};
   const auto found = names_.find(name);
   if (found != names_.end() && !failing_names_.contains(name)) return found->second;
-  return fail(Errc::kDns, "the name '" + std::string(name) + "' could not be resolved");
+  return fail(Errc::kDns, "the name '{}' could not be resolved", name);
 }
 
 Result<std::vector<runtime::ServicePlace>> Network::look_up_service(std::string_view name) const {
   const auto found = services_.find(name);
   if (found != services_.end() && !found->second.empty() && !failing_names_.contains(name)) return found->second;
-  return fail(Errc::kDns, "the service '" + std::string(name) + "' could not be resolved");
+  return fail(Errc::kDns, "the service '{}' could not be resolved", name);
 }
 
 Node* Network::owner(Node& from, runtime::IpAddress address) const {

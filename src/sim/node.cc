@@ -198,7 +198,7 @@ void Node::power_on() {
   const WallTime wall = clock_.wall(timeline_.now());
   clock_ = Clock(timeline_.now(), draw_start(timeline_.prng(), wall), clock_.drift_ppm());
   sockets_ = std::make_unique<Sockets>(*this, timeline_);
-  processes_.power_on("boot-" + name_ + "-" + std::to_string(++boots_));
+  processes_.power_on(fmt::format("boot-{}-{}", name_, ++boots_));
 }
 
 void Node::start(Main main, void* context) {

@@ -134,8 +134,8 @@ task<Status> SimRuntime::ask_name_server(std::string name, Cancellation* cancel)
   if (cut_off) BW_PROBE("sim: nobody answers when a name is asked for");
   const Duration delay = cut_off ? kNameTimeout : timeline_.prng().between(kNameDelayMin, kNameDelayMax);
   const bool answered = co_await sleep(delay, cancel);
-  if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
-  if (cut_off) co_return fail(Errc::kDns, "the name '" + name + "' could not be resolved: no answer");
+  if (!answered) co_return fail(Errc::kCancelled, "resolving '{}' was cancelled", name);
+  if (cut_off) co_return fail(Errc::kDns, "the name '{}' could not be resolved: no answer", name);
   co_return Status{};
 }
 

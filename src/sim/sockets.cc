@@ -95,16 +95,16 @@ Result<std::unique_ptr<ListenQueue>> Sockets::listen(Endpoint at, runtime::Liste
   if (is_any(at.address)) {
     at.address = IpAddress::any();
   } else if (!is_local(at.address)) {
-    return fail(Errc::kExhausted, "listening on " + at.to_string() + ": not an address of this machine");
+    return fail(Errc::kExhausted, "listening on {}: not an address of this machine", at.to_string());
   }
   for (uint32_t tries = 0; at.port == 0 && tries < kPorts; ++tries) {
     const Endpoint candidate{at.address, next_port()};
     if (!listeners_.contains(candidate)) at = candidate;
   }
-  if (at.port == 0) return fail(Errc::kExhausted, "listening on " + at.to_string() + ": no free port");
+  if (at.port == 0) return fail(Errc::kExhausted, "listening on {}: no free port", at.to_string());
   std::vector<ListenQueue*>& there = listeners_[at];
   if (!there.empty() && !(options.share_port && there.front()->share_port)) {
-    return fail(Errc::kExists, "listening on " + at.to_string() + ": the address is in use");
+    return fail(Errc::kExists, "listening on {}: the address is in use", at.to_string());
   }
   auto queue = std::make_unique<ListenQueue>();
   queue->at = at;
@@ -144,7 +144,7 @@ Result<std::shared_ptr<Connection>> Sockets::connect(Endpoint to) {
     if (connections_.contains(key)) continue;
     return add({key.local, key.peer, timeline_.prng().next()}, nullptr);
   }
-  return fail(Errc::kExhausted, "connecting to " + to.to_string() + ": no free local port");
+  return fail(Errc::kExhausted, "connecting to {}: no free local port", to.to_string());
 }
 
 ListenQueue* Sockets::listener_at(Endpoint at) {
@@ -228,17 +228,17 @@ Result<std::unique_ptr<Mailbox>> Sockets::bind(Endpoint at) {
   if (is_any(at.address)) {
     at.address = IpAddress::any();
   } else if (!is_local(at.address)) {
-    return fail(Errc::kExhausted, "binding to " + at.to_string() + ": not an address of this machine");
+    return fail(Errc::kExhausted, "binding to {}: not an address of this machine", at.to_string());
   }
   for (uint32_t tries = 0; at.port == 0 && tries < kPorts; ++tries) {
     const Endpoint candidate{at.address, next_port()};
     if (!mailboxes_.contains(candidate)) at = candidate;
   }
-  if (at.port == 0) return fail(Errc::kExhausted, "binding to " + at.to_string() + ": no free port");
+  if (at.port == 0) return fail(Errc::kExhausted, "binding to {}: no free port", at.to_string());
   auto mailbox = std::make_unique<Mailbox>();
   mailbox->at = at;
   if (!mailboxes_.emplace(at, mailbox.get()).second) {
-    return fail(Errc::kExists, "binding to " + at.to_string() + ": the address is in use");
+    return fail(Errc::kExists, "binding to {}: the address is in use", at.to_string());
   }
   return mailbox;
 }

@@ -127,13 +127,12 @@ task<Result<std::unique_ptr<runtime::Stream>>> connect_tcp(SimRuntime& runtime, 
   const runtime::Within within(runtime, *stream, runtime.now() + options.timeout, cancel);
   const Errc waited = co_await stream->writable();
   if (waited == Errc::kTimeout) {
-    co_return fail(Errc::kTimeout, "connecting to " + to.to_string() + ": no answer within " +
-                                       std::to_string(options.timeout.ms()) + " ms");
+    co_return fail(Errc::kTimeout, "connecting to {}: no answer within {} ms", to.to_string(), options.timeout.ms());
   }
-  if (waited != Errc::kOk) co_return fail(waited, "connecting to " + to.to_string() + " was cancelled");
+  if (waited != Errc::kOk) co_return fail(waited, "connecting to {} was cancelled", to.to_string());
   const Errc error = stream->connection().error();
   if (error != Errc::kOk) {
-    co_return fail(error, "connecting to " + to.to_string() + ": " + std::string(to_string(error)));
+    co_return fail(error, "connecting to {}: {}", to.to_string(), to_string(error));
   }
   co_return std::unique_ptr<runtime::Stream>(std::move(stream));
 }

@@ -63,7 +63,7 @@ int drain_worker(const ClusterArguments& given) {
   const auto is = [&](const auto& member) {
     return member.name == given.name && member.state != "dead" && member.state != "left";
   };
-  return ask_member(given, node::Drain(), is, "there is no live member '" + given.name + "'");
+  return ask_member(given, node::Drain(), is, fmt::format("there is no live member '{}'", given.name));
 }
 
 // --- a new secret ----------------------------------------------------------------------------------------------------
@@ -96,11 +96,11 @@ Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeo
   for (const auto& member : known->members) {
     if (member.state == "dead" || member.state == "left") continue;
     if (member.state != "alive") {
-      return fail(Errc::kRefused,
-                  "'" + member.name + "' is " + member.state + ": a secret is replaced while all members are alive");
+      return fail(Errc::kRefused, fmt::format("'{}' is {}: a secret is replaced while all members are alive",
+                                              member.name, member.state));
     }
     const auto place = parse_host_port(member.address, cluster::kDefaultPort);
-    if (!place) return fail(Errc::kProtocol, "'" + member.name + "' has no address");
+    if (!place) return fail(Errc::kProtocol, "'{}' has no address", member.name);
     out.push_back({member.name, *place});
   }
   return out;
@@ -113,7 +113,7 @@ Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const 
     const auto answer =
         node::only<std::string>(with_any_secret(session, [&] { return ask(session, node.place, request, timeout); }));
     if (!answer) {
-      return fail(answer.error().code, std::string(what) + " failed at '" + node.name + "': " + answer.error().message);
+      return fail(answer.error().code, "{} failed at '{}': {}", what, node.name, answer.error().message);
     }
     std::fprintf(stderr, "%s: %s\n", node.name.c_str(), answer->c_str());
   }
@@ -126,11 +126,12 @@ int rotate(const ClusterArguments& given) {
   auto text = node::read_secret_file(given.secret_file);
   if (!text) return refuse("cluster", text.error().message);
   auto secret = wire::Secret::take(std::string(*text));
-  if (!secret) return refuse("cluster", "the secret in '" + given.secret_file + "': " + secret.error().message);
+  if (!secret)
+    return refuse("cluster", fmt::format("the secret in '{}': {}", given.secret_file, secret.error().message));
   const uint32_t old_id = session->client->keyring().in_use();
   const auto id = session->client->keyring().learn(std::move(*secret));
   if (!id) return refuse("cluster", id.error().message);
-  if (*id == old_id) return refuse("cluster", "the secret in '" + given.secret_file + "' is the one in use");
+  if (*id == old_id) return refuse("cluster", fmt::format("the secret in '{}' is the one in use", given.secret_file));
 
   const auto nodes = all_members(*session, given.timeout);
   if (!nodes) return answered(tl::unexpected(nodes.error()), false);

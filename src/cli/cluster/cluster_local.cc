@@ -82,12 +82,12 @@ Fields node_fields(const Sight& sight, const local_cluster::LocalNode& node, boo
           {"ROLE", "role", to_string(node.role)},
           {"DATACENTER", "datacenter", node.datacenter},
           {"ADDRESS", "address", node.address()},
-          {"HTTP", "http", "http://127.0.0.1:" + std::to_string(node.http_port) + "/"},
+          {"HTTP", "http", fmt::format("http://127.0.0.1:{}/", node.http_port)},
           {"PROCESS", "pid", node.process.pid, runs ? std::to_string(node.process.pid) : "does not run"},
           told("runs", runs),
           {"MEMBER", "member", state_of(sight, node.name)},
           {"", "leads", leads, leads ? "leads" : ""},
-          told("log", sight.folder + "/" + node.name + ".log")};
+          told("log", fmt::format("{}/{}.log", sight.folder, node.name))};
 }
 
 // The nodes, and for programs what is known of all of them.

@@ -26,14 +26,15 @@ std::string vote_status_text(const node::VotesAnswer& votes) {
   std::string text;
   const std::string who = printable(votes.answered_by);
   if (const auto& beat = votes.view.status.heartbeat) {
-    text += who + (beat->sent ? " has sent" : " has heard") + " the last heartbeat " + ms_text(beat->age) +
-            " ago: number " + std::to_string(beat->round) + " of term " + std::to_string(beat->term) + ", sequence " +
-            std::to_string(beat->sequence) + "\n";
+    text += fmt::format("{}{} the last heartbeat {} ago: number {} of term {}, sequence {}\n", who,
+                        beat->sent ? " has sent" : " has heard", ms_text(beat->age), beat->round, beat->term,
+                        beat->sequence);
   }
   for (const auto& one : votes.view.status.promises) {
     const bool over = whole_ms(one.ends_in) <= 0;
-    text += printable(one.by) + " has promised " + printable(one.to) + " to answer nobody else" +
-            (over ? ", until " + ms_text(-one.ends_in) + " ago\n" : " for " + ms_text(one.ends_in) + " more\n");
+    text += fmt::format("{} has promised {} to answer nobody else{}", printable(one.by), printable(one.to),
+                        over ? fmt::format(", until {} ago\n", ms_text(-one.ends_in))
+                             : fmt::format(" for {} more\n", ms_text(one.ends_in)));
   }
   return text;
 }
@@ -61,14 +62,14 @@ double weight(const VotesAnswer& votes, std::size_t at) { return at < votes.weig
 
 std::string headline(const VotesAnswer& votes) {
   if (votes.view.term == 0) {
-    return "no election since " + printable(votes.answered_by) +
-           " was started: `bellwether cluster leader` says whom it follows\n";
+    return fmt::format("no election since {} was started: `bellwether cluster leader` says whom it follows\n",
+                       printable(votes.answered_by));
   }
-  std::string text = "the election of term " + std::to_string(votes.view.term) + " (" + printable(votes.view.trigger) +
-                     "), as " + printable(votes.answered_by) + " has heard it: ";
+  std::string text = fmt::format("the election of term {} ({}), as {} has heard it: ", votes.view.term,
+                                 printable(votes.view.trigger), printable(votes.answered_by));
   if (!votes.view.over) return text + "under way\n";
   text += votes.view.winner.empty() ? "nobody has won" : printable(votes.view.winner) + " has won";
-  return text + (votes.view.why.empty() ? "" : ", " + printable(votes.view.why)) + "\n";
+  return fmt::format("{}{}\n", text, votes.view.why.empty() ? "" : ", " + printable(votes.view.why));
 }
 
 // Why it was that one: the last word of people who ask.
@@ -83,25 +84,24 @@ std::string reason(const VotesAnswer& votes) {
     }
   }
   if (winner == nullptr || !winner->stood) return {};
-  std::string text = printable(winner->name) + " had " + std::to_string(winner->votes) + " of " +
-                     std::to_string(votes.view.nodes.size()) + " votes, and needed " +
-                     std::to_string(votes.view.needed) + "; ";
+  std::string text = fmt::format("{} had {} of {} votes, and needed {}; ", printable(winner->name), winner->votes,
+                                 votes.view.nodes.size(), votes.view.needed);
   if (second == nullptr) return text + "nobody else stood\n";
-  text += "its score was " + figure(winner->claim.score) + ", and the next one's, " + printable(second->name) + "'s, " +
-          figure(second->claim.score);
+  text += fmt::format("its score was {}, and the next one's, {}'s, {}", figure(winner->claim.score),
+                      printable(second->name), figure(second->claim.score));
   return text + (winner->claim.score == second->claim.score ? ": equal, so that the lower id counts\n" : "\n");
 }
 
 std::string keys_text(const cluster::VoteView::Keys& keys) {
-  std::string text = "the key of the admin, term " + std::to_string(keys.term) + ": " + printable(keys.admin);
+  std::string text = fmt::format("the key of the admin, term {}: {}", keys.term, printable(keys.admin));
   if (keys.stage == "ready") {
     text += " has it, of ";
   } else {
     text += keys.stage == "failed" ? " CANNOT HAVE IT: it has " : " collects key shares: it has ";
   }
-  text += std::to_string(keys.held) + " of " + std::to_string(keys.needed) + " key shares\n";
+  text += fmt::format("{} of {} key shares\n", keys.held, keys.needed);
   for (const auto& one : keys.refused) {
-    text += "  that of " + printable(one.from) + " was refused: " + printable(one.why) + "\n";
+    text += fmt::format("  that of {} was refused: {}\n", printable(one.from), printable(one.why));
   }
   return text;
 }
@@ -110,10 +110,11 @@ std::string keys_text(const cluster::VoteView::Keys& keys) {
 std::string standing_text(const VotesAnswer& votes) {
   std::string text;
   if (!votes.view.state.empty() && votes.view.state != "idle") {
-    text += printable(votes.answered_by) + " is " + printable(votes.view.state) + "\n";
+    text += fmt::format("{} is {}\n", printable(votes.answered_by), printable(votes.view.state));
   }
   for (const auto& one : votes.view.unheard) {
-    text += printable(votes.answered_by) + " has not heard " + printable(one.name) + " for " + ms_text(one.span) + "\n";
+    text += fmt::format("{} has not heard {} for {}\n", printable(votes.answered_by), printable(one.name),
+                        ms_text(one.span));
   }
   if (votes.view.in_minority) {
     text += printable(votes.answered_by) + " HEARS NO MAJORITY: its part of the network cannot elect an admin\n";
@@ -135,11 +136,11 @@ std::string answer_text(const node::MembersAnswer& members) {
 }
 
 std::string answer_text(const node::LeaderView& leader) {
-  if (leader.name.empty()) return "nobody leads, as " + leader.answered_by + " sees it: " + leader.evidence + "\n";
-  std::string text = leader.name + " leads, term " + std::to_string(leader.term) + ", for " + ms_text(leader.since) +
-                     " as " + leader.answered_by + " sees it: " + leader.evidence + "\n";
+  if (leader.name.empty()) return fmt::format("nobody leads, as {} sees it: {}\n", leader.answered_by, leader.evidence);
+  std::string text = fmt::format("{} leads, term {}, for {} as {} sees it: {}\n", leader.name, leader.term,
+                                 ms_text(leader.since), leader.answered_by, leader.evidence);
   if (whole_ms(leader.valid_for.value_or(Duration())) > 0)
-    text += "its lease runs " + ms_text(*leader.valid_for) + " more, and is renewed\n";
+    text += fmt::format("its lease runs {} more, and is renewed\n", ms_text(*leader.valid_for));
   return text;
 }
 
@@ -147,8 +148,7 @@ std::string answer_text(const node::LeaderView& leader) {
 std::string store_text(const node::QuorumView& quorum) {
   std::string text = printable(quorum.decided_by) +
                      " decides who leads: nobody votes, and no majority is needed. Gates and managers may lead.\n";
-  if (!quorum.role.empty())
-    text += "this node is " + printable(quorum.role) + ", epoch " + std::to_string(quorum.term) + "\n";
+  if (!quorum.role.empty()) text += fmt::format("this node is {}, epoch {}\n", printable(quorum.role), quorum.term);
   return text;
 }
 
@@ -162,16 +162,17 @@ std::string votes_text(const node::QuorumView& quorum) {
     table.add({one.name.empty() ? "(unknown name)" : one.name, one.alive ? "yes" : "no", more});
   }
   std::string text = table.text();
-  text += std::to_string(quorum.alive) + " of " + std::to_string(quorum.voters.size()) + " voters alive, " +
-          std::to_string(quorum.needed) + " needed: " + (quorum.has_quorum ? "there is a quorum" : "NO QUORUM") + "\n";
+  text += fmt::format("{} of {} voters alive, {} needed: {}\n", quorum.alive, quorum.voters.size(), quorum.needed,
+                      quorum.has_quorum ? "there is a quorum" : "NO QUORUM");
   if (quorum.changing) text += "the voters are changing: majorities of the old and of the new ones are needed\n";
   if (!quorum.jobs_unable.empty()) {
-    text += "this node takes no part in keeping jobs: " + printable(quorum.jobs_unable) + "\n";
+    text += fmt::format("this node takes no part in keeping jobs: {}\n", printable(quorum.jobs_unable));
   } else if (quorum.jobs > 0) {
-    text += "this node keeps the registers of " + std::to_string(quorum.jobs) + " jobs\n";
+    text += fmt::format("this node keeps the registers of {} jobs\n", quorum.jobs);
   }
-  if (!quorum.state.empty()) text += "this manager is " + printable(quorum.state) + "\n";
-  if (!quorum.submissions.empty()) text += "this node takes no new jobs: " + printable(quorum.submissions) + "\n";
+  if (!quorum.state.empty()) text += fmt::format("this manager is {}\n", printable(quorum.state));
+  if (!quorum.submissions.empty())
+    text += fmt::format("this node takes no new jobs: {}\n", printable(quorum.submissions));
   if (quorum.follows_only) text += "this node has lost its record of votes: it follows, and does not vote\n";
   return text;
 }
@@ -184,8 +185,8 @@ bool votes(const node::QuorumView& quorum) {
 std::string answer_text(const node::QuorumView& quorum) {
   if (votes(quorum)) return votes_text(quorum);
   std::string text = store_text(quorum);
-  if (!quorum.obstacle.empty()) text += "this node cannot take part: " + printable(quorum.obstacle) + "\n";
-  if (!quorum.stands_back.empty()) text += "this node does not stand: " + printable(quorum.stands_back) + "\n";
+  if (!quorum.obstacle.empty()) text += fmt::format("this node cannot take part: {}\n", printable(quorum.obstacle));
+  if (!quorum.stands_back.empty()) text += fmt::format("this node does not stand: {}\n", printable(quorum.stands_back));
   return text;
 }
 
@@ -200,8 +201,8 @@ std::string answer_text(const std::string& done) { return printable(done) + "\n"
 std::string answer_text(const VotesAnswer& votes) {
   std::string text = headline(votes);
   if (votes.view.rule != "majority") {
-    text += "UNSAFE: the rule is " + printable(votes.view.rule) +
-            ", so that each side of a parted network may have an admin\n";
+    text += fmt::format("UNSAFE: the rule is {}, so that each side of a parted network may have an admin\n",
+                        printable(votes.view.rule));
   }
   text += standing_text(votes);
   if (votes.view.term == 0) return text + vote_status_text(votes) + vote_messages_text(votes);
@@ -222,9 +223,10 @@ std::string answer_text(const VotesAnswer& votes) {
   }
   text += table.text() + reason(votes);
   for (const auto& one : votes.view.nodes) {
-    if (!one.doubt.empty()) text += printable(one.name) + " was not voted for here: " + printable(one.doubt) + "\n";
+    if (!one.doubt.empty())
+      text += fmt::format("{} was not voted for here: {}\n", printable(one.name), printable(one.doubt));
     if (one.penalty > 0)
-      text += printable(one.name) + " counts for " + figure(one.penalty) + " less here, for its reputation\n";
+      text += fmt::format("{} counts for {} less here, for its reputation\n", printable(one.name), figure(one.penalty));
   }
   return text + vote_status_text(votes) + vote_messages_text(votes);
 }
@@ -290,13 +292,14 @@ std::string json_of(const AdminAnswer& answer) {
 std::string failover_text(const ContextView::Failover& failover) {
   const std::string from = failover.from.empty() ? "nobody" : printable(failover.from);
   std::string text =
-      failover.ok ? printable(failover.to) + " leads after " + from + ", " + format_duration(failover.took) + "\n"
-                  : "the transfer to " + printable(failover.to) + " came to nothing: " + printable(failover.why) + "\n";
+      failover.ok
+          ? fmt::format("{} leads after {}, {}\n", printable(failover.to), from, format_duration(failover.took))
+          : fmt::format("the transfer to {} came to nothing: {}\n", printable(failover.to), printable(failover.why));
   if (failover.steps.empty()) return text;
   const int64_t begin = failover.steps.front().at.unix_ns;
   for (const auto& one : failover.steps) {
     const Duration after = Duration::nanos(std::max<int64_t>(one.at.unix_ns - begin, 0));
-    text += "  + " + format_duration(after) + "  " + printable(one.text) + "\n";
+    text += fmt::format("  + {}  {}\n", format_duration(after), printable(one.text));
   }
   return text;
 }
@@ -304,19 +307,19 @@ std::string failover_text(const ContextView::Failover& failover) {
 std::string context_text(const ContextView& view, const std::vector<ContextView>& others) {
   std::string text = view.leader.empty()
                          ? "nobody is known to lead contexts\n"
-                         : printable(view.leader) + " leads contexts, epoch " + std::to_string(view.epoch) + "\n";
+                         : fmt::format("{} leads contexts, epoch {}\n", printable(view.leader), view.epoch);
   const bool leads = view.leader == view.answered_by;
   if (leads) {
-    text += "since " + format_duration(view.leads_for) + ", the leader's term number " + std::to_string(view.terms) +
-            "; " + printable(view.duty) + (view.why.empty() ? "" : ": " + printable(view.why)) + "\n";
-    text += "manager: " + (view.manager.empty() ? "none is registered" : printable(view.manager)) + "\n";
-    text += "requests: " + std::to_string(view.queued) + " queued, " + std::to_string(view.active) + " active, " +
-            std::to_string(view.completed) + " completed, " + std::to_string(view.failed) + " failed" +
-            (view.queued == 0 ? "" : "; the oldest has waited " + format_duration(view.oldest_waiting)) + "\n";
-    text += "health of the cluster: " + (view.checked ? figure(view.health) : "not looked at yet") + "\n";
+    text += fmt::format("since {}, the leader's term number {}; {}{}\n", format_duration(view.leads_for), view.terms,
+                        printable(view.duty), view.why.empty() ? "" : ": " + printable(view.why));
+    text += fmt::format("manager: {}\n", view.manager.empty() ? "none is registered" : printable(view.manager));
+    text += fmt::format("requests: {} queued, {} active, {} completed, {} failed{}\n", view.queued, view.active,
+                        view.completed, view.failed,
+                        view.queued == 0 ? "" : "; the oldest has waited " + format_duration(view.oldest_waiting));
+    text += fmt::format("health of the cluster: {}\n", view.checked ? figure(view.health) : "not looked at yet");
     for (const auto& one : view.jobs) {
-      text += "  " + to_string(one.id) + " attempt " + std::to_string(one.attempt) + ", runs for " +
-              format_duration(one.runs_for) + "\n";
+      text +=
+          fmt::format("  {} attempt {}, runs for {}\n", to_string(one.id), one.attempt, format_duration(one.runs_for));
     }
   }
   Table table({"NODE", "HEALTH", "SCORE", "MANAGER", "NOT FIT BECAUSE"});
@@ -346,11 +349,11 @@ std::string context_json(const ContextView& view, const std::vector<ContextView>
 }
 
 std::string outcome_text(const std::string& id, const OutcomeAnswer& outcome) {
-  std::string text = id + " is " + std::string(to_string(outcome.standing));
+  std::string text = fmt::format("{} is {}", id, to_string(outcome.standing));
   if (outcome.standing == OutcomeAnswer::Standing::kUnknown) {
     return text + ": it was never submitted, or has ended before the last 200\n";
   }
-  text += ", attempt " + std::to_string(outcome.attempts);
+  text += fmt::format(", attempt {}", outcome.attempts);
   if (!outcome.reason.empty()) text += ": " + printable(outcome.reason);
   return text + (outcome.result_gone ? "; its result is not kept any more\n" : "\n");
 }

@@ -152,15 +152,15 @@ Result<std::string> read_request_payload(const std::string& path) {
   std::ifstream file;
   if (path != "-") {
     file.open(path, std::ios::binary);
-    if (!file) return fail(Errc::kNotFound, "'" + path + "' cannot be read");
+    if (!file) return fail(Errc::kNotFound, "'{}' cannot be read", path);
   }
   std::istream& from = path == "-" ? std::cin : file;
   std::string text(context_lead::kMostPayloadBytes + 1, '\0');
   from.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(from.gcount()));
   if (text.size() > context_lead::kMostPayloadBytes) {
-    return fail(Errc::kTooLarge, "the payload has more than " + std::to_string(context_lead::kMostPayloadBytes) +
-                                     " bytes: pass on where the rest is");
+    return fail(Errc::kTooLarge, "the payload has more than {} bytes: pass on where the rest is",
+                context_lead::kMostPayloadBytes);
   }
   return text;
 }
@@ -215,7 +215,7 @@ int submit_request(const ContextArguments& given) {
                                       submitted_at(*id, asking->runtime().wall_now()), std::move(*payload)};
   const auto answer = asking->ask_leader(request);
   if (!answer) {
-    return refuse("context", "request " + to_string(*id) + ": " + printable(answer.error().message), kExitNo);
+    return refuse("context", fmt::format("request {}: {}", to_string(*id), printable(answer.error().message)), kExitNo);
   }
   if (!given.wait) {
     std::printf("%s\n", to_string(*id).c_str());

@@ -151,15 +151,16 @@ int results(const JobArguments& given, client::Client& client) {
 int cancel(const JobArguments& given, client::Client& client) {
   const auto done = client.cancel(given.job, {given.why, given.graceful, given.workflows});
   if (!done) return refused(done.error().message);
-  return print_job(given, {told("job", given.job), told("cancelled", true)},
-                   "job " + given.job + " is being stopped" + (given.graceful ? ", iterations may finish" : "") + "\n");
+  return print_job(
+      given, {told("job", given.job), told("cancelled", true)},
+      fmt::format("job {} is being stopped{}\n", given.job, given.graceful ? ", iterations may finish" : ""));
 }
 
 int scale(const JobArguments& given, client::Client& client) {
   const auto done = client.scale(given.job, given.workflow, given.vus);
   if (!done) return refused(done.error().message);
   return print_job(given, {told("job", given.job), told("vus", given.vus)},
-                   "job " + given.job + ": " + std::to_string(given.vus) + " virtual users\n");
+                   fmt::format("job {}: {} virtual users\n", given.job, given.vus));
 }
 
 int list_jobs(const JobArguments& given, client::Client& client) { return show(given, client.jobs()); }

@@ -73,14 +73,14 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
       state_ = status.state;
       position_ = status.queue_position;
       std::string text = "job " + std::string(to_string(status.state));
-      if (position_ > 0) text += ", " + std::to_string(position_) + ". in the queue";
+      if (position_ > 0) text += fmt::format(", {}. in the queue", position_);
       if (!status.why.empty()) text += ": " + status.why;
       screen_.tell(at_, text);
       if (status.state == client::JobState::kRunning) tell_workers(status);
     }
     if (!status.manager.empty() && status.manager != manager_) {
       const bool goes_on = !manager_.empty() && !has_ended(status.state);
-      if (goes_on) screen_.tell(at_, "manager '" + status.manager + "' goes on with the job");
+      if (goes_on) screen_.tell(at_, fmt::format("manager '{}' goes on with the job", status.manager));
       manager_ = status.manager;
     }
     screen_.place(placement_of(status));
@@ -88,7 +88,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
   }
 
   void on_event(const client::Event& event) override {
-    screen_.tell(Duration::nanos(event.at.count()), event.kind + ": " + event.detail);
+    screen_.tell(Duration::nanos(event.at.count()), fmt::format("{}: {}", event.kind, event.detail));
   }
 
   bool wants_live() const override { return windows_ != nullptr; }
@@ -104,7 +104,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
     }
     const std::string who =
         why.code == client::Code::kUnavailable ? "no manager has the job at the moment" : "no manager answers";
-    screen_.say(who + " (" + printable(why.message) + "); the workers go on");
+    screen_.say(fmt::format("{} ({}); the workers go on", who, printable(why.message)));
   }
 
   void on_not_cancelled(const client::Error& why) override {
@@ -131,7 +131,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
     std::vector<std::string> lines;
     for (std::size_t w = 0; w < status.workflows.size(); ++w) {
       const std::string who = workers_of(status, w);
-      if (!who.empty()) lines.push_back(printable("'" + status.workflows[w].name + "' on " + who));
+      if (!who.empty()) lines.push_back(printable(fmt::format("'{}' on {}", status.workflows[w].name, who)));
     }
     return lines;
   }
@@ -239,7 +239,8 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
     if (recorder) keep(*recorder, Inside::report(job));
     return exit_code;
   }
-  return complain(options.verb, result.error().message + "; job '" + job.id() + "' is not watched any more", kExitAway);
+  return complain(options.verb, fmt::format("{}; job '{}' is not watched any more", result.error().message, job.id()),
+                  kExitAway);
 }
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -279,8 +280,8 @@ int watch_job(client::Client& client, const std::string& job, const FollowOption
   if (!options.windows_file.empty()) {
     windows.reset(std::fopen(options.windows_file.c_str(), "we"));
     if (!windows) {
-      return complain(options.verb, "--windows '" + options.windows_file + "': " + std::strerror(errno) +
-                                        "; name a file that can be written");
+      return complain(options.verb, fmt::format("--windows '{}': {}; name a file that can be written",
+                                                options.windows_file, std::strerror(errno)));
     }
   }
   Watcher watcher(options.ui, windows.get());

@@ -29,10 +29,10 @@ Field count(const char* heading, const char* key, uint64_t value) { return {head
 Field rate(double per_s) { return {"PER SECOND", "rate_per_s", per_s, fixed(per_s, 1)}; }
 
 std::string words_of(const client::Live& live) {
-  std::string out = format_count(live.requests, "request") + ", " + format_count(live.failed) + " failed, ";
+  std::string out = fmt::format("{}, {} failed, ", format_count(live.requests, "request"), format_count(live.failed));
   if (live.dropped > 0) out += format_count(live.dropped) + " dropped, ";
-  return out + format_count(static_cast<uint64_t>(live.vus), "user") + " (" +
-         format_duration(Duration::nanos(live.age.count())) + " ago)";
+  return fmt::format("{}{} ({} ago)", out, format_count(static_cast<uint64_t>(live.vus), "user"),
+                     format_duration(Duration::nanos(live.age.count())));
 }
 
 Fields counts_of(const client::Live& live) {
@@ -92,32 +92,33 @@ Fields fields_of(const client::ShareStatus& one) {
 }
 
 Fields fields_of(const client::Event& one) {
-  return {
-      told("t", seconds(one.at)), told("kind", one.kind), told("detail", one.detail),
-      shown(one.kind.ends_with("stopping") ? "stopped" : "", "at " + fixed(seconds(one.at), 1) + " s: " + one.detail)};
+  return {told("t", seconds(one.at)), told("kind", one.kind), told("detail", one.detail),
+          shown(one.kind.ends_with("stopping") ? "stopped" : "",
+                fmt::format("at {} s: {}", fixed(seconds(one.at), 1), one.detail))};
 }
 
 Fields fields_of(const client::Loss& one) {
   return {told("from", seconds(one.from)), told("to", seconds(one.to)), told("share", one.share),
           told("cause", one.cause),
-          shown("lost", fixed(seconds(one.from), 1) + " s to " + fixed(seconds(one.to), 1) + " s, " +
-                            fixed(one.share * 100, 0) + "%: " + one.cause)};
+          shown("lost", fmt::format("{} s to {} s, {}%: {}", fixed(seconds(one.from), 1), fixed(seconds(one.to), 1),
+                                    fixed(one.share * 100, 0), one.cause))};
 }
 
 Fields fields_of(const client::Status& status) {
   const std::string_view state = to_string(status.state);
-  Fields out{{"job", "job", status.job},
-             {"scenario", "name", status.scenario},
-             {"by", "by", status.by},
-             {"state", "state", state, std::string(state) + (status.why.empty() ? "" : " (" + status.why + ")")},
-             told("why", status.why),
-             {"queue", "queue_position", status.queue_position,
-              status.queue_position > 0 ? std::to_string(status.queue_position) + ". in it" : ""},
-             {"manager", "manager", status.manager},
-             {"submitted", "submitted", moment(status.submitted)},
-             {"started", "started", moment(status.started)},
-             {"ended", "ended", moment(status.ended)},
-             told("elapsed_s", seconds(status.elapsed))};
+  Fields out{
+      {"job", "job", status.job},
+      {"scenario", "name", status.scenario},
+      {"by", "by", status.by},
+      {"state", "state", state, std::string(state) + (status.why.empty() ? "" : fmt::format(" ({})", status.why))},
+      told("why", status.why),
+      {"queue", "queue_position", status.queue_position,
+       status.queue_position > 0 ? fmt::format("{}. in it", status.queue_position) : ""},
+      {"manager", "manager", status.manager},
+      {"submitted", "submitted", moment(status.submitted)},
+      {"started", "started", moment(status.started)},
+      {"ended", "ended", moment(status.ended)},
+      told("elapsed_s", seconds(status.elapsed))};
   if (status.live) {
     Fields live = counts_of(*status.live);
     live.push_back(told("age_s", seconds(status.live->age)));
@@ -156,8 +157,7 @@ std::string json_lines_of(const client::LiveNews& news) {
 std::string workers_of(const client::Status& status, std::size_t workflow) {
   std::vector<std::string> who;
   for (const client::ShareStatus& share : status.shares) {
-    if (share.workflow == workflow && share.live)
-      who.push_back(share.worker + " (" + std::to_string(share.parts) + ")");
+    if (share.workflow == workflow && share.live) who.push_back(fmt::format("{} ({})", share.worker, share.parts));
   }
   return joined(who);
 }
@@ -178,7 +178,7 @@ std::string words_of(const client::Status& status, bool json, const Detail& deta
     if (series) fields.push_back(told("series", rows_of(detail.history->series).list()));
     return object_of(fields).document();
   }
-  std::string out = lines_of(fields, 11) + "\n" + workflows.table();
+  std::string out = fmt::format("{}\n{}", lines_of(fields, 11), workflows.table());
   for (const client::Event& one : status.events) {
     if (one.kind.ends_with("stopping")) out += lines_of(fields_of(one), 11);
   }
@@ -197,7 +197,7 @@ std::string words_of(const client::JobList& list, bool json) {
                                     {"SUBMITTED", "submitted"},
                                     {"MANAGER", "manager"},
                                     {"WHY", "why"}});
-  return list.cut && !json ? out + "(the newest " + std::to_string(list.jobs.size()) + ")\n" : out;
+  return list.cut && !json ? fmt::format("{}(the newest {})\n", out, list.jobs.size()) : out;
 }
 
 std::string words_of(const std::vector<client::Worker>& workers, bool json) {

@@ -55,7 +55,7 @@ struct SplitGiven {
 Status check_split_given(const SplitGiven& given, std::size_t threshold) {
   for (const std::string& name : given.names) {
     if (!wire::is_name(name)) {
-      return fail(Errc::kInvalid, "'" + name + "' is no name of a node: 1 to 64 letters, digits, '.', '_' and '-'");
+      return fail(Errc::kInvalid, "'{}' is no name of a node: 1 to 64 letters, digits, '.', '_' and '-'", name);
     }
   }
   if (std::set(given.names.begin(), given.names.end()).size() != given.names.size()) {
@@ -85,7 +85,7 @@ struct NewFile {
 // One that nobody else can look into, unless it is there.
 Status make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return fail_errno(errno, "making the folder '" + path + "'");
+  return fail_errno(errno, fmt::format("making the folder '{}'", path));
 }
 
 // All of them, or none.
@@ -108,7 +108,7 @@ Status split_key(const SplitGiven& given) {
   BW_TRY(const auto split, secret::split(secret::SecretId(id), key, {threshold, given.names.size()}, &fill_random));
   std::vector<NewFile> files;
   for (std::size_t i = 0; i < given.names.size(); ++i) {
-    files.push_back({given.folder + "/" + given.names[i] + ".share", secret::encode(split.shares[i])});
+    files.push_back({fmt::format("{}/{}.share", given.folder, given.names[i]), secret::encode(split.shares[i])});
   }
   const std::string commitment = secret::encode(split.commitment);
   files.push_back({given.folder + "/key.commitment", SecretBytes::copy_of(as_bytes(commitment)), 0644});
@@ -154,7 +154,7 @@ Result<std::vector<secret::KeyShare>> read_shares(const SharesGiven& given, cons
   for (const std::string& path : given.shares) {
     BW_TRY(auto share, node::read_key_share(path));
     if (const Status good = commitment.check(share); !good) {
-      return fail(Errc::kRefused, "'" + path + "': " + good.error().message);
+      return fail(Errc::kRefused, "'{}': {}", path, good.error().message);
     }
     out.push_back(std::move(share));
   }
@@ -207,18 +207,19 @@ struct AttestGiven {
 Status attest_node(const AttestGiven& given) {
   for (const std::string* name : {&given.cluster, &given.environment, &given.node}) {
     if (!wire::is_name(*name)) {
-      return fail(Errc::kInvalid, "'" + *name + "' is no name: 1 to 64 letters, digits, '.', '_' and '-'");
+      return fail(Errc::kInvalid, "'{}' is no name: 1 to 64 letters, digits, '.', '_' and '-'", *name);
     }
   }
   if (given.good_for <= Duration::zero() || given.good_for > kLongestAttested) {
     return fail(Errc::kInvalid,
-                "--for " + format_duration(given.good_for) + ": more than nothing, and 10 years at most");
+                fmt::format("--for {}: more than nothing, and 10 years at most", format_duration(given.good_for)));
   }
   BW_TRY(auto key, read_signing_key(given.key));
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
   const WallTime until{runtime->wall_now().unix_ns + given.good_for.ns()};
   BW_TRY(const auto text,
-         signature::attest({given.cluster + "/" + given.environment, given.node, given.capabilities, until}, key));
+         signature::attest(
+             {fmt::format("{}/{}", given.cluster, given.environment), given.node, given.capabilities, until}, key));
   const std::string out = given.out.empty() ? given.node + ".attestation" : given.out;
   BW_RETURN_IF_ERROR(node::write_new_file(out, as_bytes(text), 0644));
   std::printf("%s: node %s may say that it can do that until %s; signed by key %s\n", out.c_str(), given.node.c_str(),

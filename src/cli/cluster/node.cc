@@ -96,7 +96,7 @@ task<void> obey(runtime::Signals& signals, node::ClusterNode& node, Journal& jou
       journal.warn(runtime.wall_now(), "a second signal: ends at once");
       node.end_at_once(128 + number);
     } else {
-      node.go("signal " + std::to_string(number));
+      node.go(fmt::format("signal {}", number));
     }
   }
 }
@@ -189,7 +189,7 @@ CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<
     command->add_flag("--found", given->options.found,
                       "Begin a new cluster when none of the seeds answers: for the first node only");
   }
-  command->footer(footer + "\n\n" + kLeaving);
+  command->footer(fmt::format("{}\n\n{}", footer, kLeaving));
   command->callback([given, command, &exit_code] {
     if (command->get_subcommands().empty()) exit_code = run_node_command(*given);
   });

@@ -75,9 +75,9 @@ Fields fields_of(const election::Observation& seen, const std::vector<std::strin
              {"epoch", "epoch", lease.epoch.value()}};
   if (lease.held()) {
     const std::string since = format_wall(lease.acquired_at);
-    out.emplace_back("since", "since", since, since + " (" + age_text(between(lease.acquired_at, now)) + ")");
+    out.emplace_back("since", "since", since, fmt::format("{} ({})", since, age_text(between(lease.acquired_at, now))));
     out.emplace_back("valid for", "valid_for_ms", left.ms(),
-                     left > Duration::zero() ? std::to_string(left.ms()) + " ms more, unless renewed"
+                     left > Duration::zero() ? fmt::format("{} ms more, unless renewed", left.ms())
                                              : "over since " + format_duration(-left));
   }
   out.emplace_back("next", "next", next, joined(next, "nobody"));
@@ -127,7 +127,7 @@ task<Result<int>> clean_up(EpollRuntime& runtime, RegistryFile& registry, const 
     BW_CO_TRY(const auto seen,
               co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5)));
     if (seen.record.holder != options.id) {
-      co_return refuse("agents", "'" + options.id + "' does not lead: only the leader cleans up", kExitNo);
+      co_return refuse("agents", fmt::format("'{}' does not lead: only the leader cleans up", options.id), kExitNo);
     }
   }
   BW_CO_TRY(const auto done, co_await registry.clean(options.id));
@@ -177,9 +177,11 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& o
   const bool of_command_line = !done && act.ends_with("register") && done.error().code == Errc::kInvalid;
   const int code = answer("agents", done, of_command_line ? kExitUsage : kExitNo);
   if (registry.quarantined()) {
-    refuse("agents",
-           "warning: '" + options.places.registry +
-               "' was torn or foreign and is set aside beside it, as .quarantine-TIME; agents register again");
+    refuse(
+        "agents",
+        fmt::format(
+            "warning: '{}' was torn or foreign and is set aside beside it, as .quarantine-TIME; agents register again",
+            options.places.registry));
   }
   co_return code;
 }
@@ -192,8 +194,8 @@ int run_agents(const std::string& act, AgentsOptions& options) {
   const lead::AgentAges ages{.stale_after = options.stale_after.value_or(profile->stale_after),
                              .dead_after = options.dead_after.value_or(profile->dead_after)};
   if (ages.stale_after <= Duration::zero() || ages.dead_after <= ages.stale_after) {
-    return refuse("agents", "--dead-after " + format_duration(ages.dead_after) + " must be longer than --stale-after " +
-                                format_duration(ages.stale_after) + ", and that longer than 0");
+    return refuse("agents", fmt::format("--dead-after {} must be longer than --stale-after {}, and that longer than 0",
+                                        format_duration(ages.dead_after), format_duration(ages.stale_after)));
   }
   if (options.pid == 0) options.pid = ::getppid();
   act_as_owner_of(options.places.registry);
@@ -251,10 +253,11 @@ Status set_fleet_times(FleetArguments& given) {
   options.ages.stale_after = given.stale_after.value_or(in_proportion(profile.stale_after, ttl, profile));
   options.ages.dead_after = given.dead_after.value_or(in_proportion(profile.dead_after, ttl, profile));
   if (options.ages.stale_after <= options.heartbeat || options.ages.dead_after <= options.ages.stale_after) {
-    return fail(Errc::kInvalid, "--dead-after " + format_duration(options.ages.dead_after) +
-                                    " must be longer than --stale-after " + format_duration(options.ages.stale_after) +
-                                    ", and that longer than the heartbeat " + format_duration(options.heartbeat) +
-                                    ": else agents that live are marked");
+    return fail(Errc::kInvalid,
+                "--dead-after {} must be longer than --stale-after {}, and that longer than the heartbeat {}: else "
+                "agents that live are marked",
+                format_duration(options.ages.dead_after), format_duration(options.ages.stale_after),
+                format_duration(options.heartbeat));
   }
   return {};
 }
@@ -274,8 +277,7 @@ Result<int> run_fleet_lead(FleetArguments& given) {
                                     {"--queue", &given.places.queue},
                                     {"--via", &given.places.via},
                                     {"--key", &given.places.key}}) {
-    if (value->empty())
-      return fail(Errc::kInvalid, std::string("where is the fleet? Give --dir DIR, or else ") + what + " too");
+    if (value->empty()) return fail(Errc::kInvalid, "where is the fleet? Give --dir DIR, or else {} too", what);
   }
   options.registry = given.places.registry;
   options.queue = given.places.queue;
@@ -356,21 +358,21 @@ void add_work_options(CLI::App* command, FleetArguments& given) {
 Result<lead::AgentProfile> profile_named(const std::string& name) {
   if (const auto profile = lead::find_profile(name)) return *profile;
   return fail(Errc::kInvalid,
-              "there is no profile '" + name + "'; there are production, high-availability and lenient");
+              fmt::format("there is no profile '{}'; there are production, high-availability and lenient", name));
 }
 
 void FleetPlaces::complete() {
   if (folder.empty()) return;
   if (registry.empty()) registry = folder + "/agents.json";
   if (queue.empty()) queue = folder + "/tasks.json";
-  if (via.empty()) via = "file:" + folder + "/orchestrator-state.json";
+  if (via.empty()) via = fmt::format("file:{}/orchestrator-state.json", folder);
   if (key.empty()) key = "default";
 }
 
 Status FleetPlaces::make_folder() const {
   std::error_code wrong;
   if (!folder.empty()) std::filesystem::create_directories(folder, wrong);
-  return wrong ? fail(Errc::kInvalid, "--dir '" + folder + "': " + wrong.message()) : Status();
+  return wrong ? fail(Errc::kInvalid, "--dir '{}': {}", folder, wrong.message()) : Status();
 }
 
 void act_as_owner_of(const std::string& path) {

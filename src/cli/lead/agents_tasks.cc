@@ -104,7 +104,7 @@ Result<std::vector<QueueFile::NewTask>> read_lines(std::istream& in, const std::
   std::vector<QueueFile::NewTask> tasks;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
-    const std::string place = where + ":" + std::to_string(number) + ": ";
+    const std::string place = fmt::format("{}:{}: ", where, number);
     if (line.size() > kLineBytesMax) return fail(Errc::kTooLarge, place + "the line is longer than 256 KiB");
     if (line.empty()) continue;
     if (tasks.size() >= TaskQueue::kMost) return fail(Errc::kTooLarge, place + "these are more tasks than fit");
@@ -127,8 +127,9 @@ Result<std::string> read_payload(const std::string& path) {
   std::string text(TaskQueue::kPayloadBytesMax + 1, '\0');
   if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
     const bool long_one = file && file.gcount() > 0;
-    return fail(Errc::kInvalid, long_one ? "'" + path + "' is longer than 16 KiB: put its path into the payload"
-                                         : "'" + path + "' cannot be read");
+    return fail(Errc::kInvalid, long_one
+                                    ? fmt::format("'{}' is longer than 16 KiB: put its path into the payload", path)
+                                    : fmt::format("'{}' cannot be read", path));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
@@ -144,7 +145,7 @@ Result<std::vector<QueueFile::NewTask>> wanted_tasks(const TasksOptions& options
   }
   if (!options.from.empty()) {
     std::ifstream in(options.from);
-    if (!in) return fail(Errc::kInvalid, "'" + options.from + "' cannot be read");
+    if (!in) return fail(Errc::kInvalid, "'{}' cannot be read", options.from);
     return read_lines(in, options.from);
   }
   std::string payload = options.payload;
@@ -186,11 +187,12 @@ Result<uint64_t> meant_by(const TaskQueue& queue, const std::string& which) {
                                   [&](const QueuedTask& task) { return task.name == which; });
   if (named != queue.tasks().end()) {
     if (numbered == nullptr || numbered->number == named->number) return named->number;
-    return fail(Errc::kInvalid, "'" + which + "' is the name of task " + std::to_string(named->number) +
-                                    " and the number of task '" + numbered->name + "': give the number of the one, " +
-                                    std::to_string(named->number) + ", or the name of the other");
+    return fail(Errc::kInvalid,
+                "'{}' is the name of task {} and the number of task '{}': give the number of the one, {}, or the name "
+                "of the other",
+                which, named->number, numbered->name, named->number);
   }
-  if (!number) return fail(Errc::kNotFound, "there is no task '" + which + "' that is not done");
+  if (!number) return fail(Errc::kNotFound, "there is no task '{}' that is not done", which);
   return *number;
 }
 

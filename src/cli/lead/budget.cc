@@ -31,8 +31,8 @@ constexpr int kExitPromiseBroken = 1;
 Value budget_seconds(std::optional<Duration> span) { return span ? Value(seconds_of(*span)) : Value(); }
 
 std::string suggestion_text(const election::Suggestion& found, bool renews) {
-  return "poll_interval: " + format_duration(found.poll) + ", lock_ttl: " + format_duration(found.lease) +
-         (renews ? ", renew_every: " + format_duration(found.renew_every) : "");
+  return fmt::format("poll_interval: {}, lock_ttl: {}{}", format_duration(found.poll), format_duration(found.lease),
+                     renews ? ", renew_every: " + format_duration(found.renew_every) : "");
 }
 
 void explain(const LoopPolicy& loop, const LoopBudget& budget) {
@@ -216,12 +216,12 @@ Result<int> run_cluster_budget(BudgetOptions options, Duration operation) {
 Result<int> run_budget(const BudgetOptions& options) {
   const auto operation = parse_duration(options.store_p99);
   if (!operation || *operation > Duration::hours(1)) {
-    return fail(Errc::kInvalid, "--store-p99 '" + options.store_p99 + "': write a duration such as 50ms, at most 1h");
+    return fail(Errc::kInvalid, "--store-p99 '{}': write a duration such as 50ms, at most 1h", options.store_p99);
   }
   const bool in_group = store::is_group_url(options.via);
   if (in_group && (!options.policy.empty() || !options.file.empty())) {
     return fail(Errc::kInvalid,
-                "--via " + options.via + " has the settings of a group: leave out the sheet, or --config");
+                fmt::format("--via {} has the settings of a group: leave out the sheet, or --config", options.via));
   }
   if (in_group || (options.of_cluster && (options.via.empty() || options.via == cluster::kVote)))
     return run_cluster_budget(options, *operation);
@@ -257,7 +257,7 @@ Result<int> run_alerts(const AlertOptions& options) {
                                          {"--scrape", &options.scrape, &settings.scrape}}) {
     const auto span = parse_duration(*text);
     if (!span || *span <= Duration::zero() || *span > Duration::hours(1)) {
-      return fail(Errc::kInvalid, std::string(name) + " '" + *text + "': write a duration such as 15s, at most 1h");
+      return fail(Errc::kInvalid, "{} '{}': write a duration such as 15s, at most 1h", name, *text);
     }
     *into = *span;
   }
@@ -284,7 +284,7 @@ Field sum_of(const char* title, const char* key, const election::Sum& sum) {
   return {title, key,
           object_of({told("seconds", budget_seconds(sum.total)), told("formula", sum.formula()),
                      told("arithmetic", sum.arithmetic())}),
-          total + sum.formula() + "\n" + std::string(34, ' ') + "= " + sum.arithmetic()};
+          fmt::format("{}{}\n{}= {}", total, sum.formula(), std::string(34, ' '), sum.arithmetic())};
 }
 
 Fields sums_of(const FailoverBudget& budget) {

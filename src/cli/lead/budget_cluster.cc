@@ -45,10 +45,10 @@ Status read_file(const BudgetOptions& options, Shape& shape) {
   std::vector<std::string> over;
   if (!options.profile.empty()) over.push_back("profile=" + options.profile);
   const ReadSettings read = read_node_settings({.file = options.file, .assignments = {}}, over);
-  if (!read.config) return fail(Errc::kInvalid, "no node could start with '" + options.file + "'");
+  if (!read.config) return fail(Errc::kInvalid, "no node could start with '{}'", options.file);
   if (!options.elects.empty() && options.elects != read.config->leadership) {
-    return fail(Errc::kInvalid, "--via " + options.elects + ":" + options.file + ": 'leadership' is '" +
-                                    read.config->leadership + "' there; give --cluster --config " + options.file);
+    return fail(Errc::kInvalid, "--via {}:{}: 'leadership' is '{}' there; give --cluster --config {}", options.elects,
+                options.file, read.config->leadership, options.file);
   }
   shape.profile = read.config->profile;
   if (read.config->votes_by_score()) shape.vote = read.config->vote.timing;
@@ -68,7 +68,7 @@ Result<Shape> shape_of(const BudgetOptions& options) {
   if (!options.profile.empty()) shape.profile = options.profile;
   const auto figures = membership::figures_named(shape.profile);
   if (!figures) {
-    return fail(Errc::kInvalid, "--cluster: there is no profile '" + shape.profile + "'; there are lan, wan and local");
+    return fail(Errc::kInvalid, "--cluster: there is no profile '{}'; there are lan, wan and local", shape.profile);
   }
   shape.figures = *figures;
   if (options.via == cluster::kVote) {
@@ -82,20 +82,20 @@ Result<Shape> shape_of(const BudgetOptions& options) {
   if (!shape.store.empty()) {
     if (options.voters) return fail(Errc::kInvalid, "--voters: where a store decides who leads, nobody votes");
     const Status good = election::LeaseTiming::of(shape.lease).validate();
-    if (!good) return fail(Errc::kInvalid, "the lease " + format_duration(shape.lease) + ": " + good.error().message);
+    if (!good) return fail(Errc::kInvalid, "the lease {}: {}", format_duration(shape.lease), good.error().message);
     shape.voters = 0;
   } else {
     if (options.lease) return fail(Errc::kInvalid, "--ttl is of stores: the lease of votes is that of the profile");
     shape.voters = options.voters.value_or(shape.voters == 0 ? kUsualVoters : shape.voters);
     const std::size_t most = shape.vote ? kMostScoredVoters : kMostVoters;
     if (shape.voters == 0 || shape.voters > most) {
-      return fail(Errc::kInvalid, "--voters is from 1 to " + std::to_string(most));
+      return fail(Errc::kInvalid, "--voters is from 1 to {}", most);
     }
   }
   shape.nodes = options.nodes.value_or(std::max(shape.voters, kUsualVoters));
   if (shape.nodes < std::max<std::size_t>(shape.voters, 2) || shape.nodes > shape.figures.max_members) {
     return fail(Errc::kInvalid,
-                "--nodes is from 2, or the number of voters, to " + std::to_string(shape.figures.max_members));
+                fmt::format("--nodes is from 2, or the number of voters, to {}", shape.figures.max_members));
   }
   shape.round_trip = options.round_trip.value_or(shape.profile == "wan" ? kFar : kNear);
   if (options.sync) shape.sync = *options.sync;

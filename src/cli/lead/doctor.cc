@@ -39,7 +39,7 @@ void take(const node::VotesAnswer& votes, NodeReport& into) {
   into.elections_last_hour = votes.view.status.elections_last_hour;
   into.failed_last_hour = votes.view.status.failed_last_hour;
   for (const auto& one : votes.view.nodes) {
-    if (!one.doubt.empty()) into.doubts.push_back(one.name + ": " + one.doubt);
+    if (!one.doubt.empty()) into.doubts.push_back(fmt::format("{}: {}", one.name, one.doubt));
   }
   into.unsigned_of = votes.unsigned_of;
   for (const auto& one : votes.view.status.followers) {
@@ -267,10 +267,11 @@ class Doctor {
   task<void> examine_churn(std::string url, std::string key, election::Epoch epoch) {
     if (options_.history.empty()) co_return;
     EpochHistory history(runtime_, options_.history);
-    const auto grown = co_await history.note(url + " " + key, epoch);
+    const auto grown = co_await history.note(fmt::format("{} {}", url, key), epoch);
     if (!grown) {
       findings_.push_back({Severity::kWarning, "the history of epochs cannot be kept", grown.error().message,
-                           "changes of leader are not counted", "remove " + options_.history + ", or give another"});
+                           "changes of leader are not counted",
+                           fmt::format("remove {}, or give another", options_.history)});
       co_return;
     }
     judge_churn(key, *grown, {}, findings_);
@@ -322,9 +323,10 @@ class Doctor {
     const auto text = co_await store::read_text(runtime_, options_.watch_state);
     const json state = text && text->present ? json::parse(text->text, nullptr, false) : json();
     if (!state.is_object() || !state.value("restarts_last_hour", json()).is_number_unsigned()) {
-      findings_.push_back({Severity::kWarning, "there is no watchdog", options_.watch_state + " is missing or torn",
-                           "a leader's process that dies or freezes stays so",
-                           "bellwether watch --state " + options_.watch_state + " --via URL --key K -- COMMAND"});
+      findings_.push_back(
+          {Severity::kWarning, "there is no watchdog", options_.watch_state + " is missing or torn",
+           "a leader's process that dies or freezes stays so",
+           fmt::format("bellwether watch --state {} --via URL --key K -- COMMAND", options_.watch_state)});
       co_return;
     }
     const json cause = state.value("last_cause", json());
@@ -352,13 +354,14 @@ Fields finding_fields(const Finding& one) {
 
 void print_text(const Findings& findings, std::size_t nodes, std::size_t keys) {
   for (const Finding& finding : findings) {
-    print(std::string(to_string(finding.severity)) + ": " + printable(finding.what) + "\n");
+    print(fmt::format("{}: {}\n", to_string(finding.severity), printable(finding.what)));
     for (const Field& one : finding_fields(finding)) {
-      if (one.for_people) print("  " + one.heading + ": " + printable(one.text) + "\n");
+      if (one.for_people) print(fmt::format("  {}: {}\n", one.heading, printable(one.text)));
     }
   }
   if (worst_of(findings) == Severity::kNote) {
-    print("healthy (" + (nodes == 0 ? format_count(keys, "key") : format_count(nodes, "node")) + " looked at)\n");
+    print(
+        fmt::format("healthy ({} looked at)\n", nodes == 0 ? format_count(keys, "key") : format_count(nodes, "node")));
   }
 }
 

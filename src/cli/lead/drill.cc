@@ -135,7 +135,7 @@ Status take_pids(DrillArguments& given) {
   for (const std::string& text : given.pids) {
     const auto equals = text.rfind('=');
     const auto pid = equals == std::string::npos ? std::nullopt : parse_u64(std::string_view(text).substr(equals + 1));
-    if (!pid || *pid < 2 || *pid > INT32_MAX) return fail(Errc::kInvalid, "--pid '" + text + "': write HOLDER=PID");
+    if (!pid || *pid < 2 || *pid > INT32_MAX) return fail(Errc::kInvalid, "--pid '{}': write HOLDER=PID", text);
     given.options.pids.emplace_back(text.substr(0, equals), static_cast<int64_t>(*pid));
   }
   return {};
@@ -162,8 +162,9 @@ Status check_given(DrillArguments& given) {
                 "--load runs in the ticks of the drill's own contenders; --scenario FILE goes with --attach");
   }
   if (!given.yes) {
-    return fail(Errc::kInvalid, "--attach breaks the real leader of the real loop, " + std::to_string(options.rounds) +
-                                    " times; if this is what you want, say --yes");
+    return fail(Errc::kInvalid,
+                "--attach breaks the real leader of the real loop, {} times; if this is what you want, say --yes",
+                options.rounds);
   }
   return take_pids(given);
 }

@@ -30,49 +30,50 @@ struct GroupGiven {
 
 std::string_view scheme_of(std::string_view via) { return via.substr(0, via.find(':')); }
 
-std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string in_quotes(std::string_view text) { return fmt::format("'{}'", text); }
 
 // What the URL, the other options and the file say must be one thing.
 Status check(const lead::LeadOptions& options, const GroupGiven& given, const cluster::NodeConfig& config,
              const std::string& file) {
   const std::string scheme(scheme_of(options.via));
   if (!given.of_stores.empty()) {
-    return fail(Errc::kInvalid,
-                given.of_stores.front() + " is for stores. In a group the times come from " + in_quotes(file) +
-                    " ('profile', 'security.election_config'), the name and the region " + "too: leave it out");
+    return fail(Errc::kInvalid, fmt::format("{} is for stores. In a group the times come from {} ('profile', "
+                                            "'security.election_config'), the name and the region too: leave it out",
+                                            given.of_stores.front(), in_quotes(file)));
   }
   if (config.leadership != scheme) {
-    return fail(Errc::kInvalid, options.via + ": 'leadership' is " + in_quotes(config.leadership) +
-                                    " in the settings of " + in_quotes(file) + ": say leadership: " + scheme +
-                                    " there, or --via " +
-                                    (config.delegates() ? config.leadership : config.leadership + ":" + file));
+    return fail(Errc::kInvalid, "{}: 'leadership' is {} in the settings of {}: say leadership: {} there, or --via {}",
+                options.via, in_quotes(config.leadership), in_quotes(file), scheme,
+                config.delegates() ? config.leadership : fmt::format("{}:{}", config.leadership, file));
   }
   if (config.role != wire::Role::kManager) {
-    return fail(Errc::kInvalid, options.via + ": the role is " + in_quotes(to_string(config.role)) +
-                                    " there, and only a manager leads: leave 'role' out");
+    return fail(Errc::kInvalid, "{}: the role is {} there, and only a manager leads: leave 'role' out", options.via,
+                in_quotes(to_string(config.role)));
   }
   if (!options.observe && !config.votes()) {
-    return fail(Errc::kInvalid, options.via + ": 'voters' does not name " + in_quotes(config.name) +
-                                    ", and only voters lead: add it, on all nodes, or give --observe");
+    return fail(Errc::kInvalid,
+                "{}: 'voters' does not name {}, and only voters lead: add it, on all nodes, or give --observe",
+                options.via, in_quotes(config.name));
   }
   if (config.votes_by_score() && config.vote.rule != vote::QuorumRule::kMajority) {
-    return fail(Errc::kInvalid, options.via + ": 'vote.quorum' is " + in_quotes(to_string(config.vote.rule)) +
-                                    " there, under which two may lead at once: leave it out");
+    return fail(Errc::kInvalid, "{}: 'vote.quorum' is {} there, under which two may lead at once: leave it out",
+                options.via, in_quotes(to_string(config.vote.rule)));
   }
   const bool has_key_command = !config.vote.key_command.empty();
   if (has_key_command || config.context.serves) {
-    return fail(Errc::kInvalid, options.via + ": " + (has_key_command ? "'vote.key_command'" : "'context.serve'") +
-                                    " is in the settings of " + in_quotes(file) +
-                                    ", and this process leads its own command: leave one of them out");
+    return fail(Errc::kInvalid,
+                "{}: {} is in the settings of {}, and this process leads its own command: leave one of them out",
+                options.via, has_key_command ? "'vote.key_command'" : "'context.serve'", in_quotes(file));
   }
   if (options.key != config.cluster) {
-    return fail(Errc::kInvalid, "--key is " + in_quotes(options.key) +
-                                    ", and this group leads one thing, itself: say --key " + config.cluster +
-                                    ", or leave it out; a second key needs a second group");
+    return fail(Errc::kInvalid,
+                "--key is {}, and this group leads one thing, itself: say --key {}, or leave it out; a second key "
+                "needs a second group",
+                in_quotes(options.key), config.cluster);
   }
   if (!options.holder.empty() && options.holder != config.name) {
-    return fail(Errc::kInvalid, "--id is " + in_quotes(options.holder) + ", and 'name' in the settings of " +
-                                    in_quotes(file) + " is " + in_quotes(config.name) + ": leave --id out");
+    return fail(Errc::kInvalid, "--id is {}, and 'name' in the settings of {} is {}: leave --id out",
+                in_quotes(options.holder), in_quotes(file), in_quotes(config.name));
   }
   return {};
 }
@@ -81,7 +82,8 @@ Status check(const lead::LeadOptions& options, const GroupGiven& given, const cl
 int run_lead_in_group(lead::LeadOptions& options, const GroupGiven& given) {
   const std::string file = options.via.substr(options.via.find(':') + 1);
   if (file.empty()) {
-    return refuse("lead", options.via + " names no file: --via " + options.via + "FILE, the settings of a node (YAML)");
+    return refuse(
+        "lead", fmt::format("{} names no file: --via {}FILE, the settings of a node (YAML)", options.via, options.via));
   }
   auto read = read_node_settings({.file = file, .assignments = {}});
   if (!read.config) return kExitUsage;
@@ -157,9 +159,10 @@ Result<int> run_lead(LeadArguments& given) {
   if (options.observe) {
     if (!options.command.empty()) return fail(Errc::kInvalid, "--observe only tells who leads: it runs no command");
   } else if (options.command.empty()) {
-    return fail(Errc::kInvalid, "what shall run while leading? Give it behind '--':  bellwether lead --via " +
-                                    (options.via.empty() ? std::string("URL") : options.via) +
-                                    " --key K -- COMMAND ARGUMENTS");
+    return fail(
+        Errc::kInvalid,
+        "what shall run while leading? Give it behind '--':  bellwether lead --via {} --key K -- COMMAND ARGUMENTS",
+        options.via.empty() ? std::string("URL") : options.via);
   }
   options.verbosity = given.telling.verbosity();
   if (in_group) return run_lead_in_group(options, given.group);
@@ -233,22 +236,17 @@ void add_lead(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "lead", "Run a command only while leading a key; one leader at a time");
   add_election_options(command, *given);
   add_command_options(command, *given);
-  command->footer(
-      "A store, where a lease is kept:\n" + store::store_schemes_help() +
-      "A group of such processes, which elect one of them; FILE has the settings of a node, as for `bellwether "
-      "node`:\n" +
-      store::group_schemes_help() +
-      "\nThe command sees BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fencing token: hand it on\n"
-      "with every act, so that what is acted upon can refuse one that comes too late.\n\n"
-      "Examples:\n"
-      "  bellwether lead --via flock: --key nightly -- ./report.sh\n"
-      "  bellwether lead --via redis://10.0.0.5 --key orders --ttl 10s -- ./worker\n"
-      "  bellwether lead --via etcd://a,b,c --key orders --observe\n"
-      "  bellwether lead --via quorum:m1.yaml --first-start -- ./worker\n"
-      "  bellwether lead --via k8s:default --key orders -n -E 9 -c 'echo epoch $BELLWETHER_EPOCH'\n\n"
-      "Exit codes: the command's own, 128 + N when signal N ended it; 1 (or -E) not elected with -n or -w,\n"
-      "  75 the leadership was lost (--once), 104 wrong command line, 126 the command cannot be executed,\n"
-      "  127 there is no such command.");
+  command->footer(fmt::format(
+      "A store, where a lease is kept:\n{}A group of such processes, which elect one of them; FILE has the settings of "
+      "a node, as for `bellwether node`:\n{}\nThe command sees BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, "
+      "the fencing token: hand it on\nwith every act, so that what is acted upon can refuse one that comes too "
+      "late.\n\nExamples:\n  bellwether lead --via flock: --key nightly -- ./report.sh\n  bellwether lead --via "
+      "redis://10.0.0.5 --key orders --ttl 10s -- ./worker\n  bellwether lead --via etcd://a,b,c --key orders "
+      "--observe\n  bellwether lead --via quorum:m1.yaml --first-start -- ./worker\n  bellwether lead --via "
+      "k8s:default --key orders -n -E 9 -c 'echo epoch $BELLWETHER_EPOCH'\n\nExit codes: the command's own, 128 + N "
+      "when signal N ended it; 1 (or -E) not elected with -n or -w,\n  75 the leadership was lost (--once), 104 wrong "
+      "command line, 126 the command cannot be executed,\n  127 there is no such command.",
+      store::store_schemes_help(), store::group_schemes_help()));
   command->callback([given, command, &exit_code] {
     for (const char* name : kOfStores) {
       if (command->get_option(name)->count() > 0) given->group.of_stores.emplace_back(name);

@@ -74,8 +74,9 @@ std::string text_of(const std::string& key, const Observation& seen, WallTime no
              shown("epoch", std::to_string(record.epoch.value())), shown("status", status_of(seen))};
   if (record.held()) {
     out.push_back(shown("since", ago(record.acquired_at, now)));
-    out.push_back(shown("renewed", ago(record.renewed_at, now) + ", " + std::to_string(record.renewal) + " times"));
-    out.push_back(shown("valid for", left_text(seen, now) + " more, of a lease of " + format_duration(record.lease)));
+    out.push_back(shown("renewed", fmt::format("{}, {} times", ago(record.renewed_at, now), record.renewal)));
+    out.push_back(shown("valid for",
+                        fmt::format("{} more, of a lease of {}", left_text(seen, now), format_duration(record.lease))));
   }
   out.push_back(shown("region", record.region));
   out.push_back(shown("last change", record.cause));
@@ -105,11 +106,11 @@ runtime::task<int> tell_end(lead::LeaseTools& tools, const LeaseOptions& options
   const Duration at_most = options.wait.value_or(before.lease * 2 + Duration::seconds(1));
   const auto after = co_await tools.wait_for_change(options.key, before.epoch, held, at_most);
   if (!after) {
-    co_return refuse("lease",
-                     printable(before.holder) + " has not handed over (" + after.error().message +
-                         "). If it is dead, others take over when its lease of " + format_duration(before.lease) +
-                         " has run out.",
-                     kExitNo);
+    co_return refuse(
+        "lease",
+        fmt::format("{} has not handed over ({}). If it is dead, others take over when its lease of {} has run out.",
+                    printable(before.holder), after.error().message, format_duration(before.lease)),
+        kExitNo);
   }
   if (after->record.held()) {
     std::printf("now held by %s, epoch %llu\n", printable(after->record.holder).c_str(),
@@ -219,7 +220,7 @@ struct LeaseRepairArguments {
 std::string accepting_loss(const std::string& url) {
   const bool on_disk = url.starts_with("file:") || url.starts_with("flock:");
   if (!on_disk || url.find("accept_epoch_loss=") != std::string::npos) return url;
-  return url + (url.find('?') == std::string::npos ? "?" : "&") + "accept_epoch_loss=true";
+  return fmt::format("{}{}accept_epoch_loss=true", url, url.find('?') == std::string::npos ? "?" : "&");
 }
 
 runtime::task<Result<int>> repair(runtime::Runtime& runtime, const LeaseRepairArguments& given, Journal& journal) {
@@ -235,7 +236,8 @@ runtime::task<Result<int>> repair(runtime::Runtime& runtime, const LeaseRepairAr
   lead::EpochMemory memory(runtime, folder, (*store)->describe(), given.key);
   if (given.forget) {
     BW_CO_RETURN_IF_ERROR(co_await memory.forget());
-    const std::string text = by + ": this machine has forgotten the epochs that it saw of '" + given.key + "'";
+    const std::string text =
+        fmt::format("{}: this machine has forgotten the epochs that it saw of '{}'", by, given.key);
     journal.transition(runtime.wall_now(), "epochs-forgotten", text, {{"key", given.key}, {"by", by}});
     std::printf("%s\n", printable(text).c_str());
     if ((*store)->traits().chooses_epoch) co_return kExitOk;
@@ -250,8 +252,7 @@ runtime::task<Result<int>> repair(runtime::Runtime& runtime, const LeaseRepairAr
   if (!folder.empty()) {
     BW_CO_RETURN_IF_ERROR(co_await memory.save(epoch));
   }
-  const std::string text =
-      by + ": '" + given.key + "' is free, and its epochs go on above " + std::to_string(epoch.value());
+  const std::string text = fmt::format("{}: '{}' is free, and its epochs go on above {}", by, given.key, epoch.value());
   journal.transition(runtime.wall_now(), "repaired", text,
                      {{"key", given.key}, {"by", by}, {"epoch", static_cast<int64_t>(epoch.value())}});
   std::printf("%s\n", printable(text).c_str());
@@ -314,7 +315,7 @@ int serve(LeaseServeArguments& given) {
     auto secret = read_whole_file(given.secret_file, kSecretBytesMax);
     if (!secret) return refuse("lease", secret.error().message);
     while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
-    if (secret->empty()) return refuse("lease", "'" + given.secret_file + "' is empty");
+    if (secret->empty()) return refuse("lease", fmt::format("'{}' is empty", given.secret_file));
     given.options.bearer = *secret;
   }
   return in_runtime("lease", [&](auto& runtime) { return lead::serve_leases(runtime, given.options); });

@@ -54,18 +54,19 @@ Status give_commands(const LoopOptions& options, std::vector<LoopPolicy>& loops)
     const auto loop = std::find_if(loops.begin(), loops.end(),
                                    [&](const LoopPolicy& one) { return one.name == text.substr(0, equals); });
     if (equals == std::string::npos || equals + 1 == text.size()) {
-      return fail(Errc::kInvalid, "--on-tick '" + text + "': write NAME=COMMAND");
+      return fail(Errc::kInvalid, "--on-tick '{}': write NAME=COMMAND", text);
     }
     if (loop == loops.end()) {
-      return fail(Errc::kInvalid, "--on-tick: there is no loop '" + text.substr(0, equals) + "' here");
+      return fail(Errc::kInvalid, "--on-tick: there is no loop '{}' here", text.substr(0, equals));
     }
     loop->command = text.substr(equals + 1);
   }
   for (const LoopPolicy& loop : loops) {
     if (loop.command.empty()) {
-      return fail(Errc::kInvalid, "what does loop " + loop.name +
-                                      " do at a tick? Say 'command:' in the sheet, or --on-tick '" + loop.name +
-                                      "=COMMAND'; --loop NAME chooses loops");
+      return fail(Errc::kInvalid,
+                  "what does loop {} do at a tick? Say 'command:' in the sheet, or --on-tick '{}=COMMAND'; --loop NAME "
+                  "chooses loops",
+                  loop.name, loop.name);
     }
   }
   return {};
@@ -127,7 +128,7 @@ std::string idle_text(const LoopRow& row) {
   std::string text;
   for (const IdleData& idle : row.idle) {
     if (!text.empty()) text += ", ";
-    text += idle.data + " " + (idle.time ? format_duration(*idle.time) : std::string("(not there)"));
+    text += fmt::format("{} {}", idle.data, idle.time ? format_duration(*idle.time) : std::string("(not there)"));
   }
   return text.empty() ? "-" : text;
 }
@@ -224,7 +225,7 @@ runtime::task<void> scrape(runtime::Runtime& runtime, Scrape& page, Duration tim
   if (!answer) {
     page.samples = tl::unexpected(answer.error());
   } else if (answer->status != 200) {
-    page.samples = fail(Errc::kProtocol, page.at + " answers with status " + std::to_string(answer->status));
+    page.samples = fail(Errc::kProtocol, "{} answers with status {}", page.at, answer->status);
   } else {
     page.samples = lead::parse_metrics(answer->body);
   }
@@ -248,10 +249,9 @@ std::string wait_text(const LockPressure& pressure) {
 // What is not known is not guessed: no store tells who waits for its keys.
 std::string pressure_text(const LockPressure& pressure) {
   if (pressure.processes == 0) return "not known";
-  std::string text = std::to_string(pressure.waiting()) + " of " + std::to_string(pressure.processes) + " wait, " +
-                     wait_text(pressure);
-  if (pressure.renewal_failures > 0) text += ", " + std::to_string(pressure.renewal_failures) + " failed renewals";
-  if (pressure.stale_jobs) text += ", stale jobs " + std::to_string(std::llround(*pressure.stale_jobs));
+  std::string text = fmt::format("{} of {} wait, {}", pressure.waiting(), pressure.processes, wait_text(pressure));
+  if (pressure.renewal_failures > 0) text += fmt::format(", {} failed renewals", pressure.renewal_failures);
+  if (pressure.stale_jobs) text += fmt::format(", stale jobs {}", std::llround(*pressure.stale_jobs));
   return text;
 }
 
@@ -314,7 +314,7 @@ int list_policy(const PolicyListing& options) {
       if (page.samples) {
         read.push_back(std::move(*page.samples));
       } else {
-        refuse("lease", "metrics of " + page.at + ": " + page.samples.error().message);
+        refuse("lease", fmt::format("metrics of {}: {}", page.at, page.samples.error().message));
       }
     }
     const Rows view(rows, [&, now = runtime.wall_now()](const LoopRow& row) {

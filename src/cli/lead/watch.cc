@@ -51,7 +51,7 @@ struct WatchOptions {
 void say(const std::string& text) { refuse("watch", text); }
 
 std::string describe(const runtime::ChildEnd& end) {
-  return end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
+  return end.signal != 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit_code);
 }
 
 class Watch {
@@ -112,7 +112,8 @@ class Watch {
     watchdog_.started(runtime_.now());
     const std::size_t often = watchdog_.restarts_last_hour(runtime_.now());
     if (watchdog_.restarts_too_often(runtime_.now())) {
-      say("warning: " + format_count(often, "restart") + " within the last hour: it does not stay alive by restarting");
+      say(fmt::format("warning: {} within the last hour: it does not stay alive by restarting",
+                      format_count(often, "restart")));
     }
     co_await write_state();
   }

@@ -42,35 +42,36 @@ std::string rate_text(double per_s) {
 
 struct Words {
   std::string operator()(const plan::ConstantVus& one) const {
-    return format_count(one.vus, "VU") + " for " + format_duration(one.duration);
+    return fmt::format("{} for {}", format_count(one.vus, "VU"), format_duration(one.duration));
   }
   std::string operator()(const plan::RampingVus& one) const {
-    return "up to " + format_count(plan::most_vus(one.start_vus, one.stages), "VU") + " in " +
-           format_count(one.stages.size(), "stage") + ", " + format_duration(plan::length_of(one.stages));
+    return fmt::format("up to {} in {}, {}", format_count(plan::most_vus(one.start_vus, one.stages), "VU"),
+                       format_count(one.stages.size(), "stage"), format_duration(plan::length_of(one.stages)));
   }
   std::string operator()(const plan::Iterations& one) const {
-    return format_count(one.iterations, "iteration") + (one.shared ? " by " : " by each of ") +
-           format_count(one.vus, "VU") + " in at most " + format_duration(one.max_duration);
+    return fmt::format("{}{}{} in at most {}", format_count(one.iterations, "iteration"),
+                       one.shared ? " by " : " by each of ", format_count(one.vus, "VU"),
+                       format_duration(one.max_duration));
   }
   std::string operator()(const plan::ArrivalRate& one) const {
     const Duration length = plan::length_of(one.stages);
     double most = 0;
     for (const plan::RateStage& stage : one.stages) most = std::max({most, stage.from_per_s, stage.to_per_s});
     const bool level = plan::facts_of(one).name == "constant-arrival-rate";
-    if (level) return rate_text(most) + " for " + format_duration(length);
-    return "up to " + rate_text(most) + " in " + format_count(one.stages.size(), "stage") + ", " +
-           format_duration(length);
+    if (level) return fmt::format("{} for {}", rate_text(most), format_duration(length));
+    return fmt::format("up to {} in {}, {}", rate_text(most), format_count(one.stages.size(), "stage"),
+                       format_duration(length));
   }
   std::string operator()(const plan::ExternallyControlled& one) const {
-    return format_count(one.vus, "VU") + " at its begin and up to " + std::to_string(one.vus_most) +
-           (one.duration ? " for " + format_duration(*one.duration) : " until it is stopped");
+    return fmt::format("{} at its begin and up to {}{}", format_count(one.vus, "VU"), one.vus_most,
+                       one.duration ? " for " + format_duration(*one.duration) : " until it is stopped");
   }
   std::string operator()(const plan::Once&) const { return "runs once"; }
 };
 
 std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
-  std::string text = "  " + workflow.name + ": " + format_count(workflow.steps.size(), "step") + " in " +
-                     format_count(workflow.layers.size(), "layer") + ", ";
+  std::string text = fmt::format("  {}: {} in {}, ", workflow.name, format_count(workflow.steps.size(), "step"),
+                                 format_count(workflow.layers.size(), "layer"));
   const std::string name(plan::facts_of(workflow.executor).name);
   text += (name.empty() ? name : name + ", ") + std::visit(Words{}, workflow.executor);
   for (std::size_t i = 0; i < workflow.depends.size(); ++i) {
@@ -85,10 +86,10 @@ std::string describe_order(const plan::Plan& plan, uint32_t cores) {
   if (std::none_of(stages.begin(), stages.end(), [](const plan::Stage& stage) { return stage.apart; })) return {};
   std::string text;
   for (const plan::Stage& stage : stages) {
-    text += text.empty() ? "  on " + format_count(cores, "core") + ": " : ", then ";
+    text += text.empty() ? fmt::format("  on {}: ", format_count(cores, "core")) : ", then ";
     for (const plan::CoreGrant& grant : stage.grants) {
       if (&grant != &stage.grants.front()) text += " beside ";
-      text += plan.workflows[grant.workflow].name + " on " + std::to_string(grant.cores);
+      text += fmt::format("{} on {}", plan.workflows[grant.workflow].name, grant.cores);
     }
   }
   return text + "\n";
@@ -107,10 +108,10 @@ std::vector<std::string> files_of(const std::string& scenario, const scenario::B
 std::string vouched_by(const plan::Program& program) {
   if (program.language != plan::Program::Language::kNative || program.name.starts_with('/')) return {};
   const auto read = signature::read(*program.text, program.name);
-  if (!read && read.error().code != Errc::kNotFound) return "  " + printable(read.error().message) + "\n";
-  if (!read) return "  " + printable(program.name) + ": not signed, so it runs on this machine only\n";
-  return "  " + printable(program.name) + ": signed by key " + signature::name_of(read->key) + ", with bellwether " +
-         printable(read->versions.product) + "\n";
+  if (!read && read.error().code != Errc::kNotFound) return fmt::format("  {}\n", printable(read.error().message));
+  if (!read) return fmt::format("  {}: not signed, so it runs on this machine only\n", printable(program.name));
+  return fmt::format("  {}: signed by key {}, with bellwether {}\n", printable(program.name),
+                     signature::name_of(read->key), printable(read->versions.product));
 }
 
 Result<int> run_check(const CheckOptions& options) {
@@ -154,7 +155,7 @@ std::string artifact_beside(const std::string& source) { return source.substr(0,
 
 Status run_build(BuildArguments arguments) {
   if (!script::native::is_source(arguments.build.file)) {
-    return fail(Errc::kInvalid, "'" + arguments.build.file + "' is no file in C++: FILE.cc, FILE.cpp or FILE.cxx");
+    return fail(Errc::kInvalid, "'{}' is no file in C++: FILE.cc, FILE.cpp or FILE.cxx", arguments.build.file);
   }
   std::optional<signature::SigningKey> key;
   if (!arguments.sign_key.empty()) {
@@ -172,9 +173,8 @@ Status run_build(BuildArguments arguments) {
   BW_RETURN_IF_ERROR(script::native::describe(bytes, out));
   if (key) bytes = signature::sign(bytes, {BELLWETHER_ABI_VERSION, std::string(kProductVersion)}, *key);
   if (bytes.size() > signature::kProgramBytesMax) {
-    return fail(Errc::kTooLarge, "'" + out + "' would be larger than " +
-                                     std::to_string(signature::kProgramBytesMax >> 20) +
-                                     " MiB, and nothing could run it");
+    return fail(Errc::kTooLarge, "'{}' would be larger than {} MiB, and nothing could run it", out,
+                signature::kProgramBytesMax >> 20);
   }
   BW_RETURN_IF_ERROR(report::write_file(out, bytes));
   const std::string by = key ? " and signed by key " + signature::name_of(key->public_key()) : "";

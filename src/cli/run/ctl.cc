@@ -58,8 +58,8 @@ std::string count_at(const Json& json, const char* key) {
 std::string controlled_text(const Json& state) {
   std::string text;
   for (const Json& one : state.value("controlled", Json::array())) {
-    text += (text.empty() ? "" : ", ") + text_at(one, "name") + " " + count_at(one, "vus") + " of " +
-            count_at(one, "max_vus");
+    text += fmt::format("{}{} {} of {}", text.empty() ? "" : ", ", text_at(one, "name"), count_at(one, "vus"),
+                        count_at(one, "max_vus"));
   }
   return text;
 }
@@ -72,7 +72,7 @@ Result<Json> ask(const Running& run, const Json& request) {
   const std::string line = request.dump(-1, ' ', true, Json::error_handler_t::replace);
   BW_TRY(const auto text, node::ask_control(run.path, line, kSlowestAnswer));
   Json answer = Json::parse(text, nullptr, false);
-  if (!answer.is_object()) return fail(Errc::kProtocol, "the answer of run " + run.id + " is no JSON object");
+  if (!answer.is_object()) return fail(Errc::kProtocol, "the answer of run {} is no JSON object", run.id);
   if (!answer.value("ok", false)) return fail(Errc::kInvalid, text_at(answer, "error"));
   answer.erase("ok");
   return answer;
@@ -105,7 +105,7 @@ int control(const CtlArguments& arguments) {
     const auto vus = parse_u64(arguments.vus);
     if (!vus || *vus > UINT32_MAX) {
       return complain(arguments.vus.empty() ? "'vus' needs a number: `bellwether ctl RUN vus 50`"
-                                            : "vus '" + arguments.vus + "': write a whole number from 0 on",
+                                            : fmt::format("vus '{}': write a whole number from 0 on", arguments.vus),
                       kExitUsage);
     }
     request["vus"] = *vus;
@@ -136,7 +136,7 @@ int control(const CtlArguments& arguments) {
 std::string running_folder() {
   const std::string runtime = store::variable(&store::own_environment, "XDG_RUNTIME_DIR");
   if (runtime.starts_with('/')) return runtime + "/bellwether";
-  return "/tmp/bellwether-" + std::to_string(::geteuid());
+  return fmt::format("/tmp/bellwether-{}", ::geteuid());
 }
 
 std::string socket_name(const std::string& run_id) { return run_id + std::string(kEnding); }
@@ -155,7 +155,7 @@ std::vector<Running> all_running() {
     if (entry == nullptr) break;
     const std::string name = entry->d_name;
     if (!name.ends_with(kEnding)) continue;
-    Found one{{name.substr(0, name.size() - kEnding.size()), folder + "/" + name}};
+    Found one{{name.substr(0, name.size() - kEnding.size()), fmt::format("{}/{}", folder, name)}};
     struct stat about {};
     if (::stat(one.run.path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
     one.made = about.st_mtim;
@@ -177,7 +177,7 @@ std::vector<Running> all_running() {
 Result<Running> find_running(const std::string& name) {
   const std::vector<Running> runs = all_running();
   if (runs.empty()) {
-    return fail(Errc::kNotFound, "no local run of this user goes on (" + printable(running_folder()) + ")");
+    return fail(Errc::kNotFound, "no local run of this user goes on ({})", printable(running_folder()));
   }
   if (name == "last") return runs.back();
   std::vector<Running> fits;
@@ -187,10 +187,10 @@ Result<Running> find_running(const std::string& name) {
   }
   if (fits.size() == 1) return fits.front();
   if (fits.empty()) {
-    return fail(Errc::kNotFound, "no run '" + printable(name) + "' goes on; " + listed(runs) + ", and `last` is the " +
-                                     "newest of them");
+    return fail(Errc::kNotFound, "no run '{}' goes on; {}, and `last` is the newest of them", printable(name),
+                listed(runs));
   }
-  return fail(Errc::kInvalid, "several runs begin with '" + printable(name) + "': " + listed(fits));
+  return fail(Errc::kInvalid, "several runs begin with '{}': {}", printable(name), listed(fits));
 }
 
 void add_ctl(CLI::App& app, int& exit_code) {

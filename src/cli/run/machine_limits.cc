@@ -43,8 +43,8 @@ Result<std::string> ensure_descriptors(const Connections& connections) {
   const uint64_t allowed = raise_descriptors(at_most);
   if (allowed >= at_most) return std::string();
   const auto remedy = [allowed](uint64_t needed) {
-    return std::to_string(needed) + " open files, and the limit is " + std::to_string(allowed) +
-           "; raise it with 'ulimit -n " + std::to_string(needed) + "' or use fewer virtual users";
+    return fmt::format("{} open files, and the limit is {}; raise it with 'ulimit -n {}' or use fewer virtual users",
+                       needed, allowed, needed);
   };
   if (allowed < sure) return fail(Errc::kExhausted, "this run needs " + remedy(sure));
   return "this run may need " + remedy(at_most);
@@ -57,10 +57,10 @@ std::string port_warning(uint64_t connections) {
   if (file == nullptr || std::fscanf(file.get(), "%lu %lu", &low, &high) != 2 || high < low) return {};
   const uint64_t ports = high - low + 1;
   if (connections <= ports) return {};
-  return "up to " + std::to_string(connections) + " connections, but only " + std::to_string(ports) +
-         " local ports for one target address (net.ipv4.ip_local_port_range " + std::to_string(low) + "-" +
-         std::to_string(high) +
-         "): connections beyond that will fail as 'exhausted'. Widen the range or use fewer virtual users";
+  return fmt::format(
+      "up to {} connections, but only {} local ports for one target address (net.ipv4.ip_local_port_range {}-{}): "
+      "connections beyond that will fail as 'exhausted'. Widen the range or use fewer virtual users",
+      connections, ports, low, high);
 }
 
 uint32_t usable_cpus() {
@@ -80,7 +80,7 @@ Result<std::vector<int>> parse_pin(const std::string& text) {
     const auto low = parse_u64(item.substr(0, dash));
     const auto high = dash == std::string_view::npos ? low : parse_u64(item.substr(dash + 1));
     if (!low || !high || *high < *low || *high > 4095) {
-      return fail(Errc::kInvalid, "--pin '" + text + "': write processor numbers such as 1 or 0,2 or 0-3");
+      return fail(Errc::kInvalid, "--pin '{}': write processor numbers such as 1 or 0,2 or 0-3", text);
     }
     for (uint64_t cpu = *low; cpu <= *high; ++cpu) cpus.push_back(static_cast<int>(cpu));
   }
@@ -97,8 +97,7 @@ Status check_pin(const std::vector<int>& cpus) {
     if (cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &one);
     const bool works = cpu < CPU_SETSIZE && sched_setaffinity(0, sizeof one, &one) == 0;
     sched_setaffinity(0, sizeof before, &before);
-    if (!works)
-      return fail(Errc::kInvalid, "--pin: there is no processor " + std::to_string(cpu) + " for this process");
+    if (!works) return fail(Errc::kInvalid, "--pin: there is no processor {} for this process", cpu);
   }
   return {};
 }

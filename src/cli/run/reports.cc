@@ -24,7 +24,7 @@ using Format = Out::Format;
 constexpr std::array<std::string_view, 5> kFormats{"json", "csv", "junit", "html", "hdr"};  // in the order of Format
 
 Result<Out> parse_out(const std::string& word, std::string_view option) {
-  const std::string said = std::string(option) + " '" + word + "': ";
+  const std::string said = fmt::format("{} '{}': ", option, word);
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals + 1 == word.size()) {
     return fail(Errc::kInvalid, said + "write FORMAT=FILE, for example html=report.html");
@@ -39,8 +39,8 @@ Result<Out> parse_out(const std::string& word, std::string_view option) {
   const auto known = std::find(kFormats.begin(), kFormats.end(), format);
   if (known == kFormats.end()) {
     const std::string_view near = nearest(format, kFormats);
-    return fail(Errc::kInvalid, said + "there are json, csv, junit, html and hdr" +
-                                    (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
+    return fail(Errc::kInvalid, "{}there are json, csv, junit, html and hdr{}", said,
+                near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
   }
   out.format = static_cast<Format>(known - kFormats.begin());
   out.file = word.substr(equals + 1);
@@ -102,7 +102,7 @@ Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::
     BW_TRY(auto out, parse_out(word, option));
     for (const Out& other : outs) {
       if (other.file == out.file) {
-        return fail(Errc::kInvalid, std::string(option) + " '" + word + "': another report goes to that file");
+        return fail(Errc::kInvalid, "{} '{}': another report goes to that file", option, word);
       }
     }
     outs.push_back(std::move(out));
@@ -121,8 +121,8 @@ Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view>
   for (const Out& out : outs) {
     if (out.step.empty() || std::find(steps.begin(), steps.end(), out.step) != steps.end()) continue;
     const std::string_view near = nearest(out.step, steps);
-    return fail(Errc::kNotFound, "there is no step '" + out.step + "' that makes requests" +
-                                     (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
+    return fail(Errc::kNotFound, "there is no step '{}' that makes requests{}", out.step,
+                near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
   }
   return {};
 }
@@ -166,7 +166,7 @@ Result<int> report_command(const ReportArguments& given) {
   BW_TRY(auto outs, parse_outs(given.to, "--to"));
   BW_TRY(const auto document, document_of(given.run, given.store));
   const auto run = report::read_result(document);
-  if (!run) return fail(Errc::kInvalid, "'" + given.run + "': " + run.error().message);
+  if (!run) return fail(Errc::kInvalid, "'{}': {}", given.run, run.error().message);
   std::vector<std::string_view> steps;
   for (const report::ResultStep& step : run->steps) steps.emplace_back(step.name);
   BW_RETURN_IF_ERROR(has_steps(outs, steps));

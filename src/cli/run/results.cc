@@ -62,7 +62,7 @@ Fields run_fields(const results::Run& run) {
           {"VERDICT", "verdict", ended ? Value(run.verdict) : Value(),
            ended ? run.verdict : std::string(to_string(run.state))},
           {"SCENARIO", "scenario", run.scenario,
-           run.scenario + (run.cluster ? " (cluster " + run.cluster->name + ")" : "")},
+           run.scenario + (run.cluster ? fmt::format(" (cluster {})", run.cluster->name) : "")},
           told("state", results::to_string(run.state)),
           told("exit_code", ended ? Value(run.exit_code) : Value()),
           told("bytes", run.bytes),
@@ -71,15 +71,15 @@ Fields run_fields(const results::Run& run) {
 
 // The verdict, sums, and a table of the steps.
 std::string text_of(const report::ResultFile& run) {
-  std::string out = "run " + printable(run.id) + "  " + printable(run.scenario) + "\n";
-  out += "  started " + printable(run.started_at) + ", " + decimal(run.elapsed_s) + " s\n";
-  out += "  " + printable(run.verdict) + " (exit code " + std::to_string(run.exit_code) + ")" +
-         (run.reason.empty() ? "" : ": " + printable(run.reason)) + "\n";
-  out += "  " + std::to_string(run.requests) + " requests, " + decimal(run.rate_per_s) + "/s, " +
-         percent(run.failed, run.requests) + " failed\n";
+  std::string out = fmt::format("run {}  {}\n", printable(run.id), printable(run.scenario));
+  out += fmt::format("  started {}, {} s\n", printable(run.started_at), decimal(run.elapsed_s));
+  out += fmt::format("  {} (exit code {}){}\n", printable(run.verdict), run.exit_code,
+                     run.reason.empty() ? "" : ": " + printable(run.reason));
+  out += fmt::format("  {} requests, {}/s, {} failed\n", run.requests, decimal(run.rate_per_s),
+                     percent(run.failed, run.requests));
   for (const report::ResultThreshold& one : run.thresholds) {
-    out += std::string("  ") + (one.ok ? "✓ " : "✗ ") + printable(one.metric + " " + one.expression) +
-           (one.value ? "  (" + decimal(*one.value) + ")" : "  (no samples)") + "\n";
+    out += fmt::format("  {}{}{}\n", one.ok ? "✓ " : "✗ ", printable(fmt::format("{} {}", one.metric, one.expression)),
+                       one.value ? fmt::format("  ({})", decimal(*one.value)) : "  (no samples)");
   }
   Table table({"STEP", "REQUESTS", "PER S", "FAILED", "P50 MS", "P90", "P95", "P99", "LONGEST"});
   for (const report::ResultStep& step : run.steps) {
@@ -93,7 +93,7 @@ std::string text_of(const report::ResultFile& run) {
   for (const report::ResultMetric& one : run.metrics) {
     metrics.add({title_text(one), one.kind, figures_text(one)});
   }
-  return out + "\n" + metrics.text();
+  return fmt::format("{}\n{}", out, metrics.text());
 }
 
 using results::Run;
@@ -136,7 +136,7 @@ Result<int> list_runs(const ResultsArguments& given) {
   if (given.json) return put(view.list().document());
   if (runs.empty()) return put("No run is stored yet. `bellwether run` stores each.\n");
   std::string text = view.table();
-  if (runs.size() < all) text += "… and " + std::to_string(all - runs.size()) + " older ones (--all)\n";
+  if (runs.size() < all) text += fmt::format("… and {} older ones (--all)\n", all - runs.size());
   return put(text);
 }
 
@@ -144,7 +144,7 @@ Result<int> show(const ResultsArguments& given) {
   BW_TRY(const auto document, document_of(given.run, given.store));
   if (given.json) return put(document);
   const auto run = report::read_result(document);
-  if (!run) return fail(Errc::kInvalid, "'" + given.run + "': " + run.error().message);
+  if (!run) return fail(Errc::kInvalid, "'{}': {}", given.run, run.error().message);
   return put(text_of(*run));
 }
 
@@ -153,7 +153,7 @@ Result<int> remove(const ResultsArguments& given) {
   std::vector<Run> runs;
   for (const std::string& name : given.runs) {
     BW_TRY(auto run, store.find(name));
-    if (run.state == results::State::kRunning) return fail(Errc::kInvalid, "run " + run.id + " goes on");
+    if (run.state == results::State::kRunning) return fail(Errc::kInvalid, "run {} goes on", run.id);
     runs.push_back(std::move(run));
   }
   std::vector<std::string> gone;
@@ -167,7 +167,7 @@ Result<int> remove(const ResultsArguments& given) {
 
 Result<int> export_run(const ResultsArguments& given) {
   BW_TRY(auto found, open_run(given.run, given.store));
-  if (found.run.state == results::State::kRunning) return fail(Errc::kInvalid, "run " + found.run.id + " goes on");
+  if (found.run.state == results::State::kRunning) return fail(Errc::kInvalid, "run {} goes on", found.run.id);
   if (given.file.ends_with(".json")) {
     const auto document = found.store.document(found.run);
     const Status written = document ? report::write_file(given.file, *document) : tl::unexpected(document.error());
@@ -215,15 +215,16 @@ bool is_store_off() {
 
 Result<StoredRun> open_run(const std::string& name, const std::string& store) {
   const bool exported = looks_like_file(name);
-  if (exported && !is_file(name)) return fail(Errc::kNotFound, "there is no file '" + name + "'");
+  if (exported && !is_file(name)) return fail(Errc::kNotFound, "there is no file '{}'", name);
   BW_TRY(const auto path, exported ? Result<std::string>(name) : store_path(store));
   auto opened = results::Store::open(path, results::Store::Use::kRead);
   if (!opened && opened.error().code == Errc::kNotFound && !exported) {
-    return fail(Errc::kNotFound, "there is no run '" + name + "': none is stored (" + opened.error().message + ")");
+    return fail(Errc::kNotFound, "there is no run '{}': none is stored ({})", name, opened.error().message);
   }
   if (!opened && opened.error().code == Errc::kInvalid && exported) {
-    return fail(Errc::kInvalid, "'" + name + "' holds no seconds of a run; `bellwether results export RUN FILE.db` " +
-                                    "writes a file that does");
+    return fail(Errc::kInvalid,
+                "'{}' holds no seconds of a run; `bellwether results export RUN FILE.db` writes a file that does",
+                name);
   }
   if (!opened) return tl::unexpected(opened.error());
   BW_TRY(auto run, opened->find(exported ? "last" : name));

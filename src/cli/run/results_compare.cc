@@ -40,7 +40,7 @@ Result<double> share_of(const std::string& option, const std::string& text) {
   const double value = std::strtod(number.c_str(), &end) / (percent ? 100 : 1);
   const bool whole = !number.empty() && end == number.c_str() + number.size();
   if (!whole || !std::isfinite(value) || value < 0 || value > 10) {
-    return fail(Errc::kInvalid, option + " '" + text + "': write a share, for example 5%");
+    return fail(Errc::kInvalid, "{} '{}': write a share, for example 5%", option, text);
   }
   return value;
 }
@@ -77,7 +77,7 @@ Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
   for (const std::string& name : given.runs) {
     BW_TRY(auto run, open_run(name, given.store));
     if (run.run.state == results::State::kRunning) {
-      return fail(Errc::kInvalid, "run " + run.run.id + " goes on; compare it when it has ended");
+      return fail(Errc::kInvalid, "run {} goes on; compare it when it has ended", run.run.id);
     }
     BW_TRY(auto plan, run.store.plan_of(run.run));
     all.push_back({std::move(run), std::move(plan)});
@@ -150,7 +150,7 @@ Fields compared_fields(const Compared& row) {
           {"BEFORE", "before", of.before, value_text(of.figure, of.before)},
           {"AFTER", "after", of.after, value_text(of.figure, of.after)},
           {"CHANGE", "change", of.change, signed_percent(of.change)},
-          shown("BETWEEN", judged ? signed_percent(of.low) + " and " + signed_percent(of.high) : "-"),
+          shown("BETWEEN", judged ? fmt::format("{} and {}", signed_percent(of.low), signed_percent(of.high)) : "-"),
           told("low", judged ? Value(of.low) : Value()),
           told("high", judged ? Value(of.high) : Value()),
           {"VERDICT", "verdict", to_string(of.judgement)}};
@@ -182,13 +182,13 @@ struct Said {
 Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
   if (of.judged == 0) {
     return {"not judged",
-            "Nothing can be said: a run of at least " + std::to_string(results::kLeastBatches) +
-                " stretches of time is needed, and requests in it",
+            fmt::format("Nothing can be said: a run of at least {} stretches of time is needed, and requests in it",
+                        results::kLeastBatches),
             aggregate::kExitNoSamples};
   }
   if (of.any(Judgement::kWorse)) {
     return {"regression",
-            "REGRESSION: something is worse by more than " + given.tolerance + " (errors: " + given.errors + ")",
+            fmt::format("REGRESSION: something is worse by more than {} (errors: {})", given.tolerance, given.errors),
             aggregate::kExitThresholds};
   }
   const bool unclear = of.any(Judgement::kUnclear);
@@ -231,7 +231,7 @@ Result<int> compare_command(const ResultsCompareArguments& given) {
                .document();
   } else {
     text = compared_rows(compared.steps).table();
-    if (skipped > 0) text += "Steps that not all runs have are left out: " + std::to_string(skipped) + "\n";
+    if (skipped > 0) text += fmt::format("Steps that not all runs have are left out: {}\n", skipped);
     text += said.text + "\n";
   }
   print(text);

@@ -60,7 +60,8 @@ class Progress final : public node::LocalRun::Observer {
     if (event.kind == "resumed") screen_.set_state("running");
     if (event.kind == "stopping") screen_.set_state("stopping");
     const bool about_us = event.kind.starts_with("generator_");
-    if (screen_.ui() == Ui::kFull || about_us) screen_.tell(event.at, printable(event.kind + ": " + event.detail));
+    if (screen_.ui() == Ui::kFull || about_us)
+      screen_.tell(event.at, printable(fmt::format("{}: {}", event.kind, event.detail)));
   }
 
  private:
@@ -166,7 +167,7 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   }
   screen.begin(plan, format_count(cores, "core"));
   if (socket && is_controlled(plan)) {
-    screen.say("Controlled from outside: `bellwether ctl " + id + " vus N`, or pause, resume, stop.");
+    screen.say(fmt::format("Controlled from outside: `bellwether ctl {} vus N`, or pause, resume, stop.", id));
   }
   control->run(supervise(&run, attendance.get(), &screen, &controls, socket ? socket->get() : nullptr));
 
@@ -210,7 +211,7 @@ Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) 
   if (!arguments.vus.empty()) {
     const auto vus = parse_u64(arguments.vus);
     if (!vus || *vus == 0 || *vus > 10'000'000) {
-      return fail(Errc::kInvalid, "--vus '" + arguments.vus + "': write a whole number from 1 to 10000000");
+      return fail(Errc::kInvalid, "--vus '{}': write a whole number from 1 to 10000000", arguments.vus);
     }
     scenario.vus = static_cast<uint32_t>(*vus);
   }
@@ -237,7 +238,7 @@ Status put_url(const RunArguments& arguments, client::Scenario& scenario) {
   scenario.method = arguments.method;
   for (const std::string& header : arguments.headers) {
     const std::size_t colon = header.find(':');
-    if (colon == std::string::npos) return fail(Errc::kInvalid, "--header '" + header + "': write 'Name: value'");
+    if (colon == std::string::npos) return fail(Errc::kInvalid, "--header '{}': write 'Name: value'", header);
     scenario.headers.emplace_back(std::string(trim(header.substr(0, colon))),
                                   std::string(trim(header.substr(colon + 1))));
   }
@@ -250,11 +251,10 @@ Status put_url(const RunArguments& arguments, client::Scenario& scenario) {
 Status put_file(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.method.empty() || !arguments.body.empty() || !arguments.headers.empty() || arguments.insecure ||
       !arguments.ca_file.empty()) {
-    return fail(
-        Errc::kInvalid,
-        "--method, --header, --body, --insecure and --cacert belong to a URL; a scenario file says these things itself"
-        " (for a URL, write it with its scheme: http://" +
-            arguments.what + ")");
+    return fail(Errc::kInvalid,
+                fmt::format("--method, --header, --body, --insecure and --cacert belong to a URL; a scenario file says "
+                            "these things itself (for a URL, write it with its scheme: http://{})",
+                            arguments.what));
   }
   BW_TRY(auto sets, parse_sets(arguments.sets));
   scenario.file = arguments.what;
@@ -280,7 +280,7 @@ Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml") ||
                             arguments.what.ends_with(".lua") || arguments.what.ends_with(".bw");
   if (bundled || bundled.error().code != Errc::kNotFound || names_a_file || !scenario.url.empty()) return bundled;
-  return fail(Errc::kNotFound, bundled.error().message + "; a URL needs its scheme: http://" + arguments.what);
+  return fail(Errc::kNotFound, "{}; a URL needs its scheme: http://{}", bundled.error().message, arguments.what);
 }
 
 Result<RunSettings> settings_of(const RunArguments& arguments) {

@@ -29,11 +29,11 @@ bool is_set(const char* name) { return !store::variable(&store::own_environment,
 Result<Ui> ui_of(const std::string& word) {
   if (word == "none") return Ui::kNone;
   if (word == "ci") return Ui::kCi;
-  if (!word.empty() && word != "full") return fail(Errc::kInvalid, "--ui '" + word + "': write full, ci or none");
+  if (!word.empty() && word != "full") return fail(Errc::kInvalid, "--ui '{}': write full, ci or none", word);
   const bool asked = !word.empty();
   const auto terminal = console::Terminal::open();
   if (asked && !terminal) {
-    return fail(Errc::kUnsupported, "--ui full: " + terminal.error().message + "; write --ui ci");
+    return fail(Errc::kUnsupported, "--ui full: {}; write --ui ci", terminal.error().message);
   }
   if (!terminal || (!asked && (is_set("CI") || !(*terminal)->in_foreground()))) return Ui::kCi;
   return Ui::kFull;

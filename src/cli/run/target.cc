@@ -45,7 +45,7 @@ Status set_latency(const std::string& text, target::FaultOptions& faults) {
   auto low = parse_duration(text.substr(0, dash));
   auto high = dash == std::string::npos ? low : parse_duration(text.substr(dash + 1));
   if (!low || !high) return fail(Errc::kInvalid, "--latency: " + (low ? high : low).error().message);
-  if (*high < *low) return fail(Errc::kInvalid, "--latency '" + text + "': the first time is longer than the second");
+  if (*high < *low) return fail(Errc::kInvalid, "--latency '{}': the first time is longer than the second", text);
   faults.latency_low = *low;
   faults.latency_high = *high;
   return {};
@@ -54,7 +54,7 @@ Status set_latency(const std::string& text, target::FaultOptions& faults) {
 Status set_duration(const char* option, const std::string& text, Duration& into) {
   if (text.empty()) return {};
   auto duration = parse_duration(text);
-  if (!duration) return fail(Errc::kInvalid, std::string(option) + ": " + duration.error().message);
+  if (!duration) return fail(Errc::kInvalid, "{}: {}", option, duration.error().message);
   into = *duration;
   return {};
 }
@@ -69,8 +69,8 @@ Status set_faults(const TargetArguments& arguments, target::FaultOptions& faults
     return fail(Errc::kInvalid, "--stall-every and --stall-for belong together, for example 20s and 1s");
   }
   if (faults.stall_every < faults.stall_for) {
-    return fail(Errc::kInvalid,
-                "--stall-for " + arguments.stall_for + " is longer than --stall-every " + arguments.stall_every);
+    return fail(Errc::kInvalid, fmt::format("--stall-for {} is longer than --stall-every {}", arguments.stall_for,
+                                            arguments.stall_every));
   }
   if (!(arguments.error_rate >= 0 && arguments.error_rate <= 1)) {
     return fail(Errc::kInvalid, "--error-rate is a share of the requests, from 0 to 1");

@@ -215,7 +215,7 @@ void Bootstrap::on(Instant now, const event::Tick&, Effects& effects) {
     if (c.deadline > now) continue;
     if (c.progress == Progress::kProbing) {
       effects.push_back(effect::CancelProbe{c.place});
-      c.outcome = "no answer in " + std::to_string(settings_.probe_timeout.ms()) + " ms";
+      c.outcome = fmt::format("no answer in {} ms", settings_.probe_timeout.ms());
     } else if (c.progress == Progress::kJoining) {
       effects.push_back(effect::CancelJoin{c.place});
       c.outcome = "answered the probe, but not the request to join";

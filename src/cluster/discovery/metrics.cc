@@ -26,12 +26,12 @@ class Writer {
   void add(std::string_view name, std::string_view by, const std::string_view (&words)[N],
            const std::array<uint64_t, N>& values, const std::string& more = {}) {
     for (std::size_t i = 0; i < N; ++i) {
-      add(name, more.empty() ? label(by, words[i]) : more + "," + label(by, words[i]), values[i]);
+      add(name, more.empty() ? label(by, words[i]) : fmt::format("{},{}", more, label(by, words[i])), values[i]);
     }
   }
   void add(std::string_view name, std::string_view first, std::string_view second, const PairCounts& pairs) {
     for (const auto& [words, count] : pairs.counts()) {
-      add(name, label(first, words.first) + "," + label(second, words.second), count);
+      add(name, fmt::format("{},{}", label(first, words.first), label(second, words.second)), count);
     }
   }
   std::vector<Sample> all;

@@ -77,12 +77,12 @@ void PeerCache::bound() {
 }
 
 std::string PeerCache::encode() const {
-  std::string text = std::string(kTitle) + std::string(kVersion) + "\n";
+  std::string text = fmt::format("{}{}\n", kTitle, kVersion);
   for (const auto& [place, peer] : peers_) {
-    text += to_string(place) + " " + std::to_string(std::max<int64_t>(0, peer.last_seen.unix_ns / kMillisecond)) + " " +
-            std::to_string(peer.successes) + "\n";
+    text += fmt::format("{} {} {}\n", to_string(place), std::max<int64_t>(0, peer.last_seen.unix_ns / kMillisecond),
+                        peer.successes);
   }
-  return text + "end " + std::to_string(peers_.size()) + "\n";
+  return fmt::format("{}end {}\n", text, peers_.size());
 }
 
 Result<PeerCache> PeerCache::decode(std::string_view text, PeerCacheSettings settings) {

@@ -12,7 +12,7 @@ std::string missing_in(const ManagerStates::Sight& sight) {
   if (!sight.registers_read) return "its registers of jobs are not read yet";
   if (sight.workers == 0) return "no worker is known yet";
   if (sight.unheard == 0) return {};
-  return std::to_string(sight.unheard) + " of " + std::to_string(sight.workers) + " workers have not reported yet";
+  return fmt::format("{} of {} workers have not reported yet", sight.unheard, sight.workers);
 }
 
 bool is_majority(std::size_t part, std::size_t all) { return part >= all / 2 + 1; }

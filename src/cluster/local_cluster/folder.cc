@@ -39,10 +39,10 @@ Status write_all(int fd, std::string_view text, const std::string& path) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "writing '" + path + "'");
+    if (n < 0) return fail_errno(errno, fmt::format("writing '{}'", path));
     text.remove_prefix(static_cast<std::size_t>(n));
   }
-  if (::fsync(fd) != 0) return fail_errno(errno, "writing '" + path + "'");
+  if (::fsync(fd) != 0) return fail_errno(errno, fmt::format("writing '{}'", path));
   return {};
 }
 
@@ -50,17 +50,17 @@ Status write_all(int fd, std::string_view text, const std::string& path) {
 Status write_file(const std::string& path, std::string_view text) {
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return fail_errno(errno, "writing '" + path + "'");
+  if (fd < 0) return fail_errno(errno, fmt::format("writing '{}'", path));
   Status done = write_all(fd, text, path);
   ::close(fd);
-  if (done && ::rename(fresh.c_str(), path.c_str()) != 0) done = fail_errno(errno, "writing '" + path + "'");
+  if (done && ::rename(fresh.c_str(), path.c_str()) != 0) done = fail_errno(errno, fmt::format("writing '{}'", path));
   if (!done) ::unlink(fresh.c_str());
   return done;
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t most) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail_errno(errno, "reading '" + path + "'");
+  if (fd < 0) return fail_errno(errno, fmt::format("reading '{}'", path));
   std::string text(most, '\0');
   std::size_t size = 0;
   while (size < most) {
@@ -82,18 +82,20 @@ Result<std::string> new_secret() {
 
 tl::unexpected<Error> not_ours(const std::string& folder) {
   return fail(Errc::kInvalid,
-              "'" + folder + "' has something else in it: name an empty folder, or a new one, with --dir");
+              fmt::format("'{}' has something else in it: name an empty folder, or a new one, with --dir", folder));
 }
 
 // Nothing is left behind in a folder of somebody else, not even a lock.
 Status make_folder(const std::string& path) {
   std::error_code code;
   fs::create_directories(fs::path(path).parent_path(), code);
-  if (code) return failed(code, "making the folder '" + path + "'");
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(errno, "making the folder '" + path + "'");
+  if (code) return failed(code, fmt::format("making the folder '{}'", path));
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail_errno(errno, fmt::format("making the folder '{}'", path));
   const bool empty = fs::is_empty(path, code);
-  if (code) return failed(code, "looking into '" + path + "'");
-  const bool ours = empty || fs::exists(path + "/" + kRecord, code) || fs::exists(path + "/" + kLock, code);
+  if (code) return failed(code, fmt::format("looking into '{}'", path));
+  const bool ours = empty || fs::exists(fmt::format("{}/{}", path, kRecord), code) ||
+                    fs::exists(fmt::format("{}/{}", path, kLock), code);
   return ours ? Status() : not_ours(path);
 }
 
@@ -113,40 +115,43 @@ Folder::Folder(Folder&& other) noexcept : path_(std::move(other.path_)), lock_(s
 Result<Folder> Folder::open(const std::string& path, Use use) {
   std::error_code code;
   const std::string absolute = fs::absolute(path, code).lexically_normal().string();
-  if (code) return failed(code, "'" + path + "'");
+  if (code) return failed(code, fmt::format("'{}'", path));
   if (use == Use::kMake) {
     BW_RETURN_IF_ERROR(make_folder(absolute));
-  } else if (!fs::exists(absolute + "/" + kRecord, code)) {
-    return fail(Errc::kNotFound, "there is no local cluster in '" + absolute + "'; `bellwether cluster up` starts one");
+  } else if (!fs::exists(fmt::format("{}/{}", absolute, kRecord), code)) {
+    return fail(Errc::kNotFound, "there is no local cluster in '{}'; `bellwether cluster up` starts one", absolute);
   }
   Folder folder(absolute, -1);
   if (use == Use::kLook) return folder;
-  folder.lock_ = ::open((absolute + "/" + kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (folder.lock_ < 0) return fail_errno(errno, "locking '" + absolute + "'");
+  folder.lock_ =
+      ::open((fmt::format("{}/{}", absolute, kLock)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (folder.lock_ < 0) return fail_errno(errno, fmt::format("locking '{}'", absolute));
   if (::flock(folder.lock_, LOCK_EX | LOCK_NB) != 0) {
-    return fail(Errc::kExists, "another `bellwether cluster up` or `down` is at work with '" + absolute + "'");
+    return fail(Errc::kExists, "another `bellwether cluster up` or `down` is at work with '{}'", absolute);
   }
   return folder;
 }
 
 Result<std::optional<Layout>> Folder::read() const {
-  const std::string record = path_ + "/" + kRecord;
+  const std::string record = fmt::format("{}/{}", path_, kRecord);
   if (::access(record.c_str(), F_OK) != 0) {
     std::error_code code;
     for (const fs::directory_entry& entry : fs::directory_iterator(path_, code)) {
       if (entry.path().filename() == kLock) continue;
       return not_ours(path_);
     }
-    if (code) return failed(code, "looking into '" + path_ + "'");
+    if (code) return failed(code, fmt::format("looking into '{}'", path_));
     return std::nullopt;
   }
   BW_TRY(const auto text, read_file(record, kMostRecord));
   auto layout = decode_layout(text);
-  if (!layout) return fail(layout.error().code, "'" + record + "' cannot be read: " + layout.error().message);
+  if (!layout) return fail(layout.error().code, "'{}' cannot be read: {}", record, layout.error().message);
   return std::optional<Layout>(std::move(*layout));
 }
 
-Status Folder::write(const Layout& layout) const { return write_file(path_ + "/" + kRecord, encode_layout(layout)); }
+Status Folder::write(const Layout& layout) const {
+  return write_file(fmt::format("{}/{}", path_, kRecord), encode_layout(layout));
+}
 
 Status Folder::furnish(const Layout& layout) const {
   BW_TRY(const auto secret, new_secret());
@@ -159,8 +164,8 @@ Status Folder::furnish(const Layout& layout) const {
     const auto certify = [&](const std::string& name, const std::string& names) -> Status {
       BW_TRY(const auto issued,
              runtime::make_certificate({.name = name, .alternatives = names, .days = kTenYears}, &authority));
-      Status written = write_file(path_ + "/" + name + ".pem", issued.certificate);
-      if (written) written = write_file(path_ + "/" + name + "-key.pem", issued.key);
+      Status written = write_file(fmt::format("{}/{}.pem", path_, name), issued.certificate);
+      if (written) written = write_file(fmt::format("{}/{}-key.pem", path_, name), issued.key);
       return written;
     };
     for (const LocalNode& node : layout.nodes) {
@@ -181,14 +186,14 @@ Result<bool> Folder::purge(const Layout& layout) const {
   for (const std::string& file : files_of(kClientName)) files.push_back(file);
   for (const LocalNode& node : layout.nodes) {
     for (const std::string& file : files_of(node.name)) files.push_back(file);
-    fs::remove_all(path_ + "/" + node.name, code);
-    if (code) return failed(code, "removing '" + path_ + "/" + node.name + "'");
+    fs::remove_all(fmt::format("{}/{}", path_, node.name), code);
+    if (code) return failed(code, fmt::format("removing '{}/{}'", path_, node.name));
   }
   // The record last: until then the folder is known to be ours.
   files.insert(files.end(), {kRecord, kLock});
   for (const std::string& file : files) {
-    fs::remove(path_ + "/" + file, code);
-    if (code) return failed(code, "removing '" + path_ + "/" + file + "'");
+    fs::remove(fmt::format("{}/{}", path_, file), code);
+    if (code) return failed(code, fmt::format("removing '{}/{}'", path_, file));
   }
   return ::rmdir(path_.c_str()) == 0;
 }

@@ -17,17 +17,16 @@ constexpr int kFormat = 1;
 // In JSON's notation, which is YAML's, too.
 std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string counted(unsigned n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+std::string counted(unsigned n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 Status check_number(const char* what, unsigned n, unsigned least, unsigned most) {
   if (n >= least && n <= most) return {};
-  return fail(Errc::kInvalid, std::string(what) + " is " + std::to_string(n) + "; it is " + std::to_string(least) +
-                                  " to " + std::to_string(most));
+  return fail(Errc::kInvalid, "{} is {}; it is {} to {}", what, n, least, most);
 }
 
 std::string claim(const std::string& datacenter, wire::Role role, const std::string& name) {
-  return std::string("URI:bellwether://") + kClusterName + "/default/" + datacenter + "/role/" +
-         std::string(wire::to_string(role)) + "/node/" + name;
+  return fmt::format("URI:bellwether://{}/default/{}/role/{}/node/{}", kClusterName, datacenter, wire::to_string(role),
+                     name);
 }
 
 // What all settings files have in common.
@@ -36,11 +35,12 @@ std::string common_settings(const Layout& layout, const std::string& name, const
   for (const LocalNode& node : layout.nodes) {
     if (node.role == wire::Role::kManager) seeds += (seeds.empty() ? "" : ", ") + node.address();
   }
-  std::string text = std::string("cluster: ") + kClusterName + "\nname: " + name + "\nseeds: [" + seeds + "]\n" +
-                     "secret:\n  file: " + quoted(folder + "/secret") + "\n";
+  std::string text = fmt::format("cluster: {}\nname: {}\nseeds: [{}]\nsecret:\n  file: {}\n", kClusterName, name, seeds,
+                                 quoted(folder + "/secret"));
   if (layout.shape.tls) {
-    text += "tls:\n  certificate: " + quoted(folder + "/" + name + ".pem") +
-            "\n  key: " + quoted(folder + "/" + name + "-key.pem") + "\n  ca: " + quoted(folder + "/ca.pem") + "\n";
+    text +=
+        fmt::format("tls:\n  certificate: {}\n  key: {}\n  ca: {}\n", quoted(fmt::format("{}/{}.pem", folder, name)),
+                    quoted(fmt::format("{}/{}-key.pem", folder, name)), quoted(folder + "/ca.pem"));
   }
   return text;
 }
@@ -90,13 +90,13 @@ Status signal_process(const ProcessMark& mark, int number) {
   // The descriptor stays with the process that has the id now: what is looked at is what is signalled.
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(mark.pid), 0));
   if (fd < 0 && errno == ESRCH) return fail(Errc::kNotFound, "it has ended");
-  if (fd < 0) return fail_errno(errno, "looking at process " + std::to_string(mark.pid));
+  if (fd < 0) return fail_errno(errno, fmt::format("looking at process {}", mark.pid));
   Status done;
   if (!lives(mark)) {
     done = fail(Errc::kNotFound, "it has ended");
   } else if (::syscall(SYS_pidfd_send_signal, fd, number, nullptr, 0) != 0) {
     done = errno == ESRCH ? fail(Errc::kNotFound, "it has ended")
-                          : fail_errno(errno, "signalling process " + std::to_string(mark.pid));
+                          : fail_errno(errno, fmt::format("signalling process {}", mark.pid));
   }
   ::close(fd);
   return done;
@@ -111,7 +111,7 @@ Status check_shape(const Shape& shape) {
 }
 
 std::string to_string(const Shape& shape) {
-  return counted(shape.managers, "manager") + " and " + counted(shape.workers, "worker");
+  return fmt::format("{} and {}", counted(shape.managers, "manager"), counted(shape.workers, "worker"));
 }
 
 Layout make_layout(const Shape& shape, uint16_t base_port) {
@@ -121,7 +121,7 @@ Layout make_layout(const Shape& shape, uint16_t base_port) {
     LocalNode node;
     node.name = letter + std::to_string(i + 1);
     node.role = role;
-    node.datacenter = "dc" + std::to_string(i % shape.datacenters + 1);
+    node.datacenter = fmt::format("dc{}", i % shape.datacenters + 1);
     node.port = static_cast<uint16_t>(base_port + layout.nodes.size() * kPortsOfNode);
     node.http_port = static_cast<uint16_t>(node.port + 1);
     layout.nodes.push_back(std::move(node));
@@ -133,33 +133,35 @@ Layout make_layout(const Shape& shape, uint16_t base_port) {
 
 std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder) {
   std::string text = common_settings(layout, node.name, folder);
-  text += "role: " + std::string(wire::to_string(node.role)) + "\ndatacenter: " + node.datacenter +
-          "\nlisten: " + node.address() + "\nhttp: 127.0.0.1:" + std::to_string(node.http_port) + "\n";
+  text += fmt::format("role: {}\ndatacenter: {}\nlisten: {}\nhttp: 127.0.0.1:{}\n", wire::to_string(node.role),
+                      node.datacenter, node.address(), node.http_port);
   if (node.role == wire::Role::kManager) {
     std::string voters;
     for (const LocalNode& one : layout.nodes) {
       if (one.role == wire::Role::kManager) voters += (voters.empty() ? "" : ", ") + one.name;
     }
-    text += "voters: [" + voters + "]\ndata: " + quoted(folder + "/" + node.name) + "\n";
+    text += fmt::format("voters: [{}]\ndata: {}\n", voters, quoted(fmt::format("{}/{}", folder, node.name)));
     return text;
   }
-  if (layout.shape.cores > 0) text += "cores: " + std::to_string(layout.shape.cores) + "\n";
-  if (!layout.shape.trust_keys.empty()) text += "trust_keys: " + quoted(layout.shape.trust_keys) + "\n";
+  if (layout.shape.cores > 0) text += fmt::format("cores: {}\n", layout.shape.cores);
+  if (!layout.shape.trust_keys.empty()) text += fmt::format("trust_keys: {}\n", quoted(layout.shape.trust_keys));
   return text;
 }
 
 std::string client_settings(const Layout& layout, const std::string& folder) {
-  return "# For those who ask this cluster (`bellwether cluster members --config THIS`). No node runs with it.\n" +
-         common_settings(layout, kClientName, folder) +
-         "role: worker  # no voter\nlisten: " + layout.nodes.front().address() + "  # who is asked first\n";
+  return fmt::format(
+      "# For those who ask this cluster (`bellwether cluster members --config THIS`). No node runs with it.\n{}role: "
+      "worker  # no voter\nlisten: {}  # who is asked first\n",
+      common_settings(layout, kClientName, folder), layout.nodes.front().address());
 }
 
 std::string certificate_names(const LocalNode& node) {
-  return claim(node.datacenter, node.role, node.name) + ",DNS:" + node.name + ",IP:127.0.0.1";
+  return fmt::format("{},DNS:{},IP:127.0.0.1", claim(node.datacenter, node.role, node.name), node.name);
 }
 
 std::string client_certificate_names() {
-  return claim("*", wire::Role::kOperator, "*") + "," + claim("*", wire::Role::kClient, "*") + ",DNS:" + kClientName;
+  return fmt::format("{},{},DNS:{}", claim("*", wire::Role::kOperator, "*"), claim("*", wire::Role::kClient, "*"),
+                     kClientName);
 }
 
 std::string encode_layout(const Layout& layout) {
@@ -182,7 +184,7 @@ Result<Layout> decode_layout(std::string_view text) {
   if (in.is_discarded()) return fail(Errc::kInvalid, "it is no JSON");
   try {
     if (in.at("format") != kFormat) {
-      return fail(Errc::kUnsupported, "it has format " + in.at("format").dump() + ", and this version knows 1");
+      return fail(Errc::kUnsupported, "it has format {}, and this version knows 1", in.at("format").dump());
     }
     Layout layout;
     layout.shape = {in.at("managers"),    in.at("workers"), in.at("cores"),

@@ -42,10 +42,10 @@ bool is_free(int kind, uint16_t port) {
 // kRefused names the first port of the node that another process has.
 Status check_ports(const LocalNode& node) {
   const auto taken = [&](uint16_t port, const char* kind) {
-    return fail(Errc::kRefused, "port " + std::to_string(port) + " (" + kind + ") of 127.0.0.1, which is for '" +
-                                    node.name +
-                                    "', is taken by another process: end that one, or begin a new cluster "
-                                    "with another --base-port");
+    return fail(Errc::kRefused,
+                "port {} ({}) of 127.0.0.1, which is for '{}', is taken by another process: end that one, or begin a "
+                "new cluster with another --base-port",
+                port, kind, node.name);
   };
   if (!is_free(SOCK_STREAM, node.port)) return taken(node.port, "TCP");
   if (!is_free(SOCK_DGRAM, node.port)) return taken(node.port, "UDP");
@@ -58,8 +58,8 @@ Status check_ports(const LocalNode& node) {
 Result<Layout> place(const Shape& shape, std::optional<uint16_t> base_port, Prng& prng) {
   if (base_port) {
     if (*base_port == 0 || *base_port + ports_of(shape) > 65'536) {
-      return fail(Errc::kInvalid, "--base-port " + std::to_string(*base_port) + ": " + std::to_string(ports_of(shape)) +
-                                      " ports from there on are needed, and none is above 65535");
+      return fail(Errc::kInvalid, "--base-port {}: {} ports from there on are needed, and none is above 65535",
+                  *base_port, ports_of(shape));
     }
     return make_layout(shape, *base_port);
   }
@@ -70,9 +70,8 @@ Result<Layout> place(const Shape& shape, std::optional<uint16_t> base_port, Prng
                                   [](const LocalNode& node) { return check_ports(node).has_value(); });
     if (free) return layout;
   }
-  return fail(Errc::kExhausted, "no " + std::to_string(ports_of(shape)) +
-                                    " ports in a row are free on 127.0.0.1: name the "
-                                    "first of some with --base-port");
+  return fail(Errc::kExhausted, "no {} ports in a row are free on 127.0.0.1: name the first of some with --base-port",
+              ports_of(shape));
 }
 
 using runtime::task;
@@ -102,12 +101,12 @@ task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode
   Instant end = runtime.read_clock() + limit;
   bool killing = false;
   while (!alive.empty()) {
-    if (said != alive.size()) listener.on_progress("waiting for " + std::to_string(alive.size()) + " to end");
+    if (said != alive.size()) listener.on_progress(fmt::format("waiting for {} to end", alive.size()));
     said = alive.size();
     co_await runtime.sleep(kLookEvery / 2);
     alive = alive_of(nodes);
     if (alive.empty() || runtime.read_clock() < end) continue;
-    if (killing) co_return fail(Errc::kIo, "'" + alive.front()->name + "' does not end, not even when it is killed");
+    if (killing) co_return fail(Errc::kIo, "'{}' does not end, not even when it is killed", alive.front()->name);
     killing = true;
     end = runtime.read_clock() + kKilledMost;
     for (const LocalNode* node : alive) {
@@ -127,7 +126,7 @@ Status check_environment() {
     const std::string variable = cluster::variable_of(spec);
     const char* value = store::own_environment(variable.c_str());
     if (value == nullptr || *value == '\0') continue;
-    return fail(Errc::kInvalid, "the variable " + variable + " is set, and would be taken by every node: unset it");
+    return fail(Errc::kInvalid, "the variable {} is set, and would be taken by every node: unset it", variable);
   }
   return {};
 }
@@ -139,14 +138,14 @@ Status check_wanted(const WantedShape& wanted, const Shape& has, const std::stri
       wanted.datacenters.value_or(has.datacenters) == has.datacenters && wanted.tls.value_or(has.tls) == has.tls &&
       wanted.trust_keys.value_or(has.trust_keys) == has.trust_keys;
   if (fits) return {};
-  return fail(Errc::kInvalid,
-              "the cluster in '" + folder + "' has " + to_string(has) + " in " + std::to_string(has.datacenters) +
-                  (has.datacenters == 1 ? " datacenter, " : " datacenters, ") +
-                  (has.cores == 0 ? "all" : std::to_string(has.cores)) + " cores a worker, " +
-                  (has.tls ? "with" : "without") + " certificates, " +
-                  (has.trust_keys.empty() ? "no keys of programs" : "keys of programs in '" + has.trust_keys + "'") +
-                  ", and that is not what the options say. End it with `bellwether "
-                  "cluster down --purge`, or name another folder with --dir");
+  return fail(
+      Errc::kInvalid,
+      fmt::format(
+          "the cluster in '{}' has {} in {}{}{} cores a worker, {} certificates, {}, and that is not what the options "
+          "say. End it with `bellwether cluster down --purge`, or name another folder with --dir",
+          folder, to_string(has), has.datacenters, has.datacenters == 1 ? " datacenter, " : " datacenters, ",
+          has.cores == 0 ? "all" : std::to_string(has.cores), has.tls ? "with" : "without",
+          has.trust_keys.empty() ? "no keys of programs" : fmt::format("keys of programs in '{}'", has.trust_keys)));
 }
 
 Shape shape_of(const WantedShape& wanted) {
@@ -207,8 +206,8 @@ Status Start::furnish() {
     good = check_ports(node);
     if (!good) return good;
   }
-  listener_.on_progress("making secrets" + std::string(shape.tls ? ", certificates" : "") + " and settings in " +
-                        folder_.path());
+  listener_.on_progress(
+      fmt::format("making secrets{} and settings in {}", shape.tls ? ", certificates" : "", folder_.path()));
   sight_.layout = std::move(layout);
   // The record first: what is made of the rest is known to be ours, whatever happens.
   good = folder_.write(sight_.layout);
@@ -227,8 +226,8 @@ Status Start::prepare() {
     sight_.layout = std::move(*known);
     good = check_wanted(options_.shape, sight_.layout.shape, folder_.path());
     if (good && options_.base_port && *options_.base_port != sight_.layout.nodes.front().port) {
-      good = fail(Errc::kInvalid, "the cluster in '" + folder_.path() + "' has its ports from " +
-                                      std::to_string(sight_.layout.nodes.front().port) + " on");
+      good = fail(Errc::kInvalid, "the cluster in '{}' has its ports from {} on", folder_.path(),
+                  sight_.layout.nodes.front().port);
     }
   }
   if (!good) return good;
@@ -245,9 +244,10 @@ Status Start::prepare() {
     const bool nothing_runs = to_start_.size() == sight_.runs.size();
     return whole || !nothing_runs ? Status() : folder_.furnish(sight_.layout);
   }
-  return fail(Errc::kExists, "all " + std::to_string(sight_.runs.size()) + " nodes of the cluster in '" +
-                                 folder_.path() +
-                                 "' run already: `bellwether cluster status` shows them, `down` ends them");
+  return fail(
+      Errc::kExists,
+      "all {} nodes of the cluster in '{}' run already: `bellwether cluster status` shows them, `down` ends them",
+      sight_.runs.size(), folder_.path());
 }
 
 task<Status> Start::form(runtime::Cancellation* cancel) {
@@ -258,8 +258,7 @@ task<Status> Start::form(runtime::Cancellation* cancel) {
 }
 
 task<Status> Start::start_all(runtime::Cancellation* cancel) {
-  listener_.on_progress("starting " + std::to_string(to_start_.size()) + " of " +
-                        std::to_string(sight_.layout.nodes.size()) + " nodes");
+  listener_.on_progress(fmt::format("starting {} of {} nodes", to_start_.size(), sight_.layout.nodes.size()));
   for (const std::size_t i : to_start_) {
     if (cancel->cancelled()) co_return fail(Errc::kCancelled, "interrupted");
     BW_CO_RETURN_IF_ERROR(co_await start(i));
@@ -284,7 +283,7 @@ task<Status> Start::start(std::size_t which) {
   options.group = runtime::SpawnOptions::Group::kOwnSession;
   options.no_input = true;
   auto child = co_await runtime_.spawn(std::move(options));
-  if (!child) co_return fail(child.error().code, "starting '" + node.name + "': " + child.error().message);
+  if (!child) co_return fail(child.error().code, "starting '{}': {}", node.name, child.error().message);
   (*child)->let_go();
   node.process = mark_of((*child)->pid());
   sight_.runs[which] = true;
@@ -300,8 +299,8 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
     for (const std::size_t i : to_start_) {
       const LocalNode& node = sight_.layout.nodes[i];
       if (sight_.runs[i]) continue;
-      co_return fail(Errc::kIo, "'" + node.name + "' has ended; its last words in " + folder_.log_of(node) + ":" +
-                                    folder_.last_words(node));
+      co_return fail(Errc::kIo, "'{}' has ended; its last words in {}:{}", node.name, folder_.log_of(node),
+                     folder_.last_words(node));
     }
     co_await ask_members(runtime_, folder_, sight_);
     std::string missing;
@@ -310,14 +309,14 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
       missing = co_await ask_started(runtime_, folder_, sight_, to_start_);
       if (missing.empty()) co_return Status();
     }
-    std::string text = std::to_string(joined(sight_)) + " of " + std::to_string(sight_.layout.nodes.size()) +
-                       " nodes have joined; " + (sight_.leader.empty() ? "nobody" : sight_.leader) + " leads";
+    std::string text = fmt::format("{} of {} nodes have joined; {} leads", joined(sight_), sight_.layout.nodes.size(),
+                                   sight_.leader.empty() ? "nobody" : sight_.leader);
     if (!missing.empty()) text += "; " + missing;
     if (text != said) listener_.on_progress(text);
     if (runtime_.read_clock() >= end) {
-      co_return fail(Errc::kTimeout, "after " + format_duration(options_.limit) + " " + text +
-                                         (sight_.trouble.empty() ? "" : " (" + sight_.trouble + ")") +
-                                         ". What the nodes say is in " + folder_.path() + "/*.log");
+      co_return fail(Errc::kTimeout, "after {} {}{}. What the nodes say is in {}/*.log",
+                     format_duration(options_.limit), text,
+                     sight_.trouble.empty() ? "" : fmt::format(" ({})", sight_.trouble), folder_.path());
     }
     said = std::move(text);
     const bool due = co_await runtime_.sleep(kLookEvery, cancel);
@@ -343,7 +342,7 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, 
 task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Listener& listener) {
   BW_CO_TRY(const auto folder, Folder::open(options.folder, Folder::Use::kKnown));
   BW_CO_TRY(const auto layout, folder.read());
-  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder.path() + "'");
+  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '{}'", folder.path());
   Ended ended;
   ended.folder = folder.path();
   BW_CO_RETURN_IF_ERROR(co_await end_processes(runtime, layout->nodes, options.limit, ended, listener));
@@ -356,7 +355,7 @@ task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions optio
 task<Result<Sight>> look_at(runtime::EpollRuntime& runtime, std::string folder_path) {
   BW_CO_TRY(const auto folder, Folder::open(folder_path, Folder::Use::kLook));
   BW_CO_TRY(auto layout, folder.read());
-  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder.path() + "'");
+  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '{}'", folder.path());
   Sight sight;
   sight.folder = folder.path();
   sight.layout = std::move(*layout);

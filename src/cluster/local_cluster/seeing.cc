@@ -16,7 +16,7 @@ Result<node::OperatorClient> make_client(const Folder& folder, const cluster::No
   // What is in the environment is of another cluster.
   BW_TRY(auto keyring, node::read_secrets(config, [](const char*) -> const char* { return nullptr; }));
   auto client = node::OperatorClient::make(config, std::move(keyring), kClientName);
-  if (!client) return fail(client.error().code, "'" + folder.path() + "': " + client.error().message);
+  if (!client) return fail(client.error().code, "'{}': {}", folder.path(), client.error().message);
   return client;
 }
 
@@ -27,8 +27,8 @@ cluster::NodeConfig client_config(const Folder& folder, const Layout& layout) {
   config.datacenter = layout.nodes.front().datacenter;
   config.secret_file = folder.path() + "/secret";
   if (layout.shape.tls) {
-    config.certificate = folder.path() + "/" + kClientName + ".pem";
-    config.key = folder.path() + "/" + kClientName + "-key.pem";
+    config.certificate = fmt::format("{}/{}.pem", folder.path(), kClientName);
+    config.key = fmt::format("{}/{}-key.pem", folder.path(), kClientName);
     config.ca = folder.path() + "/ca.pem";
   }
   return config;
@@ -110,13 +110,13 @@ task<std::string> ask_started(runtime::EpollRuntime& runtime, const Folder& fold
   for (const std::size_t i : started) {
     const LocalNode& node = sight.layout.nodes[i];
     const auto answer = co_await ask<node::MembersAnswer>(runtime, *client, node, node::AskMembers());
-    if (!answer) co_return "'" + node.name + "' does not answer yet";
+    if (!answer) co_return fmt::format("'{}' does not answer yet", node.name);
     const std::vector<MemberSight> members = members_of(*answer);
-    if (!has_all(members, sight.layout)) co_return "'" + node.name + "' does not see all of them yet";
+    if (!has_all(members, sight.layout)) co_return fmt::format("'{}' does not see all of them yet", node.name);
     const MemberSight* seen = find(sight.members, node.name);
     // It knows the others, and so what they last heard of this name: it raised its incarnation above that.
     if (seen == nullptr || seen->incarnation != find(members, node.name)->incarnation) {
-      co_return "not all have heard yet that '" + node.name + "' began again";
+      co_return fmt::format("not all have heard yet that '{}' began again", node.name);
     }
   }
   co_return "";

@@ -44,7 +44,7 @@ std::string to_string(const Endpoint& endpoint) {
   std::string text;
   if (endpoint.is_v4()) {
     for (std::size_t i = 12; i < 16; ++i) text += (i > 12 ? "." : "") + std::to_string(endpoint.ip[i]);
-    return text + ":" + std::to_string(endpoint.port);
+    return fmt::format("{}:{}", text, endpoint.port);
   }
   std::array<uint16_t, 8> groups{};
   for (std::size_t i = 0; i < 8; ++i)
@@ -62,7 +62,7 @@ std::string to_string(const Endpoint& endpoint) {
         std::to_chars(piece.data(), piece.data() + piece.size(), groups[static_cast<std::size_t>(i++)], 16);
     text.append(piece.data(), written.ptr);
   }
-  return text + "]:" + std::to_string(endpoint.port);
+  return fmt::format("{}]:{}", text, endpoint.port);
 }
 
 std::optional<NodeIndex> Directory::find(NodeId id) const {

@@ -215,10 +215,12 @@ task<quorum::Start> ElectionDriver::load() {
     start.found = quorum::Start::Found::kNew;
     co_return start;
   } else {
-    listener_.on_note(true,
-                      "nothing is known of earlier votes of '" + settings_.self +
-                          "', so it follows and does not vote. If it has never been a voter of this cluster, start it "
-                          "once with --first-start; if its disk was lost, let a new voter take its place");
+    listener_.on_note(
+        true,
+        fmt::format(
+            "nothing is known of earlier votes of '{}', so it follows and does not vote. If it has never been a voter "
+            "of this cluster, start it once with --first-start; if its disk was lost, let a new voter take its place",
+            settings_.self));
   }
   start.found = quorum::Start::Found::kUnreadable;
   co_return start;
@@ -264,13 +266,13 @@ Status ElectionDriver::hand_over(const std::string& cause, const std::string& he
   if (!heir.empty()) {
     const std::vector<Voter> voters = view().voters;
     const bool known = std::any_of(voters.begin(), voters.end(), [&](const Voter& one) { return one.name == heir; });
-    if (!known) return fail(Errc::kInvalid, "'" + printable(heir) + "' is no voter of this cluster");
-    if (heir == settings_.self) return fail(Errc::kInvalid, "'" + heir + "' leads already");
+    if (!known) return fail(Errc::kInvalid, "'{}' is no voter of this cluster", printable(heir));
+    if (heir == settings_.self) return fail(Errc::kInvalid, "'{}' leads already", heir);
     wish.heir = member_id(heir);
   }
   if (!kernel_.has_heir(runtime_.boot_now())) {
     return fail(Errc::kRefused,
-                "'" + settings_.self + "' goes on leading: no other voter answers that could take over");
+                fmt::format("'{}' goes on leading: no other voter answers that could take over", settings_.self));
   }
   tell(wish);
   return {};

@@ -22,7 +22,7 @@ class Silent final : public link::ConnectionHandler {
 std::string told(const std::vector<discovery::Tried>& tried) {
   std::string text;
   for (const discovery::Tried& one : tried) {
-    text += "\n  " + to_string(one.place) + " (" + std::string(to_string(one.source)) + "): " + one.outcome;
+    text += fmt::format("\n  {} ({}): {}", to_string(one.place), to_string(one.source), one.outcome);
   }
   return tried.empty() ? " There was nobody to ask: give it seeds or dns names" : text;
 }

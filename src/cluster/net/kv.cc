@@ -80,7 +80,7 @@ class Database {
 
 Status Database::failed(const std::string& what) {
   const int code = sqlite3_errcode(database_);
-  const std::string text = what + " '" + path_ + "': " + sqlite3_errmsg(database_);
+  const std::string text = fmt::format("{} '{}': {}", what, path_, sqlite3_errmsg(database_));
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return fail(Errc::kExists, text + ". Another process has it open: a node runs once");
@@ -105,7 +105,7 @@ Result<int> Database::pragma(const char* sql) {
 Status Database::open() {
   // The names of jobs and peers are nobody else's business; SQLite would make the file readable for everybody.
   const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (made < 0) return fail_errno(errno, "opening '" + path_ + "'");
+  if (made < 0) return fail_errno(errno, fmt::format("opening '{}'", path_));
   ::close(made);
   if (sqlite3_open_v2(path_.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) {
     return failed("opening");
@@ -125,16 +125,15 @@ Status Database::set_up() {
   BW_TRY(const auto tables, pragma("SELECT count(*) FROM sqlite_schema"));
   const bool fresh = application == 0 && format == 0 && tables == 0;
   if (!fresh && application != kApplication) {
-    return fail(Errc::kInvalid, "'" + path_ + "' is a database of another program");
+    return fail(Errc::kInvalid, "'{}' is a database of another program", path_);
   }
   if (format > kFormat) {
-    return fail(Errc::kUnsupported, "'" + path_ + "' has format " + std::to_string(format) +
-                                        "; this version knows formats up to " + std::to_string(kFormat));
+    return fail(Errc::kUnsupported, "'{}' has format {}; this version knows formats up to {}", path_, format, kFormat);
   }
-  const std::string create = "BEGIN IMMEDIATE; PRAGMA application_id=" + std::to_string(kApplication) +
-                             "; PRAGMA user_version=" + std::to_string(kFormat) +
-                             "; CREATE TABLE IF NOT EXISTS kv(key BLOB PRIMARY KEY, value BLOB NOT NULL) "
-                             "WITHOUT ROWID; COMMIT";
+  const std::string create = fmt::format(
+      "BEGIN IMMEDIATE; PRAGMA application_id={}; PRAGMA user_version={}; CREATE TABLE IF NOT EXISTS kv(key BLOB "
+      "PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID; COMMIT",
+      kApplication, kFormat);
   // Also when nothing is new: it takes the lock, so that a second node is refused at its start and not at its first
   // change.
   if (run(create.c_str()) != SQLITE_OK) return failed("setting up");
@@ -146,11 +145,11 @@ Result<std::string> Database::checked(const std::string& key, const std::string&
     std::string value = stored.substr(kSumBytes);
     if (with_sum(key, value) == stored) return value;
   }
-  return fail(Errc::kInvalid, "what '" + path_ + "' has under '" + key + "' is damaged");
+  return fail(Errc::kInvalid, "what '{}' has under '{}' is damaged", path_, key);
 }
 
 Result<std::optional<std::string>> Database::get(const std::string& key) {
-  if (broken_) return fail(Errc::kIo, "'" + path_ + "' failed before");
+  if (broken_) return fail(Errc::kIo, "'{}' failed before", path_);
   Statement statement(database_, "SELECT value FROM kv WHERE key=?1");
   statement.bind_text(1, key);
   const int step = statement.step();
@@ -161,7 +160,7 @@ Result<std::optional<std::string>> Database::get(const std::string& key) {
 }
 
 Result<Pairs> Database::list(const std::string& prefix) {
-  if (broken_) return fail(Errc::kIo, "'" + path_ + "' failed before");
+  if (broken_) return fail(Errc::kIo, "'{}' failed before", path_);
   Pairs found;
   Statement statement(database_, "SELECT key, value FROM kv WHERE key>=?1 ORDER BY key");
   statement.bind_text(1, prefix);
@@ -187,10 +186,10 @@ Status Database::change(const KvChange& change) {
 }
 
 Status Database::put(const std::vector<KvChange>& changes) {
-  if (broken_) return fail(Errc::kIo, "'" + path_ + "' failed before");
+  if (broken_) return fail(Errc::kIo, "'{}' failed before", path_);
   for (const KvChange& one : changes) {
     if (one.key.size() > Kv::kKeyBytesMax || (one.value && one.value->size() > Kv::kValueBytesMax)) {
-      return fail(Errc::kTooLarge, "a value for '" + one.key.substr(0, 64) + "' that is too large to keep");
+      return fail(Errc::kTooLarge, "a value for '{}' that is too large to keep", one.key.substr(0, 64));
     }
   }
   if (run("BEGIN IMMEDIATE") != SQLITE_OK) return failed("writing");

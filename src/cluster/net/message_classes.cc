@@ -74,7 +74,7 @@ MessageClass MessageClasses::class_of(uint16_t type, Bytes body, Role sender) co
 
 std::string MessageClasses::name(uint16_t type, Bytes body) const {
   const auto row = row_of(letters_, type, body);
-  return "message " + std::to_string(type) + (row ? " (" + std::string(row->name) + ")" : "");
+  return fmt::format("message {}{}", type, row ? fmt::format(" ({})", row->name) : "");
 }
 
 }  // namespace bellwether::cluster

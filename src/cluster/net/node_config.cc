@@ -257,7 +257,7 @@ class Check {
 
   void complain(std::string_view name, std::string message, std::string hint = {}) {
     diagnostics_.add(
-        {}, {.message = std::move(message) + " (" + settings_.value(name).origin + ")", .hint = std::move(hint)});
+        {}, {.message = fmt::format("{} ({})", message, settings_.value(name).origin), .hint = std::move(hint)});
   }
 
   // What travels in messages, file names and metrics.
@@ -267,8 +267,8 @@ class Check {
     for (const char* setting : {"cluster", "environment", "name", "datacenter", "region"}) {
       const std::string& text = settings_.text(setting);
       if (text.empty() || wire::is_name(text)) continue;
-      complain(setting, yaml::in_quotes(setting) + " is " + yaml::in_quotes(text) +
-                            ": a name has 1 to 64 letters, digits, '-', '_' and '.'");
+      complain(setting, fmt::format("{} is {}: a name has 1 to 64 letters, digits, '-', '_' and '.'",
+                                    yaml::in_quotes(setting), yaml::in_quotes(text)));
     }
   }
 
@@ -278,10 +278,8 @@ class Check {
       complain(setting, yaml::in_quotes(setting) + " names a node twice: each counts once");
     }
     if (names.size() > most) {
-      complain(
-          setting,
-          yaml::in_quotes(setting) + " has " + std::to_string(names.size()) + " names; at most " + std::to_string(most),
-          std::string("5 survive the loss of 2; more only make ") + more + " slower");
+      complain(setting, fmt::format("{} has {} names; at most {}", yaml::in_quotes(setting), names.size(), most),
+               fmt::format("5 survive the loss of 2; more only make {} slower", more));
     }
   }
 
@@ -318,7 +316,8 @@ class Check {
     if (!url) {
       complain("jobs", "'jobs' is neither quorum nor the URL of an etcd: " + url.error().message);
     } else if (url->scheme != "etcd" && url->scheme != "etcds") {
-      complain("jobs", "'jobs' is " + yaml::in_quotes(config.jobs) + ", but only etcd can have registers of jobs",
+      complain("jobs",
+               fmt::format("'jobs' is {}, but only etcd can have registers of jobs", yaml::in_quotes(config.jobs)),
                "jobs: etcd://HOST:PORT, or quorum");
     } else if (config.keepers.empty()) {
       complain("jobs", "'jobs' is in etcd, but scenarios and results are too large for it, and no manager keeps them",
@@ -371,10 +370,11 @@ class Check {
                  "bellwether keys split; then vote: {key_share: NAME.share, key_commitment: key.commitment}");
       }
     } else if (vote.rule != vote::QuorumRule::kMajority) {
-      complain("vote.quorum",
-               "'vote.quorum' is " + std::string(to_string(vote.rule)) +
-                   ", and key shares are sent to nobody but an admin that a majority has elected",
-               "vote: {quorum: majority}, or leave vote.key_share out");
+      complain(
+          "vote.quorum",
+          fmt::format("'vote.quorum' is {}, and key shares are sent to nobody but an admin that a majority has elected",
+                      to_string(vote.rule)),
+          "vote: {quorum: majority}, or leave vote.key_share out");
     }
   }
 
@@ -395,12 +395,12 @@ class Check {
     if (!url) {
       complain("leadership", "'leadership' is neither quorum nor the URL of a store: " + url.error().message);
     } else if (const std::string why = reach_of(url->scheme); !why.empty()) {
-      complain("leadership", "'leadership' is " + yaml::in_quotes(config.leadership) + ", but " + why,
+      complain("leadership", fmt::format("'leadership' is {}, but {}", yaml::in_quotes(config.leadership), why),
                "let a store decide that all nodes reach, etcd, k8s, redis or postgres, or say quorum");
     }
     if (const Status good = election::LeaseTiming::of(config.store_lease).validate(); !good) {
       complain("leadership_lease",
-               "'leadership_lease' " + format_duration(config.store_lease) + ": " + good.error().message);
+               fmt::format("'leadership_lease' {}: {}", format_duration(config.store_lease), good.error().message));
     }
   }
 
@@ -424,8 +424,8 @@ Status check_context(const ContextChoice& choice) {
   BW_RETURN_IF_ERROR(choice.settings.validate());
   for (const Duration one : {choice.job_timeout, choice.job_grace}) {
     if (one >= Duration::millis(1) && one <= kLongestJob) continue;
-    return fail(Errc::kInvalid, "'job_timeout' is " + format_duration(choice.job_timeout) + " and 'job_grace' " +
-                                    format_duration(choice.job_grace) + "; each has 1ms to 24h");
+    return fail(Errc::kInvalid, "'job_timeout' is {} and 'job_grace' {}; each has 1ms to 24h",
+                format_duration(choice.job_timeout), format_duration(choice.job_grace));
   }
   return {};
 }

@@ -34,8 +34,7 @@ Result<ParcelPiece> decode_parcel_piece(Bytes bytes) {
   piece.type = reader.get<uint16_t>();
   piece.bytes = bytes.subspan(kPieceHead);
   if (piece.size > wire::kMostBytesInPieces) {
-    return fail(Errc::kTooLarge, "a parcel of " + std::to_string(piece.size) + " bytes is above the limit of " +
-                                     std::to_string(wire::kMostBytesInPieces));
+    return fail(Errc::kTooLarge, "a parcel of {} bytes is above the limit of {}", piece.size, wire::kMostBytesInPieces);
   }
   if (piece.bytes.empty() || piece.bytes.size() != wire::piece_bytes(piece.size, piece.index)) {
     return fail(Errc::kProtocol, "a piece of a parcel that is no piece of it");

@@ -140,8 +140,8 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   }
   if (!to.name.empty() && (*dialled)->peer().identity.node != to.name) {
     failed(peer,
-           {Errc::kProtocol,
-            to.endpoint.to_string() + " is '" + (*dialled)->peer().identity.node + "', and not '" + to.name + "'"},
+           {Errc::kProtocol, fmt::format("{} is '{}', and not '{}'", to.endpoint.to_string(),
+                                         (*dialled)->peer().identity.node, to.name)},
            false);
     co_return nullptr;
   }
@@ -252,11 +252,11 @@ bool is_failure_of_peer(Errc code) {
 }
 
 std::string name_of(const PeerAddress& address) {
-  return address.name.empty() ? address.endpoint.to_string() : "'" + address.name + "'";
+  return address.name.empty() ? address.endpoint.to_string() : fmt::format("'{}'", address.name);
 }
 
 Error busy(const PeerAddress& address, const std::string& why, Duration again_after) {
-  std::string text = name_of(address) + " is busy" + (why.empty() ? "" : ": " + why);
+  std::string text = fmt::format("{} is busy{}", name_of(address), why.empty() ? "" : ": " + why);
   if (again_after > Duration::zero()) text += "; it may be asked again in " + format_duration(again_after);
   return {Errc::kExhausted, std::move(text)};
 }
@@ -272,15 +272,15 @@ std::optional<Error> PeerLinks::left_alone(const PeerAddress& address) {
   for (const Category category : {Category::kNetwork, Category::kProtocol}) {
     wait = std::max(wait, breakers_.retry_in(now, key, category));
   }
-  const std::string text = name_of(address) + " at " + address.endpoint.to_string() + " failed " +
-                           std::to_string(breaker_settings_.failures) + " times within " +
-                           format_duration(breaker_settings_.window) + " and is left alone: ";
-  const std::string last = trouble.message.empty() ? "" : " (" + trouble.message + ")";
+  const std::string text =
+      fmt::format("{} at {} failed {} times within {} and is left alone: ", name_of(address),
+                  address.endpoint.to_string(), breaker_settings_.failures, format_duration(breaker_settings_.window));
+  const std::string last = trouble.message.empty() ? "" : fmt::format(" ({})", trouble.message);
   if (wait > Duration::zero()) {
-    return Error{Errc::kUnreachable, text + "it is tried again in " + format_duration(wait) + last};
+    return Error{Errc::kUnreachable, fmt::format("{}it is tried again in {}{}", text, format_duration(wait), last)};
   }
   const bool allowed = breakers_.allow(now, key, Category::kNetwork) && breakers_.allow(now, key, Category::kProtocol);
-  if (!allowed) return Error{Errc::kUnreachable, text + "it is being tried" + last};
+  if (!allowed) return Error{Errc::kUnreachable, fmt::format("{}it is being tried{}", text, last)};
   return std::nullopt;
 }
 
@@ -360,8 +360,8 @@ task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection
     co_return status;
   }
   if (body->size() > wire::kMostBytesInPieces) {
-    co_return fail(Errc::kTooLarge, "a message of " + std::to_string(body->size()) + " bytes is above the limit of " +
-                                        std::to_string(wire::kMostBytesInPieces));
+    co_return fail(Errc::kTooLarge, "a message of {} bytes is above the limit of {}", body->size(),
+                   wire::kMostBytesInPieces);
   }
   const uint64_t id = ++parcel_;
   const std::size_t pieces = wire::pieces_of(body->size());

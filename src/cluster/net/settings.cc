@@ -127,7 +127,7 @@ void Settings::read_node(std::size_t at, const yaml::Node& node, yaml::Diagnosti
                          const std::string& file) {
   const SettingSpec& spec = specs_[at];
   Value value;
-  value.origin = file + ":" + std::to_string(node.mark.line) + ":" + std::to_string(node.mark.column);
+  value.origin = fmt::format("{}:{}:{}", file, node.mark.line, node.mark.column);
   const auto report = [&](const yaml::Node& place, std::string hint) {
     diagnostics.add(place.mark, {.message = "wrong value of " + yaml::in_quotes(spec.name),
                                  .found = describe(place),
@@ -170,7 +170,7 @@ void Settings::read_map(const yaml::Node& map, const std::string& prefix, yaml::
     } else if (std::find(known.begin(), known.end(), item.key) != known.end()) {
       read_map(item, name + ".", diagnostics, file);
     } else {
-      diagnostics.add(item.place(), {.message = "unknown key " + yaml::in_quotes(item.key) + " in " + where,
+      diagnostics.add(item.place(), {.message = fmt::format("unknown key {} in {}", yaml::in_quotes(item.key), where),
                                      .found = yaml::in_quotes(item.key),
                                      .expected = yaml::one_of(known),
                                      .hint = yaml::did_you_mean(item.key, known)});
@@ -214,7 +214,7 @@ void Settings::read_option(std::string_view assignment, yaml::Diagnostics& diagn
   if (equals == std::string_view::npos || at == specs_.size()) {
     std::vector<std::string_view> names;
     for (const SettingSpec& spec : specs_) names.push_back(spec.name);
-    diagnostics.add({}, {.message = "--set " + yaml::in_quotes(assignment) + " sets nothing",
+    diagnostics.add({}, {.message = fmt::format("--set {} sets nothing", yaml::in_quotes(assignment)),
                          .expected = "NAME=VALUE, where NAME is " + yaml::one_of(names),
                          .hint = yaml::did_you_mean(name, names)});
     return;

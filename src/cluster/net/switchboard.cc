@@ -57,7 +57,7 @@ void Switchboard::disconnect(uint16_t type) { services_.erase(type); }
 void Switchboard::refuse(const link::Connection& connection, wire::Refusal why, const std::string& what) {
   ++(why == wire::Refusal::kUnknownMessage ? unknown_ : refused_);
   const wire::Identity& sender = connection.peer().identity;
-  const std::string text = std::string(to_string(sender.role)) + " '" + sender.node + "': " + what;
+  const std::string text = fmt::format("{} '{}': {}", to_string(sender.role), sender.node, what);
   if (refusals_ != nullptr) refusals_->note(why, connection.peer_endpoint(), text, connection.now());
 }
 
@@ -74,7 +74,7 @@ std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection
     return wire::ReplyStatus::kUnknownType;
   }
   refuse(connection, wire::Refusal::kSender,
-         what + " is not for a " + std::string(to_string(role)) + " to send; it was not acted upon");
+         fmt::format("{} is not for a {} to send; it was not acted upon", what, to_string(role)));
   return wire::ReplyStatus::kNotPermitted;
 }
 
@@ -192,7 +192,7 @@ std::optional<wire::Busy> FrontDesk::turns_away(Instant now, const wire::Identit
     if (resilience::sheds(load, what.urgency)) {
       count(counts_.shed, what.urgency);
       return wire::Busy{spread(resilience::shed_for(load), 0.5),
-                        "the node is " + std::string(to_string(load)) + " (" + std::string(detector_.reason()) + ")"};
+                        fmt::format("the node is {} ({})", to_string(load), detector_.reason())};
     }
     const RequestLimiter::Party party = party_of(sender.role);
     const auto wait = limiter_.refuses(now, party, sender.node, what.operation, load);
@@ -201,10 +201,9 @@ std::optional<wire::Busy> FrontDesk::turns_away(Instant now, const wire::Identit
       const double most = load >= LoadState::kStressed && party == RequestLimiter::Party::kClient
                               ? limiter_.fair_share()
                               : limiter_.limit(party, what.operation);
-      return wire::Busy{spread(*wait, 0.1), "'" + sender.node +
-                                                "' has had its share: " + std::to_string(std::lround(most)) +
-                                                " requests (" + std::string(to_string(what.operation)) + ") in " +
-                                                format_duration(limiter_.window())};
+      return wire::Busy{spread(*wait, 0.1),
+                        fmt::format("'{}' has had its share: {} requests ({}) in {}", sender.node, std::lround(most),
+                                    to_string(what.operation), format_duration(limiter_.window()))};
     }
   }
   count(counts_.admitted, what.urgency);

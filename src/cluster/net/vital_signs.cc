@@ -100,8 +100,7 @@ task<VitalSigns> ProcessVitals::measure() {
   const auto cpu = cpu_time_of(stat, ::sysconf(_SC_CLK_TCK));
 
   // Of this thread, whichever reads the file.
-  const std::string schedstat =
-      co_await read_small(runtime_, "/proc/self/task/" + std::to_string(::gettid()) + "/schedstat");
+  const std::string schedstat = co_await read_small(runtime_, fmt::format("/proc/self/task/{}/schedstat", ::gettid()));
   const auto waited = waited_of(schedstat);
   signs_.run_delay =
       waited && waited_before_ ? std::max(*waited - *waited_before_, Duration::zero()) : Duration::zero();

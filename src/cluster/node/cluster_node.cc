@@ -64,8 +64,8 @@ task<int> ClusterNode::run() {
   if (supplies_.serve_tls == nullptr) {
     log_.note(true, "without certificates (tls.certificate) a role is what any holder of the secret says it is");
   }
-  log_.say("started", "node '" + config_.name + "' (" + std::string(to_string(config_.role)) + ") of cluster '" +
-                          config_.cluster + "' looks for its cluster");
+  log_.say("started", fmt::format("node '{}' ({}) of cluster '{}' looks for its cluster", config_.name,
+                                  to_string(config_.role), config_.cluster));
   runtime::Cancellation joining;
   if (leaving_.is_set()) joining.cancel();
   joining_ = &joining;
@@ -80,7 +80,7 @@ task<int> ClusterNode::run() {
   outer.cancel();
   co_await port_->links().close(kCloseMost);
   co_await outer.join();
-  log_.say("ended", "node '" + config_.name + "' has ended");
+  log_.say("ended", fmt::format("node '{}' has ended", config_.name));
   co_return exit_code_;
 }
 
@@ -150,7 +150,7 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
   using membership::MemberChange;
   election_->on_member(event);
   if (event.change == MemberChange::kDied || event.change == MemberChange::kLeft) {
-    const std::string why = std::string("it has ") + to_string(event.change) + ": " + to_string(event.cause);
+    const std::string why = fmt::format("it has {}: {}", to_string(event.change), to_string(event.cause));
     roles_->each([&](NodeRole& role) { role.on_gone(event.name, why); });
   }
   if (event.change == MemberChange::kJoined) roles_->each([&](NodeRole& role) { role.on_there(event.name); });
@@ -166,8 +166,8 @@ void ClusterNode::on_left() {
 }
 
 void ClusterNode::on_name_taken(const runtime::Endpoint& holder) {
-  log_.error("the name '" + config_.name + "' belongs to the process at " + holder.to_string() +
-             ": give this node another name, or end that one");
+  log_.error(fmt::format("the name '{}' belongs to the process at {}: give this node another name, or end that one",
+                         config_.name, holder.to_string()));
   exit_code_ = kExitNotJoined;
   on_left();
   leave_cause_ = "the name is taken";

@@ -27,7 +27,7 @@ task<void> run(link::Connection* connection, runtime::Cancellation* cancel) {
 
 // Names have no '/', so that no two clusters share a key.
 std::string leadership_key(const cluster::NodeConfig& config) {
-  return "bellwether-cluster/" + config.cluster + "/" + config.environment;
+  return fmt::format("bellwether-cluster/{}/{}", config.cluster, config.environment);
 }
 
 std::string software_name() { return "bellwether 0.1.0"; }
@@ -75,7 +75,7 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
                                                   std::string body, Duration timeout) {
   const Instant deadline = runtime.read_clock() + timeout;
   const auto addresses = co_await runtime.resolve(node.host, nullptr);
-  if (!addresses) co_return fail(addresses.error().code, to_string(node) + ": " + addresses.error().message);
+  if (!addresses) co_return fail(addresses.error().code, "{}: {}", to_string(node), addresses.error().message);
   Deaf handler;
   link::RefusalWatch refusals(nullptr);
   auto dialled = co_await link::dial(runtime, {addresses->front(), node.port}, node.host, dialling_, keyring_, handler,
@@ -84,7 +84,7 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
     // Where nobody listens, nobody has said no.
     const bool answered = dialled.error().refusal != wire::Refusal::kNone;
     co_return fail(answered ? dialled.error().error.code : Errc::kUnreachable,
-                   to_string(node) + ": " + dialled.error().error.message);
+                   fmt::format("{}: {}", to_string(node), dialled.error().error.message));
   }
   runtime::Scope scope;
   scope.spawn(run(dialled->get(), scope.cancellation()));
@@ -94,17 +94,17 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
   (*dialled)->say_goodbye();
   scope.cancel();
   co_await scope.join();
-  if (!status) co_return fail(status.error().code, to_string(node) + ": " + status.error().message);
+  if (!status) co_return fail(status.error().code, "{}: {}", to_string(node), status.error().message);
   if (*status == wire::ReplyStatus::kFailed) co_return fail(Errc::kRefused, std::string(as_text(answer)));
   if (*status == wire::ReplyStatus::kBusy) {
-    co_return fail(Errc::kExhausted, to_string(node) + " is busy: " + wire::decode_busy(answer).why);
+    co_return fail(Errc::kExhausted, "{} is busy: {}", to_string(node), wire::decode_busy(answer).why);
   }
   if (*status != wire::ReplyStatus::kOk) {
     const bool unknown = *status == wire::ReplyStatus::kUnknownType;
     const char* why = type == cluster::message_type::kAdmin
                           ? " yet: it has not joined"
                           : " about that: it has not joined, or it does no such thing";
-    co_return fail(Errc::kRefused, to_string(node) + " does not answer operators" + (unknown ? why : ""));
+    co_return fail(Errc::kRefused, "{} does not answer operators{}", to_string(node), unknown ? why : "");
   }
   co_return std::string(as_text(answer));
 }

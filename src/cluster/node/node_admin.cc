@@ -17,10 +17,10 @@ namespace {
 struct ActOf {
   std::string operator()(const Leave&) { return "leave"; }
   std::string operator()(const Drain&) { return "drain"; }
-  std::string operator()(const Transfer& ask) { return "transfer to '" + ask.to + "'"; }
+  std::string operator()(const Transfer& ask) { return fmt::format("transfer to '{}'", ask.to); }
   std::string operator()(const CallElection& ask) { return ask.forced ? "elect by force" : "elect"; }
   std::string operator()(const ChangeVoters& ask) {
-    return std::string(ask.add ? "add" : "remove") + " voter '" + ask.name + "'";
+    return fmt::format("{} voter '{}'", ask.add ? "add" : "remove", ask.name);
   }
   std::string operator()(const AskSecrets& ask) {
     constexpr std::array kActs{"", "learn a secret", "use another secret", "forget a secret"};
@@ -118,10 +118,10 @@ task<Status> NodeAdmin::open(runtime::Scope& scope) {
   const std::string place = to_string(*config_.http);
   const auto at = co_await web::endpoint_of(runtime_, place);
   auto http = at ? web::HttpServer::listen(runtime_, *at, page_, {}) : tl::unexpected(at.error());
-  if (!http) co_return fail(http.error().code, "http " + place + ": " + http.error().message);
+  if (!http) co_return fail(http.error().code, "http {}: {}", place, http.error().message);
   http_ = std::move(*http);
   scope.spawn(http_->serve(scope.cancellation()));
-  log_.say("http", "health and metrics at http://" + http_->local().to_string() + "/",
+  log_.say("http", fmt::format("health and metrics at http://{}/", http_->local().to_string()),
            {{"address", http_->local().to_string()}});
   co_return Status();
 }
@@ -251,19 +251,19 @@ std::vector<Figure> NodeAdmin::figures() const {
 // --- what operators do -----------------------------------------------------------------------------------------------
 
 Result<std::string> NodeAdmin::leave(const std::string& who) {
-  node_.go("operator '" + who + "' said so");
-  return "'" + config_.name + "' leaves the cluster and ends";
+  node_.go(fmt::format("operator '{}' said so", who));
+  return fmt::format("'{}' leaves the cluster and ends", config_.name);
 }
 
 Result<std::string> NodeAdmin::drain(const std::string& who) {
-  if (!node_.drain("operator '" + who + "' drains it")) {
-    return fail(Errc::kRefused, "'" + config_.name + "' is no worker: there is nothing to drain");
+  if (!node_.drain(fmt::format("operator '{}' drains it", who))) {
+    return fail(Errc::kRefused, "'{}' is no worker: there is nothing to drain", config_.name);
   }
-  return "'" + config_.name + "' takes nothing new, and leaves when what it runs has ended";
+  return fmt::format("'{}' takes nothing new, and leaves when what it runs has ended", config_.name);
 }
 
 void NodeAdmin::on_act(const std::string& by, const std::string& what, const std::string& outcome) {
-  log_.say("operator", "operator '" + printable(by) + "': " + what + ": " + outcome,
+  log_.say("operator", fmt::format("operator '{}': {}: {}", printable(by), what, outcome),
            {{"by", by}, {"act", what}, {"outcome", outcome}});
 }
 

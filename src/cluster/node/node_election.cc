@@ -66,8 +66,9 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
   settings.key_holding = std::move(supplies_.key_holding);
   if (roles_.take_admin_key()) settings.key_receiver = &roles_;
   if (settings.rule != vote::QuorumRule::kMajority) {
-    log_.note(true, "'vote.quorum' is " + std::string(to_string(settings.rule)) +
-                        ": when the network parts, each side may have an admin. Use majority with three nodes or more");
+    log_.note(true, fmt::format("'vote.quorum' is {}: when the network parts, each side may have an admin. Use "
+                                "majority with three nodes or more",
+                                to_string(settings.rule)));
   }
   return std::make_unique<cluster::VoteDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(), members_,
                                                *supplies_.vote_seal, *supplies_.resources, std::move(settings), seed,
@@ -119,7 +120,7 @@ void NodeElection::on_member(const membership::MemberEvent& event) {
   if (leadership_ != nullptr && (gone || event.change == MemberChange::kSuspected)) leadership_->suspect(event.name);
   if (leadership_ == nullptr && gone) {
     leader_.clear();
-    leader_evidence_ = "'" + event.name + "', who led, has " + to_string(event.change);
+    leader_evidence_ = fmt::format("'{}', who led, has {}", event.name, to_string(event.change));
   }
 }
 
@@ -136,7 +137,7 @@ void NodeElection::on_peer_state(const std::string& name, const PeerState& state
   } else if (leader_ == name) {
     on_leader_changed({}, election::Term(leader_term_), "it leads no more, as it says");
   } else if (state.term > leader_term_ && !state.leader.empty() && state.leader != name) {
-    on_leader_changed(state.leader, election::Term(state.term), "'" + name + "' says so");
+    on_leader_changed(state.leader, election::Term(state.term), fmt::format("'{}' says so", name));
   }
 }
 
@@ -149,7 +150,7 @@ void NodeElection::set_health(const quorum::LocalHealth& health) {
 void NodeElection::on_elected(const election::TermOfOffice& term) {
   term_ = term;
   if (!roles_.tell_of_terms()) {
-    log_.say("elected", "this node leads, term " + std::to_string(term.epoch.value()),
+    log_.say("elected", fmt::format("this node leads, term {}", term.epoch.value()),
              {{"term", static_cast<int64_t>(term.epoch.value())}});
   }
   node_.on_standing_changed();
@@ -193,7 +194,7 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
   if (!roles_.tell_of_terms()) {
     log_.say("leader",
              leader.empty() ? "nobody leads: " + evidence
-                            : "'" + leader + "' leads, term " + std::to_string(term.value()) + ": " + evidence,
+                            : fmt::format("'{}' leads, term {}: {}", leader, term.value(), evidence),
              {{"leader", leader}, {"term", static_cast<int64_t>(term.value())}});
   }
   roles_.each([&](NodeRole& role) { role.on_leader_changed(leader, term, evidence); });
@@ -201,8 +202,8 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
 
 void NodeElection::on_election_complete(const std::string& winner, election::Term term, const std::string& why) {
   log_.say("election_complete",
-           "the election of term " + std::to_string(term.value()) + " is over, and " +
-               (winner.empty() ? "nobody" : "'" + winner + "'") + " has won: " + why,
+           fmt::format("the election of term {} is over, and {} has won: {}", term.value(),
+                       winner.empty() ? "nobody" : fmt::format("'{}'", winner), why),
            {{"winner", winner}, {"term", static_cast<int64_t>(term.value())}});
 }
 
@@ -227,11 +228,11 @@ LeaderView NodeElection::view() const {
 
 Result<std::string> NodeElection::transfer(const std::string& to) {
   if (leadership_ == nullptr || !leadership_->leads(runtime_.boot_now())) {
-    return fail(Errc::kRefused, "'" + config_.name + "' does not lead" +
-                                    (leader_.empty() ? ", and nobody is known to" : ": ask '" + leader_ + "'"));
+    return fail(Errc::kRefused, "'{}' does not lead{}", config_.name,
+                leader_.empty() ? ", and nobody is known to" : fmt::format(": ask '{}'", leader_));
   }
   BW_RETURN_IF_ERROR(leadership_->hand_over("an operator moves the leadership", to));
-  return "'" + config_.name + "' hands over to " + (to.empty() ? "the fittest" : "'" + to + "'");
+  return fmt::format("'{}' hands over to {}", config_.name, to.empty() ? "the fittest" : fmt::format("'{}'", to));
 }
 
 Result<std::string> NodeElection::call_election(bool forced) {
@@ -242,8 +243,9 @@ Result<std::string> NodeElection::call_election(bool forced) {
 
 Result<std::string> NodeElection::change_voters(bool add, const std::string& name) {
   if (leadership_ == nullptr || (leadership_->votes() && !leadership_->leads(runtime_.boot_now()))) {
-    return fail(Errc::kRefused, "only the leader changes the voters" +
-                                    (leader_.empty() ? ", and nobody is known to lead" : ": ask '" + leader_ + "'"));
+    return fail(Errc::kRefused,
+                "only the leader changes the voters" +
+                    (leader_.empty() ? ", and nobody is known to lead" : fmt::format(": ask '{}'", leader_)));
   }
   BW_RETURN_IF_ERROR(leadership_->change_voters(add, name));
   return "the change has begun; `bellwether cluster quorum` shows when it is done";

@@ -91,7 +91,7 @@ task<void> NodeMembers::make(const cluster::Joining::Way& way) {
   driver_ = std::make_unique<cluster::MembershipDriver>(runtime_, port_.datagrams(), port_.links(), port_.switchboard(),
                                                         std::move(config), runtime_.prng().next(), *this);
   port_.report_to(this);
-  log_.say("listening", "listens on " + port_.local().to_string() + ", reached at " + own.to_string(),
+  log_.say("listening", fmt::format("listens on {}, reached at {}", port_.local().to_string(), own.to_string()),
            {{"address", own.to_string()}});
 }
 
@@ -168,8 +168,8 @@ void NodeMembers::on_member(const membership::MemberEvent& event) {
     accusers += (accusers.empty() ? "" : ", ") + (name.empty() ? "somebody unknown" : name);
   }
   log_.say("member_" + change,
-           "'" + event.name + "' at " + at.to_string() + " " + change + ": " + to_string(event.cause) +
-               (accusers.empty() ? "" : ", accused by " + accusers),
+           fmt::format("'{}' at {} {}: {}{}", event.name, at.to_string(), change, to_string(event.cause),
+                       accusers.empty() ? "" : ", accused by " + accusers),
            {{"member", event.name},
             {"address", at.to_string()},
             {"incarnation", int64_t{event.incarnation}},
@@ -185,8 +185,9 @@ void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
   const std::string own = kind_of_decision(config_.leadership);
   const Rival* other = other_minded(others, own);
   if (other == nullptr || other->name != event.name) return;
-  log_.note(true, "'" + event.name + "' leaves it to " + printable(other->decided_by) +
-                      " who leads, and this node to " + own + ": 'leadership' must be the same on all nodes");
+  log_.note(true, fmt::format(
+                      "'{}' leaves it to {} who leads, and this node to {}: 'leadership' must be the same on all nodes",
+                      event.name, printable(other->decided_by), own));
 }
 
 void NodeMembers::on_state(const membership::StateArrived& arrived) {
@@ -199,14 +200,14 @@ void NodeMembers::on_state(const membership::StateArrived& arrived) {
 void NodeMembers::on_conflict(const membership::Conflict& conflict) {
   log_.note(true, "conflict of "s + to_string(conflict.kind) + ": '" + printable(conflict.name) + "' at " +
                       to_string(conflict.held) + " and " +
-                      (conflict.other.empty() ? "" : "'" + printable(conflict.other) + "' ") + "at " +
+                      (conflict.other.empty() ? "" : fmt::format("'{}' ", printable(conflict.other))) + "at " +
                       to_string(conflict.claimed));
 }
 
 void NodeMembers::on_joined(std::size_t members) {
   joined_ = true;
   since_[config_.name] = runtime_.now();
-  log_.say("joined", "joined cluster '" + config_.cluster + "', " + format_count(members, "member"),
+  log_.say("joined", fmt::format("joined cluster '{}', {}", config_.cluster, format_count(members, "member")),
            {{"members", static_cast<int64_t>(members)}});
   node_.on_joined();
 }

@@ -29,7 +29,7 @@ void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
     const auto put = [&](std::string_view result, uint64_t count) {
       out.push_back({"bellwether_vote_elections_total", kCounter,
                      "Elections by scores in which this node took part, by trigger and result.",
-                     trigger + "," + label("result", result), static_cast<double>(count)});
+                     fmt::format("{},{}", trigger, label("result", result)), static_cast<double>(count)});
     };
     put("elected", counts.elections[i].elected);
     put("nobody", counts.elections[i].nobody);
@@ -98,7 +98,8 @@ void put_messages(const cluster::VoteCounts& counts, std::vector<Figure>& out) {
     for (const auto& [kind, count] : kinds) {
       out.push_back({"bellwether_vote_messages_total", kCounter,
                      "Messages of scored votes by kind; what is sent to all counts once.",
-                     label("direction", direction) + "," + label("kind", kind), static_cast<double>(count)});
+                     fmt::format("{},{}", label("direction", direction), label("kind", kind)),
+                     static_cast<double>(count)});
     }
   };
   put("sent", counts.sent);
@@ -155,8 +156,9 @@ void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   std::map<std::string, double> kinds;
   std::array<double, wire::kCapabilities> features{};
   for (const wire::Agreement* one : sources.connections) {
-    ++kinds[label("protocol", to_string(one->version)) + "," + label("secret", wire::key_name(one->key)) + "," +
-            label("roles", one->role_proven ? "proven" : "said")];
+    ++kinds[fmt::format("{},{},{}", label("protocol", to_string(one->version)),
+                        label("secret", wire::key_name(one->key)),
+                        label("roles", one->role_proven ? "proven" : "said"))];
     for (std::size_t i = 0; i < features.size(); ++i) {
       features[i] += one->capabilities.has(static_cast<wire::Capability>(i)) ? 1 : 0;
     }
@@ -195,7 +197,8 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
                    label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
   }
   for (const Breakers::Status& one : sources.breakers) {
-    const std::string labels = label("peer", one.peer) + "," + label("category", to_string(one.category));
+    const std::string labels =
+        fmt::format("{},{}", label("peer", one.peer), label("category", to_string(one.category)));
     out.push_back({"bellwether_breaker_state", kGauge,
                    "Of the circuit breaker of a peer that has failed: 0 closed, 1 open, 2 half open.", labels,
                    static_cast<double>(one.state)});
@@ -224,9 +227,7 @@ runtime::task<void> NodeProbes::run(runtime::Cancellation* cancel) {
   }
 }
 
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
+std::string label(std::string_view name, std::string_view value) { return fmt::format("{}=\"{}\"", name, value); }
 
 runtime::task<web::Answer> NodePage::answer(web::Request request, runtime::Cancellation*) {
   co_return answer_to(request);
@@ -284,11 +285,11 @@ web::Answer NodePage::metrics() const {
     const std::string name(figure.name);
     const std::string_view family = figure.family.empty() ? figure.name : figure.family;
     if (family != last) {
-      text += "# HELP " + std::string(family) + " " + std::string(figure.help) + "\n# TYPE " + std::string(family) +
-              " " + std::string(figure.type) + "\n";
+      text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", family, figure.help, family, figure.type);
     }
     last = family;
-    text += name + (figure.labels.empty() ? "" : "{" + figure.labels + "}") + " " + number(figure.value) + "\n";
+    text += fmt::format("{}{} {}\n", name, figure.labels.empty() ? "" : fmt::format("{{{}}}", figure.labels),
+                        number(figure.value));
   }
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
 }

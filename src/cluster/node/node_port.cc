@@ -30,13 +30,13 @@ task<Status> NodePort::open() {
   dialling_.tls = supplies_.dial_tls;
   const auto addresses = co_await runtime_.resolve(config_.listen.host, nullptr);
   if (!addresses) {
-    co_return fail(addresses.error().code, "listen " + to_string(config_.listen) + ": " + addresses.error().message);
+    co_return fail(addresses.error().code, "listen {}: {}", to_string(config_.listen), addresses.error().message);
   }
   link::DatagramSettings datagrams;
   datagrams.self = dialling_.handshake.self.identity;
   const runtime::Endpoint at{addresses->front(), config_.listen.port};
   auto bound = link::Datagrams::bind(runtime_, at, std::move(datagrams), supplies_.keyring, refusals_);
-  if (!bound) co_return fail(bound.error().code, "listen " + at.to_string() + " (UDP): " + bound.error().message);
+  if (!bound) co_return fail(bound.error().code, "listen {} (UDP): {}", at.to_string(), bound.error().message);
   datagrams_ = std::move(*bound);
   local_ = datagrams_->local();
   // Each end of a connection learns from the hello whose datagrams to expect.
@@ -46,7 +46,7 @@ task<Status> NodePort::open() {
   serving.handshake = dialling_.handshake;
   auto server = link::Server::listen(runtime_, local_, std::move(serving), supplies_.keyring, switchboard_, refusals_);
   if (!server) {
-    co_return fail(server.error().code, "listen " + local_.to_string() + " (TCP): " + server.error().message);
+    co_return fail(server.error().code, "listen {} (TCP): {}", local_.to_string(), server.error().message);
   }
   server_ = std::move(*server);
   links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, supplies_.keyring, switchboard_, refusals_, *this);
@@ -94,9 +94,10 @@ Result<std::string> NodePort::forget_secret(uint32_t id) {
 
 void NodePort::on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
                           uint64_t unheard) {
-  const std::string text = "refused " + std::string(to_string(refusal)) + " from " + from.to_string() +
-                           (detail.empty() ? "" : ": " + printable(std::string(detail))) +
-                           (unheard == 0 ? "" : "; and " + format_count(unheard, "time") + " since the last such line");
+  const std::string text =
+      fmt::format("refused {} from {}{}{}", to_string(refusal), from.to_string(),
+                  detail.empty() ? "" : ": " + printable(std::string(detail)),
+                  unheard == 0 ? "" : fmt::format("; and {} since the last such line", format_count(unheard, "time")));
   // A node that has just started is asked for a proof once: nothing is wrong with that.
   log_.note(refusal != wire::Refusal::kUnproven, text);
 }
@@ -114,13 +115,13 @@ void NodePort::on_refused(const cluster::PeerAddress& peer) {
 }
 
 void NodePort::on_trouble(const cluster::PeerAddress& peer, const Error& why) {
-  log_.note(false,
-            "no connection to '" + printable(peer.name) + "' at " + peer.endpoint.to_string() + ": " + why.message);
+  log_.note(false, fmt::format("no connection to '{}' at {}: {}", printable(peer.name), peer.endpoint.to_string(),
+                               why.message));
 }
 
 void NodePort::on_load_changed(resilience::LoadState state, std::string_view reason) {
   const std::string name(to_string(state));
-  log_.say("load_changed", reason.empty() ? "is " + name : "is " + name + " by its " + std::string(reason),
+  log_.say("load_changed", reason.empty() ? "is " + name : fmt::format("is {} by its {}", name, reason),
            {{"state", name}, {"reason", std::string(reason)}});
 }
 

@@ -33,7 +33,7 @@ constexpr std::size_t kMostFileBytes = 1 << 16;
 
 Result<std::string> read_public_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Errc::kInvalid, "there is no '" + path + "' to read");
+  if (!file) return fail(Errc::kInvalid, "there is no '{}' to read", path);
   std::string text(kMostFileBytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -49,22 +49,24 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
   if (!own) return fail(own.error().code, "'vote.key': " + own.error().message);
   std::map<std::string, signature::PublicKey> keys;
   for (const std::string& name : config.voters) {
-    const std::string path = config.vote.keys + "/" + name + ".pem";
+    const std::string path = fmt::format("{}/{}.pem", config.vote.keys, name);
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-      return fail(Errc::kInvalid, "'vote.keys': there is no '" + path + "', the public key of voter '" + name +
-                                      "': openssl pkey -in KEY -pubout -out '" + path + "'");
+      return fail(Errc::kInvalid,
+                  "'vote.keys': there is no '{}', the public key of voter '{}': openssl pkey -in KEY -pubout -out '{}'",
+                  path, name, path);
     }
     std::ostringstream text;
     text << file.rdbuf();
     const auto read = signature::read_public_keys(std::move(text).str(), path);
     if (!read) return fail(read.error().code, "'vote.keys': " + read.error().message);
-    if (read->size() != 1) return fail(Errc::kInvalid, "'vote.keys': '" + path + "' has more than one key");
+    if (read->size() != 1) return fail(Errc::kInvalid, "'vote.keys': '{}' has more than one key", path);
     keys[name] = read->front();
   }
   if (keys.at(config.name) != own->public_key()) {
-    return fail(Errc::kInvalid, "'vote.key' is not the key whose public half is '" + config.vote.keys + "/" +
-                                    config.name + ".pem': nobody would believe this node");
+    return fail(Errc::kInvalid,
+                "'vote.key' is not the key whose public half is '{}/{}.pem': nobody would believe this node",
+                config.vote.keys, config.name);
   }
   return cluster::VoteSeal(leadership_key(config), std::move(*own), std::move(keys));
 }
@@ -78,15 +80,16 @@ Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeC
   auto commitment = read_commitment(config.vote.key_commitment);
   if (!commitment) return fail(commitment.error().code, "'vote.key_commitment': " + commitment.error().message);
   if (const Status good = commitment->check(*share); !good) {
-    return fail(Errc::kInvalid, "'vote.key_share': '" + config.vote.key_share + "' is not what '" +
-                                    config.vote.key_commitment + "' says was split: " + good.error().message +
-                                    ". Bring this node its key share of that splitting again");
+    return fail(Errc::kInvalid,
+                "'vote.key_share': '{}' is not what '{}' says was split: {}. Bring this node its key share of that "
+                "splitting again",
+                config.vote.key_share, config.vote.key_commitment, good.error().message);
   }
   const secret::SplitRule& rule = commitment->head().rule;
   if (rule.threshold > config.voters.size()) {
-    return fail(Errc::kInvalid, "'vote.key_commitment': it takes " + std::to_string(rule.threshold) +
-                                    " key shares to have the key, and there are " +
-                                    std::to_string(config.voters.size()) + " voters: split it anew");
+    return fail(Errc::kInvalid,
+                "'vote.key_commitment': it takes {} key shares to have the key, and there are {} voters: split it anew",
+                rule.threshold, config.voters.size());
   }
   return cluster::KeyHolding{std::move(*commitment), std::move(*share)};
 }
@@ -96,25 +99,25 @@ Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeC
 // its node votes and does not stand.
 Result<cluster::VettingSettings> read_vetting(const cluster::NodeConfig& config) {
   cluster::VettingSettings out;
-  out.cluster = config.cluster + "/" + config.environment;
+  out.cluster = fmt::format("{}/{}", config.cluster, config.environment);
   if (config.vote.operator_key.empty()) return out;
   const auto pem = read_public_file(config.vote.operator_key);
   const auto keys = pem ? signature::read_public_keys(*pem, config.vote.operator_key) : tl::unexpected(pem.error());
   if (!keys) return fail(keys.error().code, "'vote.operator_key': " + keys.error().message);
   if (keys->size() != 1) {
-    return fail(Errc::kInvalid, "'vote.operator_key': '" + config.vote.operator_key + "' has more than one key");
+    return fail(Errc::kInvalid, "'vote.operator_key': '{}' has more than one key", config.vote.operator_key);
   }
   out.operator_key = keys->front();
   if (config.vote.attestation.empty()) return out;
   auto text = read_public_file(config.vote.attestation);
   const auto opened = text ? signature::open_attestation(*text, *out.operator_key) : tl::unexpected(text.error());
   if (!opened) {
-    return fail(Errc::kInvalid, "'agent.attestation': '" + config.vote.attestation + "': " + opened.error().message);
+    return fail(Errc::kInvalid, "'agent.attestation': '{}': {}", config.vote.attestation, opened.error().message);
   }
   // Whether it has run out is asked when it is used.
   if (const auto why = why_not(*opened, out.cluster, config.name, opened->not_after)) {
-    return fail(Errc::kInvalid, "'agent.attestation': '" + config.vote.attestation + "': " + *why +
-                                    ": bellwether keys attest --node " + config.name);
+    return fail(Errc::kInvalid, "'agent.attestation': '{}': {}: bellwether keys attest --node {}",
+                config.vote.attestation, *why, config.name);
   }
   out.attestation = std::move(*text);
   return out;
@@ -151,7 +154,7 @@ task<Result<std::unique_ptr<cluster::Kv>>> open_disk(runtime::Runtime& runtime, 
   const auto network = co_await runtime.network_file_system(folder);
   if (network && !network->empty()) {
     co_return fail(Errc::kUnsupported,
-                   "data '" + folder + "' is on " + *network + ": a vote must be on a disk of this machine alone");
+                   fmt::format("data '{}' is on {}: a vote must be on a disk of this machine alone", folder, *network));
   }
   auto kv = co_await cluster::open_sqlite_kv(runtime, folder + "/node.db");
   co_return kv;
@@ -164,8 +167,8 @@ task<Status> open_store(runtime::Runtime& runtime, const cluster::NodeConfig& co
   BW_CO_TRY(supplies.store, co_await store::open_store(runtime, std::move(url)));
   const Duration least = supplies.store->traits().lease_min;
   if (config.store_lease < least) {
-    co_return fail(Errc::kInvalid, "'leadership_lease' is " + format_duration(config.store_lease) + ", but " +
-                                       supplies.store->describe() + " needs at least " + format_duration(least));
+    co_return fail(Errc::kInvalid, "'leadership_lease' is {}, but {} needs at least {}",
+                   format_duration(config.store_lease), supplies.store->describe(), format_duration(least));
   }
   BW_CO_TRY(supplies.store_key, supplies.store->open(leadership_key(config)));
   co_return Status();

@@ -26,12 +26,12 @@ constexpr const char* kEpoch = "leadership/epoch";
 // A leader that is not fit gives way, but not oftener than this.
 constexpr Duration kStableFor = Duration::seconds(30);
 
-std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
+std::string quoted(const std::string& name) { return fmt::format("'{}'", printable(name)); }
 
 std::string unfit(const quorum::LocalHealth& health) {
   if (!health.ready) return "this node is not ready";
   if (health.load == quorum::Load::kCritical) return "this node is overloaded";
-  if (health.score >= quorum::kFitBelow) return "the health score of this node is " + std::to_string(health.score);
+  if (health.score >= quorum::kFitBelow) return fmt::format("the health score of this node is {}", health.score);
   return {};
 }
 
@@ -56,15 +56,17 @@ const Rival* fittest(std::span<const Rival> rivals) {
 
 std::string why_not_standing(const Situation& now) {
   if (const Rival* other = other_minded(now.rivals, now.decided_by); other != nullptr) {
-    return "'" + other->name + "' leaves it to " + other->decided_by + " who leads, and this node to " +
-           now.decided_by + ", so that there could be two leaders: 'leadership' must be the same on all nodes";
+    return fmt::format(
+        "'{}' leaves it to {} who leads, and this node to {}, so that there could be two leaders: 'leadership' must be "
+        "the same on all nodes",
+        other->name, other->decided_by, now.decided_by);
   }
   const auto waited = [&](int64_t leases) { return now.vacant && *now.vacant >= now.lease * leases; };
   if (!now.unfit.empty()) return waited(kUnfitWaits) ? std::string() : now.unfit;
   if (now.named || waited(kLowerWaits)) return {};
   // Of several that go first the fittest is named, so that all who wait say the same.
   const Rival* first = fittest(now.rivals);
-  if (first != nullptr && first->priority > now.priority) return "'" + first->name + "' has a higher priority";
+  if (first != nullptr && first->priority > now.priority) return fmt::format("'{}' has a higher priority", first->name);
   return {};
 }
 
@@ -90,13 +92,12 @@ task<Result<Epoch>> StoreElection::recall() {
   const std::size_t space = std::min(text.find(' '), text.size());
   const auto epoch = parse_u64(std::string_view(text).substr(0, space));
   if (!epoch) co_return fail(Errc::kInvalid, "the epoch that was remembered is damaged");
-  co_return text.substr(space) == " " + store_.describe() + " " + settings_.key ? Epoch(*epoch) : Epoch();
+  co_return text.substr(space) == fmt::format(" {} {}", store_.describe(), settings_.key) ? Epoch(*epoch) : Epoch();
 }
 
 task<void> StoreElection::keep(StoreElection* self, Epoch floor) {
   std::vector<cluster::KvChange> changes;
-  changes.push_back(
-      {kEpoch, std::to_string(floor.value()) + " " + self->store_.describe() + " " + self->settings_.key});
+  changes.push_back({kEpoch, fmt::format("{} {} {}", floor.value(), self->store_.describe(), self->settings_.key)});
   const Status done = co_await self->kv_->put(std::move(changes));
   if (!done) self->listener_.on_note(true, "the epoch could not be remembered: " + done.error().message);
 }
@@ -222,11 +223,11 @@ void StoreElection::tell_of_leader(Instant now) {
   if (leads(now)) {
     leader = settings_.self;
     epoch = elector.epoch();
-    evidence = store_.describe() + " has given it the key " + settings_.key;
+    evidence = fmt::format("{} has given it the key {}", store_.describe(), settings_.key);
   } else if (elector.holder_until() > now && record.holder != settings_.self) {
     leader = record.holder;
     epoch = record.epoch;
-    evidence = store_.describe() + " shows it as the holder of the key " + settings_.key;
+    evidence = fmt::format("{} shows it as the holder of the key {}", store_.describe(), settings_.key);
   } else {
     evidence = why_nobody();
   }
@@ -237,10 +238,10 @@ void StoreElection::tell_of_leader(Instant now) {
 }
 
 std::string StoreElection::why_nobody() const {
-  if (!trouble_.empty()) return store_.describe() + " does not answer: " + trouble_;
+  if (!trouble_.empty()) return fmt::format("{} does not answer: {}", store_.describe(), trouble_);
   const election::LeaseRecord& record = candidate_->elector().seen().record;
   if (record.holder == settings_.self) return "the key is that of an earlier term of this node";
-  if (record.held()) return "the lease of " + quoted(record.holder) + " has run out";
+  if (record.held()) return fmt::format("the lease of {} has run out", quoted(record.holder));
   return record.cause.empty() ? "nobody holds the key " + settings_.key : record.cause;
 }
 
@@ -269,9 +270,9 @@ Status StoreElection::hand_over(const std::string& cause, const std::string& hei
     to = found->electable ? &*found : nullptr;
   }
   if (to == nullptr) {
-    return fail(Errc::kRefused, (heir.empty() ? "no other gate or manager" : quoted(heir)) +
-                                    (heir.empty() ? " can lead now" : " cannot lead now") +
-                                    ": it must be ready, and reach " + store_.describe());
+    return fail(Errc::kRefused, "{}{}: it must be ready, and reach {}",
+                heir.empty() ? "no other gate or manager" : quoted(heir),
+                heir.empty() ? " can lead now" : " cannot lead now", store_.describe());
   }
   if (candidate_ != nullptr) candidate_->resign({.cause = cause, .heir = to->name, .stay_out = false});
   return {};
@@ -295,8 +296,8 @@ std::string StoreElection::obstacle() const {
   if (candidate_ == nullptr) return {};
   const Duration silent = runtime_.boot_now() - std::max(candidate_->elector().seen_at(), began_);
   if (silent <= settings_.timing.lease) return {};
-  return store_.describe() + ", which decides who leads, has not answered for " + format_duration(silent) +
-         (trouble_.empty() ? "" : ": " + trouble_);
+  return fmt::format("{}, which decides who leads, has not answered for {}{}", store_.describe(),
+                     format_duration(silent), trouble_.empty() ? "" : ": " + trouble_);
 }
 
 bool StoreElection::electable() const {
@@ -307,7 +308,7 @@ bool StoreElection::electable() const {
 }
 
 cluster::Leadership::View StoreElection::view() const {
-  View view{.decided_by = store_.describe() + ", key " + settings_.key, .term = epoch_.value()};
+  View view{.decided_by = fmt::format("{}, key {}", store_.describe(), settings_.key), .term = epoch_.value()};
   if (candidate_ == nullptr) return view;
   view.active = true;
   view.role = leads(runtime_.boot_now()) ? "leader" : why_not_.empty() ? "candidate" : "follower";

@@ -14,20 +14,20 @@ bool is_copy_kind(std::string_view kind) {
 
 Status check_key(const CopyKey& key) {
   if (key.job.empty() || key.job.size() > registers::kMostKeyBytes) {
-    return fail(Errc::kInvalid, "the key of a job has 1 to " + std::to_string(registers::kMostKeyBytes) +
-                                    " bytes, and this one " + std::to_string(key.job.size()));
+    return fail(Errc::kInvalid, "the key of a job has 1 to {} bytes, and this one {}", registers::kMostKeyBytes,
+                key.job.size());
   }
   if (is_copy_kind(key.kind)) return {};
-  return fail(Errc::kInvalid, "the kind of a copy is 1 to 32 of a-z, 0-9 and '-', and not '" +
-                                  printable(key.kind.substr(0, kMostKindBytes)) + "'");
+  return fail(Errc::kInvalid, "the kind of a copy is 1 to 32 of a-z, 0-9 and '-', and not '{}'",
+              printable(key.kind.substr(0, kMostKindBytes)));
 }
 
 std::string to_string(const CopyKey& key) {
-  return "'" + printable(key.kind) + "' of job '" + printable(key.job) + "'";
+  return fmt::format("'{}' of job '{}'", printable(key.kind), printable(key.job));
 }
 
 std::string to_string(const Version& version) {
-  return std::to_string(version.number) + " under fence " + std::to_string(version.fence.value());
+  return fmt::format("{} under fence {}", version.number, version.fence.value());
 }
 
 bool fits(const CopyHead& head, std::size_t index, std::string_view piece) {

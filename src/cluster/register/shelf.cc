@@ -40,7 +40,7 @@ Decision CopyShelf::look(const Look& look) {
   if (look.fence != JobFence()) {
     const auto known = promises_.find(look.key.job);
     if (known == promises_.end() && promises_.size() >= limits_.most_jobs) {
-      return unable("it keeps the copies of " + std::to_string(limits_.most_jobs) + " jobs already");
+      return unable(fmt::format("it keeps the copies of {} jobs already", limits_.most_jobs));
     }
     Promise& promise = promises_[look.key.job];
     if (look.fence < promise.asked) return Answer{Verdict::kFenced, {}, {}, {}, promise.asked, {}};
@@ -66,7 +66,8 @@ Answer CopyShelf::admit(const CopyKey& key, Version version, bool again) const {
 Decision CopyShelf::offer(Instant now, const Offer& offer) {
   const CopyKey& key = offer.key;
   const Version version = offer.head.version;
-  const std::string another = "it has another value under version " + to_string(version) + " of " + to_string(key);
+  const std::string another =
+      fmt::format("it has another value under version {} of {}", to_string(version), to_string(key));
   Answer first = admit(key, version, offer.again);
   if (first.verdict == Verdict::kKept && kept_[key].head != offer.head) return unable(another);
   if (first.verdict != Verdict::kWanted) return first;
@@ -94,11 +95,10 @@ Decision CopyShelf::offer(Instant now, const Offer& offer) {
 
 Answer CopyShelf::make_room(Instant now, const CopyKey& key, const CopyHead& head) {
   if (!kept_.contains(key) && kept_.size() + uploads_.size() >= limits_.most_values) {
-    return unable("it keeps " + std::to_string(limits_.most_values) + " values already");
+    return unable(fmt::format("it keeps {} values already", limits_.most_values));
   }
   if (bytes_ + head.size > limits_.most_bytes) {
-    return unable("its copies have " + std::to_string(bytes_) + " bytes, and may have " +
-                  std::to_string(limits_.most_bytes));
+    return unable(fmt::format("its copies have {} bytes, and may have {}", bytes_, limits_.most_bytes));
   }
   if (uploads_.size() < limits_.most_uploads) return answer(Verdict::kWanted);
   const auto oldest = std::min_element(uploads_.begin(), uploads_.end(), [](const auto& a, const auto& b) {

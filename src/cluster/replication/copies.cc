@@ -129,7 +129,7 @@ std::string Copies::describe(const Round& round) const {
   text += ") has agreed";
   for (std::size_t voter = 0; voter < round.troubles.size(); ++voter) {
     if (round.tally.of(voter) == Vote::kYes || round.troubles[voter].empty()) continue;
-    text += "; '" + lines_.keepers()[voter] + "': " + round.troubles[voter];
+    text += fmt::format("; '{}': {}", lines_.keepers()[voter], round.troubles[voter]);
   }
   return text;
 }
@@ -153,7 +153,7 @@ task<Status> Copies::settle(RoundPtr round, Instant deadline, runtime::Cancellat
     const Answer& refusal = *round->refusal;
     if (refusal.verdict == Verdict::kDropped) co_return fail(Errc::kNotFound, "the job was dropped");
     if (refusal.verdict == Verdict::kFenced) {
-      co_return fail(Errc::kRefused, "the job has a newer owner, under fence " + std::to_string(refusal.fence.value()));
+      co_return fail(Errc::kRefused, "the job has a newer owner, under fence {}", refusal.fence.value());
     }
     co_return fail(Errc::kRefused, "there is a newer version: " + to_string(refusal.head.version));
   }
@@ -239,10 +239,9 @@ task<Status> Copies::spread(ValuePtr value, RoundPtr round, Instant deadline, ru
 task<Status> Copies::put(CopyKey key, Version version, std::string bytes, Instant deadline,
                          runtime::Cancellation* cancel) {
   BW_CO_RETURN_IF_ERROR(check_key(key));
-  const std::string what = "putting " + to_string(key) + ", version " + to_string(version) + ": ";
+  const std::string what = fmt::format("putting {}, version {}: ", to_string(key), to_string(version));
   if (bytes.size() > kMostCopyBytes) {
-    co_return fail(Errc::kTooLarge, what + "it has " + std::to_string(bytes.size()) + " bytes, and may have " +
-                                        std::to_string(kMostCopyBytes));
+    co_return fail(Errc::kTooLarge, "{}it has {} bytes, and may have {}", what, bytes.size(), kMostCopyBytes);
   }
   if (closed_) co_return fail(Errc::kClosed, what + kEnding);
   ValuePtr value = co_await prepare(std::move(key), version, std::move(bytes), false);
@@ -261,7 +260,7 @@ task<Status> Copies::drop(std::string job, Instant deadline, runtime::Cancellati
     scope_.spawn(convince(this, round, voter, Drop{job, false}, nullptr, last));
   }
   const Status done = co_await settle(round, deadline, cancel);
-  if (!done) co_return fail(done.error().code, "dropping the copies of job '" + job + "': " + done.error().message);
+  if (!done) co_return fail(done.error().code, "dropping the copies of job '{}': {}", job, done.error().message);
   co_return Status();
 }
 
@@ -282,9 +281,9 @@ task<void> Copies::fetch_pieces(Copies* self, std::shared_ptr<Collecting> work, 
       if (got) std::copy(answered->bytes.begin(), answered->bytes.end(), work->bytes.begin() + index * kPieceBytes);
       if (got) continue;
       trouble = answered ? Error{Errc::kReset,
-                                 std::string("it answered '") + to_string(answered->verdict) + "' " + answered->why}
+                                 fmt::format("it answered '{}' {}", to_string(answered->verdict), answered->why)}
                          : answered.error();
-      trouble.message = "'" + self->lines_.keepers()[voter] + "': " + trouble.message;
+      trouble.message = fmt::format("'{}': {}", self->lines_.keepers()[voter], trouble.message);
     }
     if (!got) work->outcome = tl::unexpected(trouble);
   }
@@ -332,7 +331,7 @@ task<Result<std::optional<Copy>>> Copies::get_once(CopyKey key, JobFence fence, 
 task<Result<std::optional<Copy>>> Copies::get(CopyKey key, JobFence fence, Instant deadline,
                                               runtime::Cancellation* cancel) {
   BW_CO_RETURN_IF_ERROR(check_key(key));
-  const std::string what = "getting " + to_string(key) + ": ";
+  const std::string what = fmt::format("getting {}: ", to_string(key));
   resilience::Retry retry(kAgain, deadline, prng_.fork());
   while (!closed_) {
     auto got = co_await get_once(key, fence, deadline, cancel);

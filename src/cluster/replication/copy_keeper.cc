@@ -22,8 +22,8 @@ constexpr Duration kTellMost = Duration::seconds(2);
 constexpr std::size_t kTellAtOnce = 64;
 
 // A kind has no '/', so no two keys have one name.
-std::string value_name(const CopyKey& key) { return kValues + key.kind + "/" + key.job; }
-std::string piece_name(uint64_t slot, std::size_t index) { return kPieces + hex(slot) + "/" + std::to_string(index); }
+std::string value_name(const CopyKey& key) { return fmt::format("{}{}/{}", kValues, key.kind, key.job); }
+std::string piece_name(uint64_t slot, std::size_t index) { return fmt::format("{}{}/{}", kPieces, hex(slot), index); }
 
 void remove_slot(const Slot& slot, std::vector<KvChange>& changes) {
   for (std::size_t i = 0; i < slot.pieces; ++i) changes.push_back({piece_name(slot.id, i), std::nullopt});
@@ -112,8 +112,8 @@ task<Status> CopyKeeper::load() {
   for (const auto& [name, bytes] : *values) {
     auto record = message::decode<CopyRecord>(bytes);
     if (!record || value_name(record->key) != name) {
-      co_return fail(Errc::kInvalid, "the record of a copy cannot be read (" +
-                                         (record ? "it is that of another one" : record.error().message) + ")");
+      co_return fail(Errc::kInvalid, "the record of a copy cannot be read ({})",
+                     record ? "it is that of another one" : record.error().message);
     }
     start.records.push_back(std::move(*record));
   }

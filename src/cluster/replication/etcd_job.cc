@@ -90,8 +90,8 @@ Result<EtcdJob::View> EtcdJob::view_of(const std::string& body) const {
   view.modified = state.modified;
   auto record = message::decode<registers::JobRecord>(state.value);
   if (!record || record->key != key_) {
-    return fail(Errc::kInvalid, "what etcd has under '" + state_name() + "' is no state of job '" + key_ + "'" +
-                                    (record ? std::string() : ": " + record.error().message));
+    return fail(Errc::kInvalid, "what etcd has under '{}' is no state of job '{}'{}", state_name(), key_,
+                record ? std::string() : ": " + record.error().message);
   }
   view.record = std::move(*record);
   return view;
@@ -109,15 +109,16 @@ task<Result<EtcdJob::View>> EtcdJob::look(Time& time) {
 }
 
 Error EtcdJob::late(const Time& time, const std::string& why) const {
-  return {time.why(), "job '" + key_ + "': " + (time.why() == Errc::kClosed ? "the node that asks is ending" : why)};
+  return {time.why(),
+          fmt::format("job '{}': {}", key_, time.why() == Errc::kClosed ? "the node that asks is ending" : why)};
 }
 
 // --- taking ----------------------------------------------------------------------------------------------------------
 
 task<Result<TakenJob>> EtcdJob::take(std::shared_ptr<EtcdJob> self, Instant deadline, runtime::Cancellation* cancel) {
   if (self->closing_.cancelled()) co_return fail(Errc::kClosed, "the node that asks is ending");
-  if (self->taking_) co_return fail(Errc::kExists, "job '" + self->key_ + "' is being taken already");
-  if (self->lease_ != 0 && self->held()) co_return fail(Errc::kExists, "job '" + self->key_ + "' is held already");
+  if (self->taking_) co_return fail(Errc::kExists, "job '{}' is being taken already", self->key_);
+  if (self->lease_ != 0 && self->held()) co_return fail(Errc::kExists, "job '{}' is held already", self->key_);
   if (self->lease_ != 0) self->lose({}, "etcd has not answered before the lease was over");
   self->taking_ = true;
   Time time(*self, deadline, cancel);
@@ -133,13 +134,13 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
     const uint64_t known = news_;
     BW_CO_TRY(auto seen, co_await look(time));
     const auto content = registers::parse_content(seen.record.value);
-    if (!content) co_return fail(content.error().code, "job '" + key_ + "': " + content.error().message);
-    if (content->retired) co_return fail(Errc::kNotFound, "job '" + key_ + "' was retired");
+    if (!content) co_return fail(content.error().code, "job '{}': {}", key_, content.error().message);
+    if (content->retired) co_return fail(Errc::kNotFound, "job '{}' was retired", key_);
     // A claim under the own name is one of an earlier life.
     if (seen.owner && seen.owner->name != store_.self_) {
       const std::string holder = seen.owner->name;
       co_await wait_until_free(known, time);
-      if (time.over()) co_return fail(time.why(), "it was not taken in time: '" + holder + "' holds it");
+      if (time.over()) co_return fail(time.why(), "it was not taken in time: '{}' holds it", holder);
       continue;
     }
     BW_CO_TRY(auto claimed, co_await claim(std::move(seen), time));
@@ -244,7 +245,7 @@ task<Written> EtcdJob::change(std::shared_ptr<EtcdJob> self, std::string content
 
 // With a tombstone, a lease, the job ends with this write, and its state with that lease.
 task<Written> EtcdJob::put(std::string content, uint64_t tombstone, Time& time) {
-  if (!held()) co_return not_written({Errc::kRefused, "this node does not hold job '" + key_ + "'"}, false);
+  if (!held()) co_return not_written({Errc::kRefused, fmt::format("this node does not hold job '{}'", key_)}, false);
   const registers::Place place{fence_, ++last_write_};
   const std::string record =
       message::encode(registers::JobRecord{key_, claim_, place, content, store_.settings_.lease});
@@ -260,7 +261,7 @@ task<Written> EtcdJob::put(std::string content, uint64_t tombstone, Time& time) 
       }
       if (!mine(*seen)) {
         lose(seen->owner ? seen->owner->name : std::string(), "etcd has ended its lease, or given it to another node");
-        co_return not_written({Errc::kRefused, "this node does not hold job '" + key_ + "' any more"}, sent);
+        co_return not_written({Errc::kRefused, fmt::format("this node does not hold job '{}' any more", key_)}, sent);
       }
       modified_ = seen->modified;
       unsure_ = false;
@@ -294,13 +295,13 @@ task<Result<std::optional<std::string>>> EtcdJob::read(std::shared_ptr<EtcdJob> 
   store::Turn turn(self->turns_, time.cancellation());
   co_await turn.woken().wait();
   if (!turn.granted() || time.over()) co_return tl::unexpected(self->late(time, "no time was left"));
-  if (!self->held()) co_return fail(Errc::kRefused, "this node does not hold job '" + self->key_ + "'");
+  if (!self->held()) co_return fail(Errc::kRefused, "this node does not hold job '{}'", self->key_);
   const auto seen = co_await self->look(time);
   if (!seen) co_return tl::unexpected(time.over() ? self->late(time, seen.error().message) : seen.error());
   if (!self->mine(*seen)) {
     self->lose(seen->owner ? seen->owner->name : std::string(),
                "etcd has ended its lease, or given it to another node");
-    co_return fail(Errc::kRefused, "this node does not hold job '" + self->key_ + "' any more");
+    co_return fail(Errc::kRefused, "this node does not hold job '{}' any more", self->key_);
   }
   BW_CO_TRY(auto content, registers::parse_content(seen->record.value));
   co_return std::move(content.value);

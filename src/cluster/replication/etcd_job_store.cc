@@ -50,7 +50,7 @@ class Handle final : public JobHandle {
 runtime::task<Result<store::EtcdPlace>> place_of(runtime::Runtime& runtime, std::string url) {
   BW_CO_TRY(auto parsed, store::parse_store_url(url));
   if (parsed.scheme != "etcd" && parsed.scheme != "etcds") {
-    co_return fail(Errc::kUnsupported, "'" + parsed.text + "' cannot keep jobs: only etcd can (etcd://HOST:PORT)");
+    co_return fail(Errc::kUnsupported, "'{}' cannot keep jobs: only etcd can (etcd://HOST:PORT)", parsed.text);
   }
   auto place = co_await store::etcd_place(runtime, std::move(parsed));
   co_return place;
@@ -85,9 +85,10 @@ task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
     if (cancel->cancelled()) co_return;
     std::string trouble = seen ? std::string() : seen.error().message;
     if (!trouble.empty() && trouble_.empty()) {
-      listener_.on_note(true, "registers of jobs: " + description_ + " does not say what there is: " + trouble);
+      listener_.on_note(true,
+                        fmt::format("registers of jobs: {} does not say what there is: {}", description_, trouble));
     } else if (trouble.empty() && !trouble_.empty()) {
-      listener_.on_note(false, "registers of jobs: " + description_ + " answers again");
+      listener_.on_note(false, fmt::format("registers of jobs: {} answers again", description_));
     }
     trouble_ = std::move(trouble);
     co_await runtime_.sleep(kLookEvery, cancel);
@@ -163,8 +164,8 @@ task<Status> EtcdJobView::look_at_names(runtime::Cancellation* cancel) {
   co_return Status();
 }
 
-std::string etcd_owners(const std::string& group) { return "bellwether/jobs/" + group + "/owner/"; }
-std::string etcd_states(const std::string& group) { return "bellwether/jobs/" + group + "/state/"; }
+std::string etcd_owners(const std::string& group) { return fmt::format("bellwether/jobs/{}/owner/", group); }
+std::string etcd_states(const std::string& group) { return fmt::format("bellwether/jobs/{}/state/", group); }
 
 EtcdJobStore::EtcdJobStore(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group,
                            std::string self, const JobSettings& settings, uint64_t seed)
@@ -185,7 +186,7 @@ EtcdJobStore::~EtcdJobStore() { check(jobs_.empty(), "handles end before their s
 Result<std::unique_ptr<JobHandle>> EtcdJobStore::open(std::string key, JobHandle::Listener& listener) {
   BW_RETURN_IF_ERROR(check_key(key));
   if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
-  if (jobs_.contains(key)) return fail(Errc::kExists, "job '" + key + "' is open already: a node has one handle of it");
+  if (jobs_.contains(key)) return fail(Errc::kExists, "job '{}' is open already: a node has one handle of it", key);
   if (jobs_.size() >= kMostHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
   auto job = std::make_shared<EtcdJob>(*this, key, listener);
   jobs_[std::move(key)] = job.get();

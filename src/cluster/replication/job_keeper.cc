@@ -64,8 +64,8 @@ task<Result<registers::AcceptorStart>> JobKeeper::load() {
   for (const auto& [name, bytes] : *stored) {
     auto record = message::decode<registers::JobRecord>(bytes);
     if (!record || kRecords + record->key != name) {
-      co_return fail(Errc::kInvalid, "what was promised to the owner of a job cannot be read (" +
-                                         (record ? "it is that of another job" : record.error().message) + ")");
+      co_return fail(Errc::kInvalid, "what was promised to the owner of a job cannot be read ({})",
+                     record ? "it is that of another job" : record.error().message);
     }
     if (registers::is_retired(record->value)) retired_.emplace(record->key, now);
     start.records.push_back(std::move(*record));
@@ -105,7 +105,7 @@ void JobKeeper::on_ask(registers::MemberId from, const registers::Ask& ask) {
 
 std::string JobKeeper::too_much(const registers::Ask& ask) const {
   if (kernel_.jobs() >= settings_.most_jobs && kernel_.find(ask.key) == nullptr) {
-    return "it keeps " + std::to_string(settings_.most_jobs) + " jobs already";
+    return fmt::format("it keeps {} jobs already", settings_.most_jobs);
   }
   const auto* accept = std::get_if<registers::Accept>(&ask.body);
   if (accept == nullptr) return {};
@@ -113,8 +113,7 @@ std::string JobKeeper::too_much(const registers::Ask& ask) const {
   const std::size_t before = known == nullptr ? 0 : known->value.size();
   const std::size_t after = kernel_.bytes() - before + accept->value.size();
   if (accept->value.size() <= before || after <= settings_.most_bytes) return {};
-  return "the states of its jobs have " + std::to_string(kernel_.bytes()) + " bytes, and may have " +
-         std::to_string(settings_.most_bytes);
+  return fmt::format("the states of its jobs have {} bytes, and may have {}", kernel_.bytes(), settings_.most_bytes);
 }
 
 void JobKeeper::carry_out(const registers::KeepJob& keep) {

@@ -23,26 +23,27 @@ KeeperDisk::KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& 
 // of what these have kept.
 task<Status> KeeperDisk::open(bool empty) {
   const auto known = co_await kv_.get(mark_);
-  if (!known) co_return fail(Errc::kIo, "the " + what_ + " cannot be read: " + known.error().message);
+  if (!known) co_return fail(Errc::kIo, "the {} cannot be read: {}", what_, known.error().message);
   if (!*known && !first_start_) {
-    co_return fail(Errc::kInvalid,
-                   "nothing is known of " + what_ +
-                       " that were kept here. If this node has never kept any, start it once with "
-                       "--first-start; if its disk was lost, let a node of another name take its place");
+    co_return fail(
+        Errc::kInvalid,
+        fmt::format("nothing is known of {} that were kept here. If this node has never kept any, start it once with "
+                    "--first-start; if its disk was lost, let a node of another name take its place",
+                    what_));
   }
   const std::string names = lines_.keeper_names(" ");
   if (*known == names) co_return Status();
   if (*known && (!empty || !first_start_)) {
-    co_return fail(Errc::kInvalid, "this node keeps " + what_ + " together with " + **known + ", and was told of " +
-                                       names +
-                                       ". Give all nodes the former list back until no job is left anywhere; then "
-                                       "start each once with the new one and --first-start");
+    co_return fail(Errc::kInvalid,
+                   "this node keeps {} together with {}, and was told of {}. Give all nodes the former list back until "
+                   "no job is left anywhere; then start each once with the new one and --first-start",
+                   what_, **known, names);
   }
   std::vector<KvChange> mark;
   mark.push_back({mark_, names});
   const Status marked = co_await kv_.put(std::move(mark));
   if (!marked) {
-    co_return fail(Errc::kIo, "that this node keeps " + what_ + " cannot be written: " + marked.error().message);
+    co_return fail(Errc::kIo, "that this node keeps {} cannot be written: {}", what_, marked.error().message);
   }
   co_return Status();
 }
@@ -95,7 +96,7 @@ task<void> KeeperDisk::flush(KeeperDisk* self) {
 
 void KeeperDisk::written(const Status& done) {
   if (!done && unable_.empty()) {
-    unable_ = what_ + " cannot be written: " + done.error().message;
+    unable_ = fmt::format("{} cannot be written: {}", what_, done.error().message);
     listener_.on_note(true, unable_ + ". Until that works this node promises and takes nothing");
   } else if (done && !unable_.empty()) {
     unable_.clear();

@@ -132,7 +132,7 @@ task<Result<copies::Answer>> Lines::ask(std::string keeper, copies::Question que
     co_return answered;
   }
   const auto place = addresses_.find(keeper);
-  if (!place) co_return fail(Errc::kUnreachable, "nobody knows where '" + keeper + "' is");
+  if (!place) co_return fail(Errc::kUnreachable, "nobody knows where '{}' is", keeper);
   cluster::PeerAddress address = *place;
   std::string body = message::encode(copies::Asked{fingerprint_, std::move(question)});
   BW_CO_TRY(auto reply, co_await links_.request(std::move(address), cluster::message_type::kCopies,

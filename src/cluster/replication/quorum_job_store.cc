@@ -121,8 +121,8 @@ void QuorumJob::close() {
 
 task<Result<TakenJob>> QuorumJob::take(Instant deadline, runtime::Cancellation* cancel) {
   if (closed_) co_return fail(Errc::kClosed, kStoreEnded);
-  if (taking_ != nullptr) co_return fail(Errc::kExists, "job '" + key_ + "' is being taken already");
-  if (held(store_.runtime_.boot_now())) co_return fail(Errc::kExists, "job '" + key_ + "' is held already");
+  if (taking_ != nullptr) co_return fail(Errc::kExists, "job '{}' is being taken already", key_);
+  if (held(store_.runtime_.boot_now())) co_return fail(Errc::kExists, "job '{}' is held already", key_);
   if (taken_) step(registers::JobTick{});  // the loss of it is not noticed yet
   runtime::Event event;
   taking_ = &event;
@@ -135,7 +135,7 @@ task<Result<TakenJob>> QuorumJob::take(Instant deadline, runtime::Cancellation* 
   taking_ = nullptr;
   if (!take_outcome_) {
     step(registers::GiveJobBack{});
-    co_return fail(until.why(), "job '" + key_ + "' was not taken in time: " + waiting_for());
+    co_return fail(until.why(), "job '{}' was not taken in time: {}", key_, waiting_for());
   }
   co_return std::move(*take_outcome_);
 }
@@ -143,7 +143,7 @@ task<Result<TakenJob>> QuorumJob::take(Instant deadline, runtime::Cancellation* 
 std::string QuorumJob::waiting_for() const {
   if (busy_with_ == quorum::kNobody) return store_.silence();
   const std::string name = store_.lines_.name_of(busy_with_);
-  return (name.empty() ? "another node" : "'" + name + "'") + " holds it";
+  return (name.empty() ? "another node" : fmt::format("'{}'", name)) + " holds it";
 }
 
 // A write when there is something to write, else a read.
@@ -151,10 +151,12 @@ task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::st
                                                            runtime::Cancellation* cancel) {
   if (closed_) co_return tl::unexpected(NotWritten{{Errc::kClosed, kStoreEnded}, false});
   if (!taken_) {
-    co_return tl::unexpected(NotWritten{{Errc::kRefused, "this node does not hold job '" + key_ + "'"}, false});
+    co_return tl::unexpected(
+        NotWritten{{Errc::kRefused, fmt::format("this node does not hold job '{}'", key_)}, false});
   }
   if (calls_.size() >= kMostCalls) {
-    co_return tl::unexpected(NotWritten{{Errc::kExhausted, "too much waits for job '" + key_ + "' already"}, false});
+    co_return tl::unexpected(
+        NotWritten{{Errc::kExhausted, fmt::format("too much waits for job '{}' already", key_)}, false});
   }
   Call call;
   const uint64_t ticket = ++ticket_;
@@ -171,7 +173,8 @@ task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::st
     step(registers::Withdraw{ticket});
     // It may have been dropped, or it goes on: then nobody waits for its end any more.
     const bool perhaps = !call.outcome.has_value();
-    call.outcome = tl::unexpected(NotWritten{{until.why(), "job '" + key_ + "': " + store_.silence()}, perhaps});
+    call.outcome =
+        tl::unexpected(NotWritten{{until.why(), fmt::format("job '{}': {}", key_, store_.silence())}, perhaps});
   }
   calls_.erase(ticket);
   co_return std::move(*call.outcome);
@@ -211,7 +214,7 @@ void QuorumJob::carry_out(registers::SendAsk& sending) { store_.lines_.send(send
 
 void QuorumJob::carry_out(const registers::JobFailed& failed) {
   finish(failed.ticket,
-         tl::unexpected(NotWritten{{Errc::kRefused, "job '" + key_ + "': " + failed.why}, failed.perhaps}));
+         tl::unexpected(NotWritten{{Errc::kRefused, fmt::format("job '{}': {}", key_, failed.why)}, failed.perhaps}));
 }
 
 void QuorumJob::carry_out(const registers::JobTaken& taken) {
@@ -224,8 +227,8 @@ void QuorumJob::carry_out(const registers::JobTaken& taken) {
     // Nobody wants it any more, or nobody may have it.
     step(registers::GiveJobBack{});
     if (taking_ == nullptr) return;
-    take_outcome_ = content ? fail(Errc::kNotFound, "job '" + key_ + "' was retired")
-                            : fail(content.error().code, "job '" + key_ + "': " + content.error().message);
+    take_outcome_ = content ? fail(Errc::kNotFound, "job '{}' was retired", key_)
+                            : fail(content.error().code, "job '{}': {}", key_, content.error().message);
   }
   taking_->set();
 }
@@ -288,7 +291,7 @@ std::string QuorumJobStore::describe() const {
 Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHandle::Listener& listener) {
   BW_RETURN_IF_ERROR(check_key(key));
   if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
-  if (jobs_.contains(key)) return fail(Errc::kExists, "job '" + key + "' is open already: a node has one handle of it");
+  if (jobs_.contains(key)) return fail(Errc::kExists, "job '{}' is open already: a node has one handle of it", key);
   if (jobs_.size() >= kMostHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
   registers::JobOwnerConfig config;
   config.key = key;
@@ -332,7 +335,7 @@ std::string QuorumJobStore::silence() const {
   text += ") has answered in time";
   const Instant now = runtime_.boot_now();
   for (const auto& [peer, trouble] : troubles_) {
-    if (now - trouble.at < kTroubleLasts) text += "; '" + lines_.name_of(peer) + "': " + trouble.why;
+    if (now - trouble.at < kTroubleLasts) text += fmt::format("; '{}': {}", lines_.name_of(peer), trouble.why);
   }
   return text;
 }

@@ -34,17 +34,17 @@ std::vector<HearingWatch::Change> HearingWatch::look(Instant now) {
   for (auto& [name, voter] : voters_) {
     const bool is_lost = now - voter.last > limit_;
     if (is_lost && !voter.lost) {
-      lost += (lost.empty() ? "'" : ", '") + name + "' for " + format_duration(now - voter.last);
+      lost += fmt::format("{}{}' for {}", lost.empty() ? "'" : ", '", name, format_duration(now - voter.last));
     } else if (!is_lost && voter.lost) {
-      out.push_back({false, "hears '" + name + "' again"});
+      out.push_back({false, fmt::format("hears '{}' again", name)});
     }
     voter.lost = is_lost;
   }
   if (lost.empty()) return out;
   const std::size_t all = voters_.size() + 1;
-  const std::string heard = std::to_string(all - unheard(now).size()) + " of " + std::to_string(all) + " voters";
-  out.push_back({true, "has not heard " + lost + ": with itself it hears " + heard +
-                           (in_minority(now) ? ", a minority, which cannot elect an admin" : "")});
+  const std::string heard = fmt::format("{} of {} voters", all - unheard(now).size(), all);
+  out.push_back({true, fmt::format("has not heard {}: with itself it hears {}{}", lost, heard,
+                                   in_minority(now) ? ", a minority, which cannot elect an admin" : "")});
   return out;
 }
 

@@ -102,7 +102,7 @@ KeyKeeper::~KeyKeeper() { switchboard_.disconnect(message_type::kKeyShare); }
 
 std::string KeyKeeper::context(const std::string& admin, const std::string& holder, election::Term term) const {
   // Names have no line ends.
-  return settings_.group + "\n" + admin + "\n" + holder + "\n" + std::to_string(term.value());
+  return fmt::format("{}\n{}\n{}\n{}", settings_.group, admin, holder, term.value());
 }
 
 void KeyKeeper::send(const std::string& to, const KeyShareMessage& message) {
@@ -149,7 +149,7 @@ void KeyKeeper::on_asked(const std::string& admin, const KeyShareRequest& reques
   const secret::SecretBytes share = secret::encode(holding_.share);
   auto sealed = key ? key->seal(*request.key, context(admin, settings_.self, request.term), share.bytes())
                     : tl::unexpected(key.error());
-  if (!sealed) return owner_.on_key_note(true, "no key share for '" + admin + "': " + sealed.error().message);
+  if (!sealed) return owner_.on_key_note(true, fmt::format("no key share for '{}': {}", admin, sealed.error().message));
   send(admin, KeyShareAnswer{request.term, key->public_key(), std::move(*sealed)});
 }
 
@@ -205,7 +205,7 @@ void KeyKeeper::take(const std::string& from, Result<secret::KeyShare> share) {
   if (!taken) return refuse(from, collecting_->collector.refused().at(member_id(from).value()));
   if (*taken == secret::Collector::Taken::kDouble) {
     for (const auto& [other, held] : heard_) {
-      if (held == index) return refuse(from, "key share " + std::to_string(index) + " is the one of '" + other + "'");
+      if (held == index) return refuse(from, fmt::format("key share {} is the one of '{}'", index, other));
     }
   }
   heard_[from] = index;
@@ -218,7 +218,7 @@ void KeyKeeper::refuse(const std::string& from, const std::string& why) {
   std::string& last = collecting_->refused[from];
   if (last == why) return;
   last = why;
-  owner_.on_key_note(true, "the key share of '" + printable(from) + "' is refused: " + why);
+  owner_.on_key_note(true, fmt::format("the key share of '{}' is refused: {}", printable(from), why));
   look();
 }
 
@@ -252,14 +252,15 @@ void KeyKeeper::tell(bool asks) {
 std::string KeyKeeper::why_too_few() const {
   const KeyProgress& progress = seen_->progress;
   const std::map<std::string, std::string>& refused = collecting_->refused;
-  std::string text = std::to_string(progress.held) + " of " + std::to_string(progress.needed) + " key shares after " +
-                     format_duration(settings_.limit);
-  for (const auto& [name, why] : refused) text += "; that of '" + name + "' was refused: " + why;
+  std::string text =
+      fmt::format("{} of {} key shares after {}", progress.held, progress.needed, format_duration(settings_.limit));
+  for (const auto& [name, why] : refused) text += fmt::format("; that of '{}' was refused: {}", name, why);
   std::string silent;
   for (const std::string& name : settings_.members) {
-    if (!heard_.contains(name) && !refused.contains(name)) silent += (silent.empty() ? "'" : ", '") + name + "'";
+    if (!heard_.contains(name) && !refused.contains(name))
+      silent += fmt::format("{}{}'", silent.empty() ? "'" : ", '", name);
   }
-  return silent.empty() ? text : text + "; none came from " + silent;
+  return silent.empty() ? text : fmt::format("{}; none came from {}", text, silent);
 }
 
 }  // namespace bellwether::cluster

@@ -205,7 +205,7 @@ VoteSeal::VoteSeal(std::string group, signature::SigningKey own, std::map<std::s
     : group_(std::move(group)), own_(std::move(own)), keys_(std::move(keys)) {}
 
 std::string VoteSeal::signed_bytes(std::string_view message, About about) const {
-  return std::string(name_of(about)) + group_ + "\n" + std::string(message);
+  return fmt::format("{}{}\n{}", name_of(about), group_, message);
 }
 
 std::string VoteSeal::seal(std::string message, About about) const {
@@ -223,11 +223,11 @@ Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& se
   const auto key = keys_.find(sender);
   if (key == keys_.end()) {
     return fail(Errc::kRefused,
-                "no key of '" + printable(sender) + "' is known here, so that its messages count for nothing");
+                fmt::format("no key of '{}' is known here, so that its messages count for nothing", printable(sender)));
   }
   if (!signature::verify(key->second, signed_bytes(in.message, about), in.signature)) {
     return fail(Errc::kRefused,
-                "a message that is said to be of '" + printable(sender) + "', and is not signed by its key");
+                fmt::format("a message that is said to be of '{}', and is not signed by its key", printable(sender)));
   }
   return std::move(in.message);
 }

@@ -105,9 +105,12 @@ task<vote::Start> VoteDriver::load() {
   } else if (settings_.first_start) {
     start.found = vote::Start::Found::kNew;
   } else {
-    listener_.on_note(true, "nothing is known of earlier votes of '" + settings_.self +
-                                "', so it follows and does not vote. If it has never been in this group, start it once "
-                                "with --first-start; if its disk was lost, let a node of a new name take its place");
+    listener_.on_note(
+        true,
+        fmt::format(
+            "nothing is known of earlier votes of '{}', so it follows and does not vote. If it has never been in this "
+            "group, start it once with --first-start; if its disk was lost, let a node of a new name take its place",
+            settings_.self));
   }
   co_return start;
 }
@@ -204,7 +207,7 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   Unheard why = bytes ? Unheard::kUnreadable : Unheard::kUnsigned;
   if (message && message->from != node_id(sender)) {
     why = Unheard::kImpostor;
-    message = fail(Errc::kProtocol, "a message of '" + printable(sender) + "' in the name of another node");
+    message = fail(Errc::kProtocol, "a message of '{}' in the name of another node", printable(sender));
     switchboard_.refuse(connection, wire::Refusal::kName, "a message of a vote in the name of another node");
   }
   if (message) {
@@ -242,7 +245,7 @@ void VoteDriver::set_health(const quorum::LocalHealth& health) {
 Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) {
   if (heir.empty()) return ask(vote::Transfer{vote::kNobody, cause});
   if (!names_.contains(node_id(heir))) {
-    return fail(Errc::kInvalid, "'" + printable(heir) + "' is no member of this group");
+    return fail(Errc::kInvalid, "'{}' is no member of this group", printable(heir));
   }
   return ask(vote::Transfer{node_id(heir), cause});
 }
@@ -316,7 +319,7 @@ void VoteDriver::carry_out(const vote::ElectionComplete& complete) {
 }
 
 void VoteDriver::carry_out(const vote::Refused& refused) {
-  listener_.on_note(true, "a message of '" + name_of(refused.from) + "' counts for nothing: " + refused.why);
+  listener_.on_note(true, fmt::format("a message of '{}' counts for nothing: {}", name_of(refused.from), refused.why));
 }
 
 // What a node of a scored vote says of itself, whom it believes, what it remembers of others, and whom it hears.
@@ -383,7 +386,7 @@ void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
   const double standing = book_.standing(node);
   if (standing != before) {
     const long percent = std::lround(standing * 100);
-    listener_.on_note(false, "the standing of '" + name_of(node) + "' is " + std::to_string(percent) + " % now");
+    listener_.on_note(false, fmt::format("the standing of '{}' is {} % now", name_of(node), percent));
   }
   loop_.tell(vote::PeerStanding{node, standing});
   scope_->spawn(keep_book(this));

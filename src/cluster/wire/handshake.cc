@@ -21,7 +21,7 @@ tl::unexpected<Declined> declined(Declined judged, std::string detail) {
 }
 
 std::string described(const Announced& node) {
-  return std::string(to_string(node.identity.role)) + " '" + node.identity.node + "'";
+  return fmt::format("{} '{}'", to_string(node.identity.role), node.identity.node);
 }
 
 std::string a_role(Role role) { return (role == Role::kOperator ? "an " : "a ") + std::string(to_string(role)); }
@@ -31,20 +31,21 @@ Declined judge_claims(const std::vector<Claims>& claims, const Identity& other) 
   const auto allows = [&](const Claims& one) { return claims_allow(one, other); };
   if (std::any_of(claims.begin(), claims.end(), allows)) return {};
   const auto fits = [&](const Claims& one) { return claims_allow_role(one, other); };
-  const std::string where = other.cluster + "/" + other.environment + "/" + other.datacenter;
+  const std::string where = fmt::format("{}/{}/{}", other.cluster, other.environment, other.datacenter);
   const auto found = std::find_if(claims.begin(), claims.end(), fits);
   if (found == claims.end()) {
     return {Refusal::kCertificate,
-            "the certificate does not say that its node is " + a_role(other.role) + " of " + where};
+            fmt::format("the certificate does not say that its node is {} of {}", a_role(other.role), where)};
   }
   if (found->node.empty()) {
-    return {Refusal::kCertificate,
-            "the certificate does not name its node, as it must: make one with the alternative name URI:bellwether://" +
-                where + "/role/" + std::string(to_string(other.role)) + "/node/" + other.node};
+    return {Refusal::kCertificate, fmt::format("the certificate does not name its node, as it must: make one with the "
+                                               "alternative name URI:bellwether://{}/role/{}/node/{}",
+                                               where, to_string(other.role), other.node)};
   }
   return {Refusal::kName,
-          "the certificate is that of '" + found->node + "', and its node calls itself '" + other.node +
-              "'; each node needs a certificate of its own, for the name in its settings",
+          fmt::format("the certificate is that of '{}', and its node calls itself '{}'; each node needs a certificate "
+                      "of its own, for the name in its settings",
+                      found->node, other.node),
           {found->node, other.node}};
 }
 
@@ -54,20 +55,21 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   const Identity& other = peer.identity;
   if (other.cluster != self.cluster) {
     return {Refusal::kCluster,
-            "this is the cluster '" + self.cluster + "', not '" + other.cluster + "'",
+            fmt::format("this is the cluster '{}', not '{}'", self.cluster, other.cluster),
             {self.cluster, other.cluster}};
   }
   if (other.environment != self.environment) {
     return {Refusal::kEnvironment,
-            "this is the environment '" + self.environment + "', not '" + other.environment + "'",
+            fmt::format("this is the environment '{}', not '{}'", self.environment, other.environment),
             {self.environment, other.environment}};
   }
   if (peer.version.major != settings.self.version.major) {
-    return {Refusal::kVersion, "protocol " + to_string(settings.self.version) + " is spoken here, not " +
-                                   to_string(peer.version) + "; upgrade in steps of one major version"};
+    return {Refusal::kVersion, fmt::format("protocol {} is spoken here, not {}; upgrade in steps of one major version",
+                                           to_string(settings.self.version), to_string(peer.version))};
   }
   if (other.node == self.node) {
-    return {Refusal::kOwnName, "this node is called '" + self.node + "' too; each node needs a name of its own"};
+    return {Refusal::kOwnName,
+            fmt::format("this node is called '{}' too; each node needs a name of its own", self.node)};
   }
   if (claims) {
     if (Declined unproven = judge_claims(*claims, other); unproven.refusal != Refusal::kNone) return unproven;
@@ -76,8 +78,8 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   const Role to = peer_connects ? self.role : other.role;
   if (!may_connect(from, to, settings.has_gates)) {
     return {Refusal::kRole,
-            a_role(from) + " may not connect to " + a_role(to) +
-                (from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : ""),
+            fmt::format("{} may not connect to {}{}", a_role(from), a_role(to),
+                        from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : ""),
             {std::string(to_string(from)), std::string(to_string(to))}};
   }
   return {};
@@ -182,7 +184,7 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   auto peer = decode_hello(text);
   if (!peer) return declined(Refusal::kGarbage, peer.error().message);
   const Declined judged = judge(settings_, *peer, false, claims);
-  if (judged.refusal != Refusal::kNone) return declined(judged, described(*peer) + ": " + judged.detail);
+  if (judged.refusal != Refusal::kNone) return declined(judged, fmt::format("{}: {}", described(*peer), judged.detail));
   Agreement made = agreement(settings_, std::move(*peer), claims, key_);
   const ConnectionKeys keys = connection_keys(keyring, key_, session_, header.session, hello, welcome);
   made.send = keys.of_opener;

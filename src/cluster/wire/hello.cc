@@ -25,9 +25,7 @@ constexpr std::array<Brought, kCapabilities> kBrought = {{
 
 }  // namespace
 
-std::string to_string(ProtocolVersion version) {
-  return std::to_string(version.major) + "." + std::to_string(version.minor);
-}
+std::string to_string(ProtocolVersion version) { return fmt::format("{}.{}", version.major, version.minor); }
 
 std::string_view to_string(Capability capability) { return kBrought[static_cast<std::size_t>(capability)].name; }
 
@@ -142,8 +140,7 @@ Result<Announced> decode_hello(Bytes bytes) {
   for (const message::Field& field : std::span(hello.fields, hello.count)) {
     part.fields = &field;
     if (!message::decode(part, as_text(bytes), &announced)) {
-      return fail(Errc::kProtocol,
-                  "the other end's hello has a missing or wrong field '" + std::string(field.name) + "'");
+      return fail(Errc::kProtocol, fmt::format("the other end's hello has a missing or wrong field '{}'", field.name));
     }
     if (field.name == "environment" && announced.version.major != kVersion.major) {
       announced.identity = {announced.identity.cluster, announced.identity.environment, "unknown", "unknown",

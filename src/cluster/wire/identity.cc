@@ -46,8 +46,8 @@ Status check_identity(const Identity& identity) {
                                                                             {"node", &identity.node}}};
   for (const auto& [what, name] : parts) {
     if (is_name(*name)) continue;
-    return fail(Errc::kInvalid, std::string("the name of the ") + what +
-                                    " must have 1 to 64 characters out of letters, digits, '.', '_' and '-'");
+    return fail(Errc::kInvalid,
+                "the name of the {} must have 1 to 64 characters out of letters, digits, '.', '_' and '-'", what);
   }
   return {};
 }

@@ -102,7 +102,7 @@ Result<Secret> Secret::take(std::string&& text) {
     wipe(std::as_writable_bytes(std::span(text)));
     text.clear();
     return fail(Errc::kInvalid,
-                std::string("the cluster's secret is refused: ") + weak + "; make one with: openssl rand -base64 24");
+                fmt::format("the cluster's secret is refused: {}; make one with: openssl rand -base64 24", weak));
   }
   std::byte* data = allocate(text.size());
   const std::size_t size = text.size();
@@ -142,15 +142,15 @@ Result<KeyId> Keyring::learn(Secret secret) {
 
 Status Keyring::use(KeyId id) {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.id == id; });
-  if (found == entries_.end()) return fail(Errc::kNotFound, "no secret " + key_name(id) + " is known; learn it first");
+  if (found == entries_.end()) return fail(Errc::kNotFound, "no secret {} is known; learn it first", key_name(id));
   std::rotate(entries_.begin(), found, found + 1);
   return {};
 }
 
 Status Keyring::forget(KeyId id) {
-  if (!knows(id)) return fail(Errc::kNotFound, "no secret " + key_name(id) + " is known");
+  if (!knows(id)) return fail(Errc::kNotFound, "no secret {} is known", key_name(id));
   if (id == in_use()) {
-    return fail(Errc::kInvalid, "the secret " + key_name(id) + " is in use; use another one before forgetting it");
+    return fail(Errc::kInvalid, "the secret {} is in use; use another one before forgetting it", key_name(id));
   }
   std::erase_if(entries_, [&](const Entry& e) { return e.id == id; });
   return {};

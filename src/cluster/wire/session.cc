@@ -152,8 +152,8 @@ Status Session::queue(MessageHeader header, Instant expires, Bytes body, bool co
     body = deflated_;
   }
   if (body.size() > limits_.body.compressed) {
-    return fail(Errc::kTooLarge, "a message of " + std::to_string(body.size()) + " bytes is above the limit of " +
-                                     std::to_string(limits_.body.compressed));
+    return fail(Errc::kTooLarge, "a message of {} bytes is above the limit of {}", body.size(),
+                limits_.body.compressed);
   }
   if (!fits(header.priority, body.size())) {
     return fail(Errc::kExhausted, "too much waits to be sent on this connection; the other end reads too slowly");

@@ -18,7 +18,7 @@ Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port) {
   } else {
     const auto colon = text.find(':');
     if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
-      return fail(Errc::kInvalid, "an IPv6 address is written in brackets: [" + std::string(text) + "]");
+      return fail(Errc::kInvalid, "an IPv6 address is written in brackets: [{}]", text);
     }
     host.host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
@@ -26,8 +26,7 @@ Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port) {
   if (host.host.empty()) return fail(Errc::kInvalid, "the host is missing");
   if (port.data() != nullptr) {
     const auto number = parse_u64(port);
-    if (!number || *number == 0 || *number > 65535)
-      return fail(Errc::kInvalid, "'" + std::string(port) + "'" + " is not a port");
+    if (!number || *number == 0 || *number > 65535) return fail(Errc::kInvalid, "'{}' is not a port", port);
     host.port = static_cast<uint16_t>(*number);
   }
   return host;
@@ -35,7 +34,7 @@ Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port) {
 
 std::string to_string(const HostPort& place) {
   const bool v6 = place.host.find(':') != std::string::npos;
-  return (v6 ? "[" + place.host + "]" : place.host) + ":" + std::to_string(place.port);
+  return fmt::format("{}:{}", v6 ? fmt::format("[{}]", place.host) : place.host, place.port);
 }
 
 }  // namespace bellwether

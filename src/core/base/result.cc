@@ -45,10 +45,14 @@ Errc errc_from_errno(int error_number) {
   }
 }
 
+tl::unexpected<Error> fail_formatted(Errc code, fmt::string_view text, fmt::format_args args) {
+  return fail(code, fmt::vformat(text, args));
+}
+
 Error error_from_errno(int error_number, std::string_view what) {
   char buffer[128];
   const char* reason = strerror_r(error_number, buffer, sizeof buffer);
-  return Error{errc_from_errno(error_number), std::string(what) + ": " + reason};
+  return Error{errc_from_errno(error_number), fmt::format("{}: {}", what, reason)};
 }
 
 }  // namespace bellwether

@@ -4,6 +4,7 @@
 // Never use the message of an Error to decide anything: decide on its code, print its message.
 #pragma once
 
+#include <fmt/core.h>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -50,6 +51,14 @@ using Status = Result<void>;
 
 inline tl::unexpected<Error> fail(Errc code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
+}
+
+// The same with a message that is formatted, as fmt::format() does, which this header brings along: fail(Errc::kIo,
+// "'{}' is empty", path).
+tl::unexpected<Error> fail_formatted(Errc code, fmt::string_view text, fmt::format_args args);
+template <class First, class... Rest>
+tl::unexpected<Error> fail(Errc code, fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
+  return fail_formatted(code, text, fmt::make_format_args(first, rest...));
 }
 
 // An Error for the errno value of a failed call: "WHAT: reason".

@@ -40,7 +40,7 @@ const Unit* find_unit(const std::array<Unit, N>& units, std::string_view name) {
   return nullptr;
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) { return fmt::format("'{}'", text); }
 
 std::string print(const char* format, double value) {
   char buffer[64];
@@ -71,9 +71,9 @@ Result<Duration> parse_duration(std::string_view text) {
     const Unit* unit = find_unit(kTimeUnits, rest.substr(0, unit_length));
     if (unit == nullptr) {
       return fail(Errc::kInvalid, unit_length == 0
-                                      ? quoted(text) + " has no unit; write for example " + std::string(text) + "s"
-                                      : quoted(rest.substr(0, unit_length)) + " in " + quoted(text) +
-                                            " is no unit of time; use ns, us, ms, s, m, h or d");
+                                      ? fmt::format("{} has no unit; write for example {}s", quoted(text), text)
+                                      : fmt::format("{} in {} is no unit of time; use ns, us, ms, s, m, h or d",
+                                                    quoted(rest.substr(0, unit_length)), quoted(text)));
     }
     total_ns += *value * unit->factor;
     rest.remove_prefix(unit_length);
@@ -113,18 +113,18 @@ Result<double> parse_rate(std::string_view text) {
 std::string format_duration(Duration span) {
   const int64_t ns = span.ns();
   if (ns < 0) return "-" + format_duration(ns == INT64_MIN ? Duration::max() : -span);
-  if (ns < 1'000) return std::to_string(ns) + "ns";
+  if (ns < 1'000) return fmt::format("{}ns", ns);
   const double value = static_cast<double>(ns);
   if (value < 999.5e3) return three_digits(value / 1e3) + "µs";
   if (value < 999.5e6) return three_digits(value / 1e6) + "ms";
   if (ns < 60'000'000'000) {
-    return ns % 1'000'000'000 == 0 ? std::to_string(ns / 1'000'000'000) + "s" : three_digits(value / 1e9) + "s";
+    return ns % 1'000'000'000 == 0 ? fmt::format("{}s", ns / 1'000'000'000) : three_digits(value / 1e9) + "s";
   }
   const int64_t whole = ns / 1'000'000'000 + (ns % 1'000'000'000 >= 500'000'000 ? 1 : 0);
   std::string out;
-  if (whole >= 3600) out += std::to_string(whole / 3600) + "h";
-  if (whole % 3600 >= 60) out += std::to_string(whole % 3600 / 60) + "m";
-  if (whole % 60 != 0) out += std::to_string(whole % 60) + "s";
+  if (whole >= 3600) out += fmt::format("{}h", whole / 3600);
+  if (whole % 3600 >= 60) out += fmt::format("{}m", whole % 3600 / 60);
+  if (whole % 60 != 0) out += fmt::format("{}s", whole % 60);
   return out;
 }
 
@@ -148,7 +148,7 @@ std::string format_count(uint64_t count) {
 }
 
 std::string format_count(uint64_t count, std::string_view noun) {
-  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
 }
 
 }  // namespace bellwether

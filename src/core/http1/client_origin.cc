@@ -34,8 +34,8 @@ const Proxy* Proxies::find(bool tls, std::string_view host) const {
 
 std::string connect_head(std::string_view host, uint16_t port, const Proxy& proxy) {
   const std::string authority = to_string(HostPort{std::string(host), port});
-  std::string out = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
-  if (!proxy.authorization.empty()) out += "Proxy-Authorization: " + proxy.authorization + "\r\n";
+  std::string out = fmt::format("CONNECT {} HTTP/1.1\r\nHost: {}\r\n", authority, authority);
+  if (!proxy.authorization.empty()) out += fmt::format("Proxy-Authorization: {}\r\n", proxy.authorization);
   out += "\r\n";
   return out;
 }

@@ -18,8 +18,8 @@ bool is_credential(std::string_view name) {
 std::string base_url(const Request& request) {
   const Origin& origin = *request.origin;
   const bool six = origin.host.find(':') != std::string::npos;
-  return (origin.tls ? "https://" : "http://") + (six ? "[" + origin.host + "]" : origin.host) + ":" +
-         std::to_string(origin.port) + std::string(request.target);
+  return fmt::format("{}{}:{}{}", origin.tls ? "https://" : "http://",
+                     six ? fmt::format("[{}]", origin.host) : origin.host, origin.port, request.target);
 }
 
 }  // namespace
@@ -44,10 +44,10 @@ RedirectedRequest follow_redirect(const Request& request, int status, std::strin
 
   const Proxy* proxy = request.proxies == nullptr ? nullptr : request.proxies->find(url->tls, url->host);
   const bool absolute = proxy != nullptr && !url->tls;
-  next.head = next.method + " " + (absolute ? "http://" + url->authority : std::string()) + next.target +
-              " HTTP/1.1\r\nHost: " + url->authority + "\r\n";
+  next.head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\n", next.method,
+                          absolute ? "http://" + url->authority : std::string(), next.target, url->authority);
   if (absolute && !proxy->authorization.empty()) {
-    next.head += "Proxy-Authorization: " + proxy->authorization + "\r\n";
+    next.head += fmt::format("Proxy-Authorization: {}\r\n", proxy->authorization);
   }
   std::string_view fields = request.head.substr(request.head.find("\r\n") + 2);
   while (!fields.empty()) {

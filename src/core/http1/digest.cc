@@ -201,7 +201,7 @@ void append_digest(const DigestChallenge& challenge, const DigestAnswer& answer,
     out += ", ";
   }
   if (challenge.qop_auth || challenge.session) append_quoted("cnonce", answer.client_nonce, out);
-  out += "response=\"" + response + '"';
+  out += fmt::format("response=\"{}\"", response);
 }
 
 }  // namespace bellwether::http1

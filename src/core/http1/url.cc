@@ -101,7 +101,7 @@ Errc split_url(std::string_view text, UrlView& out) {
 Result<Url> parse_url(std::string_view text) {
   UrlView view;
   if (split_url(text, view) != Errc::kOk) {
-    const std::string shown = "'" + std::string(text.substr(0, 200)) + "'";
+    const std::string shown = fmt::format("'{}'", text.substr(0, 200));
     if (has_forbidden(text)) {
       return fail(Errc::kInvalid, shown + " holds a space or control character; write it percent-encoded");
     }
@@ -124,7 +124,7 @@ std::string resolve(const Url& base, std::string_view reference) {
   if (has_scheme(reference)) return std::string(reference);
   const std::string scheme = base.tls ? "https:" : "http:";
   if (reference.starts_with("//")) return scheme + std::string(reference);
-  const std::string root = scheme + "//" + base.authority;
+  const std::string root = fmt::format("{}//{}", scheme, base.authority);
   const std::string_view base_target = base.path_and_query;
   const std::string_view base_path = base_target.substr(0, base_target.find('?'));
   if (reference.empty()) return root + base.path_and_query;

@@ -106,7 +106,8 @@ void Journal::transition(WallTime now, std::string_view event, const std::string
 void Journal::say(WallTime now, int from, std::string_view event, const std::string& text, const Fields& fields) {
   if (reader_ != nullptr) reader_->on_line(event, text, fields);
   if (verbosity_ < from) return;
-  const std::string line = json_ ? json_line(now, event, text, fields) : "bellwether " + command_ + ": " + text + "\n";
+  const std::string line =
+      json_ ? json_line(now, event, text, fields) : fmt::format("bellwether {}: {}\n", command_, text);
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -123,25 +123,25 @@ std::string text_of(const Type& type, uint64_t bits) {
 }
 
 std::string limit_of(const Field& field, const Type& type) {
-  return text_of(type, field.rule.least) + " to " + text_of(type, field.rule.most);
+  return fmt::format("{} to {}", text_of(type, field.rule.least), text_of(type, field.rule.most));
 }
 
 std::string number_error(const Field& field, const Type& type, uint64_t bits) {
-  return "is " + text_of(type, bits) + ", and may be " + limit_of(field, type);
+  return fmt::format("is {}, and may be {}", text_of(type, bits), limit_of(field, type));
 }
 
 std::string text_error(const Field& field, std::string_view text) {
   const Rule& rule = field.rule;
   if (text.size() >= rule.least && text.size() <= rule.most && !rule.what.empty()) {
-    return "is '" + printable(text.substr(0, 80)) + "', which is no " + std::string(rule.what);
+    return fmt::format("is '{}', which is no {}", printable(text.substr(0, 80)), rule.what);
   }
-  const std::string limit = rule.least == rule.most ? std::to_string(rule.most)
-                                                    : std::to_string(rule.least) + " to " + std::to_string(rule.most);
-  return "has " + std::to_string(text.size()) + " bytes, and may have " + limit;
+  const std::string limit =
+      rule.least == rule.most ? std::to_string(rule.most) : fmt::format("{} to {}", rule.least, rule.most);
+  return fmt::format("has {} bytes, and may have {}", text.size(), limit);
 }
 
 std::string list_error(const Field& field) {
-  return "has more than " + std::to_string(field.rule.items) + " entries, which is the most";
+  return fmt::format("has more than {} entries, which is the most", field.rule.items);
 }
 
 // Where in a message something is, from the outside in.
@@ -155,7 +155,7 @@ struct Path {
     std::string out = outer == nullptr ? std::string() : outer->text();
     if (!out.empty()) out += '.';
     out += field->name;
-    if (field->type->kind == Kind::kList) out += '[' + std::to_string(index) + ']';
+    if (field->type->kind == Kind::kList) out += fmt::format("[{}]", index);
     return out;
   }
 };
@@ -174,7 +174,7 @@ class Checker {
     const std::string_view contradiction = of.check == nullptr ? "" : of.check(value);
     if (contradiction.empty()) return true;
     const std::string where = path.text();
-    wrong = (where.empty() ? "it" : "its " + where) + " has " + std::string(contradiction);
+    wrong = fmt::format("{} has {}", where.empty() ? "it" : "its " + where, contradiction);
     return false;
   }
 
@@ -201,7 +201,7 @@ class Checker {
     return is_within(field, type, bits) || refuse(path, number_error(field, type, bits));
   }
   bool refuse(const Path& path, const std::string& why) {
-    wrong = "its " + path.text() + " " + why;
+    wrong = fmt::format("its {} {}", path.text(), why);
     return false;
   }
 };
@@ -337,11 +337,11 @@ class Reader {
   }
 
   bool refuse(const std::string& why, const Path& path) {
-    wrong = "its " + path.text() + " " + why;
+    wrong = fmt::format("its {} {}", path.text(), why);
     return false;
   }
   bool fail(const std::string& why, const Path& path) {
-    wrong = path.text().empty() ? why : "its " + path.text() + ": " + why;
+    wrong = path.text().empty() ? why : fmt::format("its {}: {}", path.text(), why);
     return false;
   }
 };
@@ -356,13 +356,12 @@ std::string encode(const Message& message, const void* from) {
 
 Status decode(const Message& message, std::string_view bytes, void* to) {
   if (bytes.size() > message.most) {
-    return fail(Errc::kTooLarge, std::string(message.name) + " of " + std::to_string(bytes.size()) +
-                                     " bytes is refused: it may have " + std::to_string(message.most));
+    return fail(Errc::kTooLarge, "{} of {} bytes is refused: it may have {}", message.name, bytes.size(), message.most);
   }
   Reader reader;
   Reader::clear(message, to);
   if (!reader.message(message, bytes, to, {})) {
-    return fail(message.refusal, std::string(message.name) + " is refused: " + reader.wrong);
+    return fail(message.refusal, "{} is refused: {}", message.name, reader.wrong);
   }
   if (reader.unknown) {
     return fail(Errc::kUnsupported, std::string(message.name) + " is of a kind that this version does not know");
@@ -373,7 +372,7 @@ Status decode(const Message& message, std::string_view bytes, void* to) {
 Status check_limits(const Message& message, const void* value) {
   Checker checker;
   if (checker.message(message, value, {})) return {};
-  return fail(message.refusal, std::string(message.name) + " is refused: " + checker.wrong);
+  return fail(message.refusal, "{} is refused: {}", message.name, checker.wrong);
 }
 
 const Field* alternative_in(const Message& message, std::string_view bytes) {

@@ -32,7 +32,7 @@ Result<IpAddress> IpAddress::parse(std::string_view text) {
   if (whole && inet_pton(AF_INET, copy.c_str(), &four) == 1) return v4(ntohl(four.s_addr));
   std::array<uint8_t, 16> six{};
   if (whole && inet_pton(AF_INET6, copy.c_str(), six.data()) == 1) return v6(six);
-  return fail(Errc::kInvalid, "'" + copy + "' is no IP address; write for example 127.0.0.1 or ::1");
+  return fail(Errc::kInvalid, "'{}' is no IP address; write for example 127.0.0.1 or ::1", copy);
 }
 
 bool IpAddress::is_v4() const { return std::memcmp(octets_.data(), kMapped.data(), kMapped.size()) == 0; }
@@ -55,8 +55,7 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const auto port = colon == std::string_view::npos ? std::nullopt : parse_u64(text.substr(colon + 1));
   if (!port || *port > 65535) {
-    return fail(Errc::kInvalid,
-                "'" + std::string(text) + "' has no port; write for example 127.0.0.1:8080 or [::1]:8080");
+    return fail(Errc::kInvalid, fmt::format("'{}' has no port; write for example 127.0.0.1:8080 or [::1]:8080", text));
   }
   std::string_view host = text.substr(0, colon);
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
@@ -67,7 +66,7 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
 
 std::string Endpoint::to_string() const {
   const std::string host = address.to_string();
-  return (address.is_v4() ? host : "[" + host + "]") + ":" + std::to_string(port);
+  return fmt::format("{}:{}", address.is_v4() ? host : fmt::format("[{}]", host), port);
 }
 
 }  // namespace bellwether::runtime

@@ -20,7 +20,7 @@ constexpr long kDay = 86400;
 tl::unexpected<Error> failed(const std::string& what) {
   char text[256] = {};
   ERR_error_string_n(ERR_get_error(), text, sizeof text);
-  return fail(Errc::kIo, "making a certificate: " + what + ": " + text);
+  return fail(Errc::kIo, "making a certificate: {}: {}", what, text);
 }
 
 bool add(X509* to, X509* issuer, int nid, const std::string& value) {
@@ -83,9 +83,9 @@ Result<Certified> make_certificate(const CertificateRequest& request, const Cert
   X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_UTF8,
                              reinterpret_cast<const unsigned char*>(request.name.c_str()), -1, -1, 0);
   X509_set_issuer_name(made.get(), X509_get_subject_name(by));
-  if (!add_all(made.get(), by, request)) return failed("the names of '" + request.name + "'");
+  if (!add_all(made.get(), by, request)) return failed(fmt::format("the names of '{}'", request.name));
   if (X509_sign(made.get(), signing == nullptr ? key.get() : signing.get(), EVP_sha256()) == 0) {
-    return failed("signing that of '" + request.name + "'");
+    return failed(fmt::format("signing that of '{}'", request.name));
   }
   Certified out;
   BW_TRY(out.certificate, as_pem([&](BIO* to) { return PEM_write_bio_X509(to, made.get()); }));

@@ -59,22 +59,22 @@ bool trust_pem(SSL_CTX* context, const std::string& pem) {
 Status trust(SSL_CTX* context, const TlsClientOptions& options) {
   if (!options.ca_pem.empty()) {
     if (trust_pem(context, options.ca_pem)) return {};
-    const std::string which = options.ca_file.empty() ? "that were given" : "in '" + options.ca_file + "'";
-    return fail(Errc::kTls, "the CA certificates " + which + " cannot be read: " + tls_error_text());
+    const std::string which = options.ca_file.empty() ? "that were given" : fmt::format("in '{}'", options.ca_file);
+    return fail(Errc::kTls, "the CA certificates {} cannot be read: {}", which, tls_error_text());
   }
   const bool loaded = options.ca_file.empty()
                           ? SSL_CTX_set_default_verify_paths(context) == 1
                           : SSL_CTX_load_verify_locations(context, options.ca_file.c_str(), nullptr) == 1;
   if (loaded) return {};
-  return fail(Errc::kTls, "the CA certificates in '" + options.ca_file + "' cannot be read: " + tls_error_text());
+  return fail(Errc::kTls, "the CA certificates in '{}' cannot be read: {}", options.ca_file, tls_error_text());
 }
 
 Status use_certificate(SSL_CTX* context, const std::string& certificate_file, const std::string& key_file) {
   if (SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1) {
-    return fail(Errc::kTls, "the certificate '" + certificate_file + "' cannot be read: " + tls_error_text());
+    return fail(Errc::kTls, "the certificate '{}' cannot be read: {}", certificate_file, tls_error_text());
   }
   if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return fail(Errc::kTls, "the key '" + key_file + "' cannot be used: " + tls_error_text());
+    return fail(Errc::kTls, "the key '{}' cannot be used: {}", key_file, tls_error_text());
   }
   return {};
 }
@@ -147,8 +147,8 @@ Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerOptions& o
   BW_RETURN_IF_ERROR(use_certificate(made->context_, options.certificate_file, options.key_file));
   if (!options.client_ca_file.empty()) {
     if (SSL_CTX_load_verify_locations(made->context_, options.client_ca_file.c_str(), nullptr) != 1) {
-      return fail(Errc::kTls,
-                  "the CA certificates in '" + options.client_ca_file + "' cannot be read: " + tls_error_text());
+      return fail(Errc::kTls, fmt::format("the CA certificates in '{}' cannot be read: {}", options.client_ca_file,
+                                          tls_error_text()));
     }
     SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     made->verify_ = true;
@@ -349,21 +349,22 @@ int note_verification(int good, X509_STORE_CTX* store) {
     for (char* c = name; *c != '\0'; ++c) {
       if (*c < ' ' || *c > '~') *c = '?';  // the message may be shown on a terminal
     }
-    untrusted += std::string(" (CN=") + name + ")";
+    untrusted += fmt::format(" (CN={})", name);
   }
   return 0;
 }
 
 std::string handshake_failure(const TlsStream& stream, const std::string& peer, Errc code) {
   if (!stream.untrusted().empty()) {
-    return "the certificate of " + peer + " cannot be trusted: " + stream.untrusted() +
-           "; name its CA certificate, or switch verification off";
+    return fmt::format(
+        "the certificate of {} cannot be trusted: {}; name its CA certificate, or switch verification off", peer,
+        stream.untrusted());
   }
   if (code == Errc::kReset) return peer + " closed the connection during the TLS handshake";
-  if (code != Errc::kTls) return "the connection to " + peer + " failed during the TLS handshake";
+  if (code != Errc::kTls) return fmt::format("the connection to {} failed during the TLS handshake", peer);
   const bool no_tls = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
-  return "the TLS handshake with " + peer + " failed: " + tls_error_text() +
-         (no_tls ? "; does it speak TLS on this port?" : "");
+  return fmt::format("the TLS handshake with {} failed: {}{}", peer, tls_error_text(),
+                     no_tls ? "; does it speak TLS on this port?" : "");
 }
 
 task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_ptr<TlsStream> stream, std::string peer,
@@ -384,9 +385,9 @@ task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_
     }
     if (waited == Errc::kTimeout) {
       co_return fail(Errc::kTimeout,
-                     "the TLS handshake with " + peer + " took longer than " + std::to_string(timeout.ms()) + " ms");
+                     fmt::format("the TLS handshake with {} took longer than {} ms", peer, timeout.ms()));
     }
-    if (waited != Errc::kOk) co_return fail(waited, "the TLS handshake with " + peer + " was cancelled");
+    if (waited != Errc::kOk) co_return fail(waited, "the TLS handshake with {} was cancelled", peer);
   }
   co_return std::unique_ptr<Stream>(std::move(stream));
 }
@@ -410,7 +411,7 @@ task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_
     named = is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str()) == 1
                        : SSL_set1_host(ssl, server_name.c_str()) == 1;
   }
-  if (!named) return refuse("'" + server_name + "' cannot be the name of a TLS server");
+  if (!named) return refuse(fmt::format("'{}' cannot be the name of a TLS server", server_name));
   SSL_set_connect_state(ssl);
   return shake_hands(runtime, std::move(stream), std::move(server_name), timeout, cancel);
 }

@@ -15,7 +15,7 @@ Result<Collector::Taken> Collector::take(uint64_t from, KeyShare share) {
     } else {
       ++refused_more_;
     }
-    return fail(good.error().code, "of node " + std::to_string(from) + ": " + good.error().message);
+    return fail(good.error().code, "of node {}: {}", from, good.error().message);
   }
   if (holds(share.index)) return Taken::kDouble;
   if (state_ != State::kCollecting) return Taken::kNotNeeded;
@@ -47,21 +47,21 @@ std::vector<uint8_t> Collector::missing() const {
 }
 
 std::string Collector::text() const {
-  const std::string secret = "secret " + std::to_string(commitment_.head().secret.value());
+  const std::string secret = fmt::format("secret {}", commitment_.head().secret.value());
   const std::string threshold = std::to_string(commitment_.head().rule.threshold);
   std::string out;
   switch (state_) {
     case State::kCollecting:
-    case State::kReady: out = std::to_string(shares_.size()) + " of " + threshold + " key shares of " + secret; break;
-    case State::kGiven: out = secret + " was given, of " + threshold + " key shares, which are wiped"; break;
+    case State::kReady: out = fmt::format("{} of {} key shares of {}", shares_.size(), threshold, secret); break;
+    case State::kGiven: out = fmt::format("{} was given, of {} key shares, which are wiped", secret, threshold); break;
     case State::kSpoiled: out = secret + " cannot be had by this commitment, which contradicts itself"; break;
   }
   std::string_view between = "; refused: ";
   for (const auto& [from, why] : refused_) {
-    ((out += between) += "of node " + std::to_string(from) + ": ") += why;
+    ((out += between) += fmt::format("of node {}: ", from)) += why;
     between = "; ";
   }
-  if (refused_more_ > 0) out += "; and " + std::to_string(refused_more_) + " more";
+  if (refused_more_ > 0) out += fmt::format("; and {} more", refused_more_);
   return out;
 }
 

@@ -49,26 +49,27 @@ class Hash {
   EVP_MD_CTX* context_;
 };
 
-std::string name_of(std::size_t index) { return "key share " + std::to_string(index); }
-std::string name_of(SecretId secret) { return "secret " + std::to_string(secret.value()); }
+std::string name_of(std::size_t index) { return fmt::format("key share {}", index); }
+std::string name_of(SecretId secret) { return fmt::format("secret {}", secret.value()); }
 
 }  // namespace
 
 Status check_split(std::size_t secret_bytes, SplitRule rule) {
   if (secret_bytes == 0) return fail(Errc::kInvalid, "a secret that is split has at least one byte, this one has none");
   if (secret_bytes > kMostSecretBytes) {
-    return fail(Errc::kTooLarge, "a secret that is split has at most " + std::to_string(kMostSecretBytes) +
-                                     " bytes, this one has " + std::to_string(secret_bytes) +
-                                     ": split a key, and encrypt the rest with it");
+    return fail(
+        Errc::kTooLarge,
+        "a secret that is split has at most {} bytes, this one has {}: split a key, and encrypt the rest with it",
+        kMostSecretBytes, secret_bytes);
   }
   if (rule.shares == 0) return fail(Errc::kInvalid, "a secret is split into at least one key share, not into 0");
   if (rule.shares > kMostKeyShares) {
-    return fail(Errc::kTooLarge, "a secret is split into at most " + std::to_string(kMostKeyShares) +
-                                     " key shares, not into " + std::to_string(rule.shares));
+    return fail(Errc::kTooLarge, "a secret is split into at most {} key shares, not into {}", kMostKeyShares,
+                rule.shares);
   }
   if (rule.threshold == 0 || rule.threshold > rule.shares) {
-    return fail(Errc::kInvalid, "the threshold of a secret is between 1 and its number of key shares, " +
-                                    std::to_string(rule.shares) + ", not " + std::to_string(rule.threshold));
+    return fail(Errc::kInvalid, "the threshold of a secret is between 1 and its number of key shares, {}, not {}",
+                rule.shares, rule.threshold);
   }
   return {};
 }
@@ -84,8 +85,8 @@ Digest digest_of_share(const SplitHead& head, uint8_t index, Bytes value) {
 Result<Commitment> Commitment::make(const SplitHead& head, const Digest& of_secret, std::vector<Digest> of_shares) {
   BW_RETURN_IF_ERROR(check_split(head.secret_bytes, head.rule));
   if (of_shares.size() != head.rule.shares) {
-    return fail(Errc::kInvalid, "a commitment has a digest for each of its " + std::to_string(head.rule.shares) +
-                                    " key shares, this one has " + std::to_string(of_shares.size()));
+    return fail(Errc::kInvalid, "a commitment has a digest for each of its {} key shares, this one has {}",
+                head.rule.shares, of_shares.size());
   }
   return Commitment(head, of_secret, std::move(of_shares));
 }
@@ -93,25 +94,25 @@ Result<Commitment> Commitment::make(const SplitHead& head, const Digest& of_secr
 Status Commitment::check(const KeyShare& share) const {
   const std::string name = name_of(share.index);
   if (share.secret != head_.secret) {
-    return fail(Errc::kRefused, name + " is of " + name_of(share.secret) + ", not of " + name_of(head_.secret));
+    return fail(Errc::kRefused, "{} is of {}, not of {}", name, name_of(share.secret), name_of(head_.secret));
   }
   if (share.salt != head_.salt) {
-    return fail(Errc::kRefused, name + " is of another splitting of " + name_of(head_.secret) +
-                                    ": its holder needs the one of this splitting");
+    return fail(Errc::kRefused, "{} is of another splitting of {}: its holder needs the one of this splitting", name,
+                name_of(head_.secret));
   }
   if (share.index == 0 || share.index > of_shares_.size()) {
-    return fail(Errc::kInvalid, name + " does not exist: they are 1 to " + std::to_string(of_shares_.size()));
+    return fail(Errc::kInvalid, "{} does not exist: they are 1 to {}", name, of_shares_.size());
   }
   if (share.value.size() != head_.secret_bytes + kBlindBytes) {
-    return fail(Errc::kInvalid, name + " has " + std::to_string(share.value.size()) + " bytes in place of " +
-                                    std::to_string(head_.secret_bytes + kBlindBytes));
+    return fail(Errc::kInvalid, "{} has {} bytes in place of {}", name, share.value.size(),
+                head_.secret_bytes + kBlindBytes);
   }
   const auto fits = [&](std::size_t index) {
     return digest_of_share(head_, static_cast<uint8_t>(index), share.value.bytes()) == of_shares_[index - 1];
   };
   if (fits(share.index)) return {};
   for (std::size_t other = 1; other <= of_shares_.size(); ++other) {
-    if (fits(other)) return fail(Errc::kInvalid, name + " has a wrong index: it is " + name_of(other));
+    if (fits(other)) return fail(Errc::kInvalid, "{} has a wrong index: it is {}", name, name_of(other));
   }
   return fail(Errc::kInvalid, name + " was changed: it is not what was committed to");
 }

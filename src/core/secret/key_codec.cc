@@ -65,35 +65,33 @@ Writer& put_begin(Writer& to, const Format& format, SecretId secret, const Salt&
   return to.put(as_bytes(format.mark)).put(kVersion, 1).put(secret.value(), 8).put(salt);
 }
 
-std::string bytes_of(std::size_t size) { return std::to_string(size) + " bytes"; }
+std::string bytes_of(std::size_t size) { return fmt::format("{} bytes", size); }
 
 tl::unexpected<Error> cut_short(const Format& format, std::size_t size, std::size_t expected) {
-  return fail(Errc::kInvalid, "a " + std::string(format.name) + " of " + bytes_of(size) +
-                                  (size < expected ? " is cut short, it has " : " has something behind it, it has ") +
-                                  bytes_of(expected) + ": read it again from where it is kept");
+  return fail(Errc::kInvalid, "a {} of {}{}{}: read it again from where it is kept", format.name, bytes_of(size),
+              size < expected ? " is cut short, it has " : " has something behind it, it has ", bytes_of(expected));
 }
 
 // What follows the version, in full but for what comes behind the fixed fields.
 Result<Reader> begin(Bytes bytes, const Format& format) {
   const std::string name(format.name);
   const Format& other = &format == &kKeyShare ? kCommitment : kKeyShare;
-  const std::string these = "these " + bytes_of(bytes.size()) + " are ";
+  const std::string these = fmt::format("these {} are ", bytes_of(bytes.size()));
   Reader reader(bytes);
   if (as_text(bytes).starts_with(other.mark)) {
-    return fail(Errc::kInvalid, these + "a " + std::string(other.name) + ", not a " + name);
+    return fail(Errc::kInvalid, "{}a {}, not a {}", these, other.name, name);
   }
   if (bytes.size() <= format.mark.size() || as_text(reader.take(format.mark.size())) != format.mark) {
-    return fail(Errc::kInvalid, these + "no " + name + ", which begins with '" + std::string(format.mark) + "'");
+    return fail(Errc::kInvalid, "{}no {}, which begins with '{}'", these, name, format.mark);
   }
   const uint64_t version = reader.number(1);
   if (version > kVersion) {
-    return fail(Errc::kUnsupported, "a " + name + " of version " + std::to_string(version) +
-                                        ", and this program knows version " + std::to_string(kVersion) +
-                                        ": bring it up to date first");
+    return fail(Errc::kUnsupported, "a {} of version {}, and this program knows version {}: bring it up to date first",
+                name, version, kVersion);
   }
-  if (version != kVersion) return fail(Errc::kInvalid, "a " + name + " of version 0, which there is not");
+  if (version != kVersion) return fail(Errc::kInvalid, "a {} of version 0, which there is not", name);
   if (bytes.size() > format.most) {
-    return fail(Errc::kTooLarge, these + "no " + name + ", which has at most " + std::to_string(format.most));
+    return fail(Errc::kTooLarge, "{}no {}, which has at most {}", these, name, format.most);
   }
   if (bytes.size() < format.fixed) return cut_short(format, bytes.size(), format.fixed);
   return reader;
@@ -135,9 +133,8 @@ Result<KeyShare> decode_key_share(Bytes bytes) {
   const std::size_t size = reader.number(2);
   if (share.index == 0) return fail(Errc::kInvalid, "a key share has the index 0; they are 1 to 255");
   if (size <= kBlindBytes || size > kMostSecretBytes + kBlindBytes) {
-    return fail(Errc::kInvalid, "the value of key share " + std::to_string(share.index) + " has " + bytes_of(size) +
-                                    "; it has " + std::to_string(kBlindBytes + 1) + " to " +
-                                    std::to_string(kMostSecretBytes + kBlindBytes));
+    return fail(Errc::kInvalid, "the value of key share {} has {}; it has {} to {}", share.index, bytes_of(size),
+                kBlindBytes + 1, kMostSecretBytes + kBlindBytes);
   }
   if (reader.rest.size() != size) return cut_short(kKeyShare, bytes.size(), kKeyShare.fixed + size);
   share.value = SecretBytes::copy_of(reader.rest);

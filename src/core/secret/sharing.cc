@@ -56,14 +56,14 @@ Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, 
 Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeyShare> shares) {
   const SplitHead& head = commitment.head();
   if (shares.size() < head.rule.threshold) {
-    return fail(Errc::kInvalid, std::to_string(shares.size()) + " key shares, and it takes " +
-                                    std::to_string(head.rule.threshold) + " to have the secret");
+    return fail(Errc::kInvalid, "{} key shares, and it takes {} to have the secret", shares.size(),
+                head.rule.threshold);
   }
   std::vector<Point> points;
   for (const KeyShare& share : shares.first(head.rule.threshold)) {
     BW_RETURN_IF_ERROR(commitment.check(share));
     if (std::any_of(points.begin(), points.end(), [&](const Point& point) { return point.x == share.index; })) {
-      return fail(Errc::kInvalid, "key share " + std::to_string(share.index) + " is there twice");
+      return fail(Errc::kInvalid, "key share {} is there twice", share.index);
     }
     points.push_back({share.index, share.value.bytes()});
   }

@@ -17,9 +17,9 @@ bool is_word(std::string_view text, std::size_t most) {
 }
 
 std::string lines_of(const Attestation& what) {
-  std::string text = std::string(kHead) + "\ncluster " + what.cluster + "\nnode " + what.node + "\n";
-  for (const std::string& one : what.capabilities) text += "capability " + one + "\n";
-  return text + "not after " + format_wall(what.not_after) + "\n";
+  std::string text = fmt::format("{}\ncluster {}\nnode {}\n", kHead, what.cluster, what.node);
+  for (const std::string& one : what.capabilities) text += fmt::format("capability {}\n", one);
+  return fmt::format("{}not after {}\n", text, format_wall(what.not_after));
 }
 
 Status check_parts(const Attestation& what) {
@@ -27,13 +27,13 @@ Status check_parts(const Attestation& what) {
     return fail(Errc::kInvalid, "an attestation is for one node of one cluster: both have names without spaces");
   }
   if (what.capabilities.empty() || what.capabilities.size() > kMostAttested) {
-    return fail(Errc::kInvalid, "an attestation has 1 to " + std::to_string(kMostAttested) + " capabilities, and not " +
-                                    std::to_string(what.capabilities.size()));
+    return fail(Errc::kInvalid, "an attestation has 1 to {} capabilities, and not {}", kMostAttested,
+                what.capabilities.size());
   }
   for (const std::string& one : what.capabilities) {
     if (is_word(one, kMostAttestedBytes)) continue;
-    return fail(Errc::kInvalid, "'" + printable(one) + "' is no capability: they have 1 to " +
-                                    std::to_string(kMostAttestedBytes) + " characters, and no spaces");
+    return fail(Errc::kInvalid, "'{}' is no capability: they have 1 to {} characters, and no spaces", printable(one),
+                kMostAttestedBytes);
   }
   const auto written = parse_wall(format_wall(what.not_after));
   if (!written) return fail(Errc::kInvalid, "an attestation ends between 1970 and 2261");
@@ -55,7 +55,8 @@ Result<std::string> attest(const Attestation& attestation, const SigningKey& key
   BW_RETURN_IF_ERROR(check_parts(attestation));
   const std::string lines = lines_of(attestation);
   const auto signature = key.sign(lines);
-  return lines + "signature " + base64_of({reinterpret_cast<const char*>(signature.data()), signature.size()}) + "\n";
+  return fmt::format("{}signature {}\n", lines,
+                     base64_of({reinterpret_cast<const char*>(signature.data()), signature.size()}));
 }
 
 Result<Attestation> open_attestation(std::string_view text, const PublicKey& key) {

@@ -50,24 +50,24 @@ std::string name_of(const PublicKey& key) {
 }
 
 Result<std::vector<PublicKey>> read_public_keys(std::string_view pem, const std::string& name) {
-  if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'" + name + "' is too large for a file of keys");
+  if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'{}' is too large for a file of keys", name);
   if (pem.find(kPrivate) != std::string_view::npos) {
-    return fail(Errc::kInvalid, "'" + name +
-                                    "' has a private key: keep that where you sign, and take its public one, which "
-                                    "`openssl pkey -in '" +
-                                    name + "' -pubout` prints");
+    return fail(Errc::kInvalid,
+                "'{}' has a private key: keep that where you sign, and take its public one, which `openssl pkey -in "
+                "'{}' -pubout` prints",
+                name, name);
   }
   const Memory memory = memory_of(pem);
   std::vector<PublicKey> out;
   while (const Key key{PEM_read_bio_PUBKEY(memory.get(), nullptr, &no_password, nullptr)}) {
     const auto one = public_part(key.get());
-    if (!one) return fail(Errc::kInvalid, "'" + name + "' has a key that is not Ed25519");
+    if (!one) return fail(Errc::kInvalid, "'{}' has a key that is not Ed25519", name);
     if (out.size() == kKeysMost) {
-      return fail(Errc::kTooLarge, "'" + name + "' has more than " + std::to_string(kKeysMost) + " keys");
+      return fail(Errc::kTooLarge, "'{}' has more than {} keys", name, kKeysMost);
     }
     out.push_back(*one);
   }
-  if (out.empty()) return fail(Errc::kInvalid, "'" + name + "' has no public key in PEM");
+  if (out.empty()) return fail(Errc::kInvalid, "'{}' has no public key in PEM", name);
   return out;
 }
 
@@ -79,19 +79,19 @@ SigningKey& SigningKey::operator=(SigningKey&&) noexcept = default;
 SigningKey::~SigningKey() = default;
 
 Result<SigningKey> SigningKey::read(std::string_view pem, const std::string& name) {
-  if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'" + name + "' is too large for a key");
+  if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'{}' is too large for a key", name);
   if (pem.find("ENCRYPTED") != std::string_view::npos) {
-    return fail(Errc::kInvalid, "the key in '" + name + "' has a password: `openssl pkey -in '" + name +
-                                    "' -out FILE` writes it without one");
+    return fail(Errc::kInvalid,
+                "the key in '{}' has a password: `openssl pkey -in '{}' -out FILE` writes it without one", name, name);
   }
   const Memory memory = memory_of(pem);
   SigningKey key(PEM_read_bio_PrivateKey(memory.get(), nullptr, &no_password, nullptr));
   if (key.key_ == nullptr) {
-    return fail(Errc::kInvalid, "'" + name + "' has no private key in PEM: " + kHowToMake + "FILE");
+    return fail(Errc::kInvalid, "'{}' has no private key in PEM: {}FILE", name, kHowToMake);
   }
   const auto its_public = public_part(key.key_.get());
   if (!its_public) {
-    return fail(Errc::kInvalid, "the key in '" + name + "' is not Ed25519: " + kHowToMake + "FILE");
+    return fail(Errc::kInvalid, "the key in '{}' is not Ed25519: {}FILE", name, kHowToMake);
   }
   key.public_key_ = *its_public;
   return key;

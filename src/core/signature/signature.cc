@@ -59,8 +59,9 @@ std::string sign(std::string_view program, const Versions& versions, const Signi
 
 Result<Signed> read(std::string_view bytes, const std::string& name) {
   if (!is_signed(bytes)) {
-    return fail(Errc::kNotFound,
-                "'" + name + "' is a compiled program without a signature: `bellwether build --sign-key` makes one");
+    return fail(
+        Errc::kNotFound,
+        fmt::format("'{}' is a compiled program without a signature: `bellwether build --sign-key` makes one", name));
   }
   Signed out;
   out.program = bytes.substr(0, bytes.size() - kTrailerBytes);
@@ -73,8 +74,9 @@ Result<Signed> read(std::string_view bytes, const std::string& name) {
               signature.begin());
   const bool fits = number_in(fields.substr(kVersionBytesMax + 4, 8)) == out.program.size();
   if (!fits || !verify(out.key, signed_text(out.program, fields), signature)) {
-    return fail(Errc::kInvalid,
-                "the signature of '" + name + "' is not that of its bytes: it was changed after it was signed");
+    return fail(
+        Errc::kInvalid,
+        fmt::format("the signature of '{}' is not that of its bytes: it was changed after it was signed", name));
   }
   return out;
 }
@@ -82,22 +84,24 @@ Result<Signed> read(std::string_view bytes, const std::string& name) {
 Result<Signed> admit(std::string_view bytes, const std::string& name, const std::vector<PublicKey>& trusted,
                      uint32_t interface) {
   if (trusted.empty()) {
-    return fail(Errc::kRefused, "'" + name +
-                                    "' is a compiled program, and this worker trusts nobody's: begin it with "
-                                    "--trust-keys and the public key of whoever signs");
+    return fail(Errc::kRefused,
+                "'{}' is a compiled program, and this worker trusts nobody's: begin it with --trust-keys and the "
+                "public key of whoever signs",
+                name);
   }
   auto out = read(bytes, name);
   if (!out) return out;
   if (std::find(trusted.begin(), trusted.end(), out->key) == trusted.end()) {
-    return fail(Errc::kRefused, "'" + name + "' is signed by key " + name_of(out->key) +
-                                    ", which this worker does not trust: sign it with a key that --trust-keys of the "
-                                    "worker names, or add this one there");
+    return fail(Errc::kRefused,
+                "'{}' is signed by key {}, which this worker does not trust: sign it with a key that --trust-keys of "
+                "the worker names, or add this one there",
+                name, name_of(out->key));
   }
   if (out->versions.interface != interface) {
-    return fail(Errc::kUnsupported, "'" + name + "' was signed by bellwether " + printable(out->versions.product) +
-                                        " for version " + std::to_string(out->versions.interface) +
-                                        " of the interface of compiled programs, and this worker has version " +
-                                        std::to_string(interface) + ": build it again with `bellwether build`");
+    return fail(Errc::kUnsupported,
+                "'{}' was signed by bellwether {} for version {} of the interface of compiled programs, and this "
+                "worker has version {}: build it again with `bellwether build`",
+                name, printable(out->versions.product), out->versions.interface, interface);
   }
   return out;
 }

@@ -44,11 +44,11 @@ const char* phrase(int status) {
 }
 
 std::string head_of(const Answer& answer) {
-  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + phrase(answer.status) + "\r\n";
-  text += "Content-Type: " + answer.type + "\r\n";
-  text += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, phrase(answer.status));
+  text += fmt::format("Content-Type: {}\r\n", answer.type);
+  text += fmt::format("Content-Length: {}\r\n", answer.body.size());
   text += "Connection: close\r\nX-Content-Type-Options: nosniff\r\n";
-  for (const auto& [name, value] : answer.fields) text += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : answer.fields) text += fmt::format("{}: {}\r\n", name, value);
   return text + "\r\n";
 }
 
@@ -125,7 +125,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(runtime::Runtime& runtime
                                                        Handler& handler, Limits limits) {
   auto listener = runtime.listen(at, {.backlog = 64});
   if (!listener) {
-    return fail(listener.error().code, "cannot listen on " + at.to_string() + ": " + listener.error().message);
+    return fail(listener.error().code, "cannot listen on {}: {}", at.to_string(), listener.error().message);
   }
   return std::unique_ptr<HttpServer>(new HttpServer(runtime, handler, limits, std::move(*listener)));
 }
@@ -254,10 +254,10 @@ task<Result<runtime::Endpoint>> endpoint_of(runtime::Runtime& runtime, std::stri
   std::string host = at.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (!port || *port > 65535 || host.empty()) {
-    co_return fail(Errc::kInvalid, "'" + at + "' is no address with a port; write HOST:PORT, such as 127.0.0.1:9464");
+    co_return fail(Errc::kInvalid, "'{}' is no address with a port; write HOST:PORT, such as 127.0.0.1:9464", at);
   }
   BW_CO_TRY(const auto addresses, co_await runtime.resolve(host, cancel));
-  if (addresses.empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
+  if (addresses.empty()) co_return fail(Errc::kNotFound, "'{}' has no address", host);
   co_return runtime::Endpoint{addresses.front(), static_cast<uint16_t>(*port)};
 }
 

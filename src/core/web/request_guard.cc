@@ -82,7 +82,7 @@ bool is_loopback(const runtime::IpAddress& address) {
 }
 
 std::vector<std::string> names_of_page(const runtime::Endpoint& at, const std::vector<std::string>& more) {
-  const std::string port = ":" + std::to_string(at.port);
+  const std::string port = fmt::format(":{}", at.port);
   const std::string here = lower(at.to_string());
   std::vector<std::string> hosts{here.substr(0, here.size() - port.size())};
   if (is_loopback(at.address)) hosts.insert(hosts.end(), {"localhost", "127.0.0.1", "[::1]"});

@@ -12,8 +12,8 @@ namespace bellwether::yaml {
 std::string format(const Diagnostic& diagnostic) {
   std::string out = diagnostic.file;
   if (diagnostic.line > 0) {
-    out += ":" + std::to_string(diagnostic.line);
-    if (diagnostic.column > 0) out += ":" + std::to_string(diagnostic.column);
+    out += fmt::format(":{}", diagnostic.line);
+    if (diagnostic.column > 0) out += fmt::format(":{}", diagnostic.column);
   }
   out += ": " + diagnostic.message;
   if (!diagnostic.found.empty() && diagnostic.message.find(diagnostic.found) == std::string::npos) {
@@ -59,7 +59,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   constexpr std::size_t kLongestName = 64;  // the edit distance of longer texts costs more than it helps
   if (word.size() > kLongestName) return {};
   const std::string_view near = nearest(word, candidates);
-  return near.empty() ? std::string() : "did you mean '" + std::string(near) + "'?";
+  return near.empty() ? std::string() : fmt::format("did you mean '{}'?", near);
 }
 
 void Diagnostics::add(Mark mark, Problem problem) {
@@ -81,7 +81,7 @@ uint16_t Diagnostics::add_file(std::string name) {
 }
 
 std::string Diagnostics::place_of(Mark mark) const {
-  return files_[mark.file] + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
+  return fmt::format("{}:{}:{}", files_[mark.file], mark.line, mark.column);
 }
 
 std::vector<Diagnostic> Diagnostics::take() {

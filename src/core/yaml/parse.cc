@@ -89,7 +89,7 @@ class Builder : public YAML::EventHandler {
 
   void check_depth(Mark mark, int below) {
     if (static_cast<int>(open_.size()) + below >= kDepthMax) {
-      throw Refused{mark, {.message = "nested more than " + std::to_string(kDepthMax) + " levels deep"}};
+      throw Refused{mark, {.message = fmt::format("nested more than {} levels deep", kDepthMax)}};
     }
   }
 
@@ -128,12 +128,10 @@ class Builder : public YAML::EventHandler {
     ++nodes_;
     text_bytes_ += node.text.size() + node.key.size();
     if (nodes_ > kNodesMax || text_bytes_ > kTextBytesMax) {
-      throw Refused{
-          node.mark,
-          {.message = "the document is too large",
-           .expected = "at most " + std::to_string(kNodesMax) + " values and " + std::to_string(kTextBytesMax >> 20) +
-                       " MiB of text, copies by aliases "
-                       "included"}};
+      throw Refused{node.mark,
+                    {.message = "the document is too large",
+                     .expected = fmt::format("at most {} values and {} MiB of text, copies by aliases included",
+                                             kNodesMax, kTextBytesMax >> 20)}};
     }
   }
 
@@ -162,7 +160,7 @@ class Builder : public YAML::EventHandler {
       throw Refused{key.mark, {.message = "a key must be a text", .found = describe(key)}};
     }
     if (!map.keys.insert(key.text).second) {
-      diagnostics_.add(key.mark, {.message = "the key " + in_quotes(key.text) + " is given twice"});
+      diagnostics_.add(key.mark, {.message = fmt::format("the key {} is given twice", in_quotes(key.text))});
     }
     map.has_key = true;
     map.key = std::move(key.text);
@@ -206,7 +204,7 @@ std::string describe(const Node& node) {
 std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large,
                                uint16_t file) {
   if (text.size() > kFileBytesMax) {
-    diagnostics.add({0, 0, file}, {.message = "the file is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB",
+    diagnostics.add({0, 0, file}, {.message = fmt::format("the file is larger than {} MiB", kFileBytesMax >> 20),
                                    .hint = std::move(hint_when_too_large)});
     return std::nullopt;
   }

@@ -22,7 +22,7 @@ Section::Section(const Node& node, std::string where, Diagnostics& diagnostics, 
   for (const Node& item : node.items) {
     if (std::find(known.begin(), known.end(), item.key) != known.end()) continue;
     has_unknown_ = true;
-    diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
+    diagnostics.add(item.place(), {.message = fmt::format("unknown key {} in {}", in_quotes(item.key), where_),
                                    .found = in_quotes(item.key),
                                    .expected = one_of(known),
                                    .hint = did_you_mean(item.key, known)});
@@ -45,7 +45,8 @@ void Section::wrong(const Node& value, std::string expected, std::string hint) c
 
 void Section::missing(std::string_view key, std::string expected) const {
   if (has_unknown_) return;
-  diagnostics_.add(node_.place(), {.message = where_ + " has no " + in_quotes(key), .expected = std::move(expected)});
+  diagnostics_.add(node_.place(),
+                   {.message = fmt::format("{} has no {}", where_, in_quotes(key)), .expected = std::move(expected)});
 }
 
 std::optional<Duration> Section::duration(std::string_view key, Duration shortest) const {
@@ -54,7 +55,7 @@ std::optional<Duration> Section::duration(std::string_view key, Duration shortes
   const std::string least = shortest >= Duration::millis(1) ? "at least " + format_duration(shortest)
                             : shortest > Duration::zero()   ? std::string("longer than 0")
                                                             : std::string("0s or longer");
-  const std::string expected = "a duration such as 250ms, 30s or 1h30m, " + least + " and at most 366d";
+  const std::string expected = fmt::format("a duration such as 250ms, 30s or 1h30m, {} and at most 366d", least);
   if (!value->is_scalar()) {
     wrong(*value, expected);
     return std::nullopt;
@@ -106,7 +107,7 @@ std::optional<std::size_t> Section::choice(std::string_view key, std::span<const
 
 std::optional<Duration> Section::required_duration(std::string_view key, Duration shortest,
                                                    std::string_view example) const {
-  if (find(key) == nullptr) missing(key, "a duration, such as " + std::string(key) + ": " + std::string(example));
+  if (find(key) == nullptr) missing(key, fmt::format("a duration, such as {}: {}", key, example));
   return duration(key, shortest);
 }
 

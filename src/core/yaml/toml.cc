@@ -93,8 +93,8 @@ static_assert(kNodesMax == 100'000 && kDepthMax == 64, "as the messages say");
 std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics) {
   if (text.size() > kFileBytesMax) {
     diagnostics.add({}, {.message = "the file is too large",
-                         .found = std::to_string(text.size()) + " bytes",
-                         .expected = "at most " + std::to_string(kFileBytesMax)});
+                         .found = fmt::format("{} bytes", text.size()),
+                         .expected = fmt::format("at most {}", kFileBytesMax)});
     return std::nullopt;
   }
   if (std::count(text.begin(), text.end(), '.') > kDotsMost) {

@@ -47,11 +47,11 @@ Bounded bounded(const ContextSetting& setting, uint64_t value) { return bounded(
 // Refused unless `needed` fits into the time of a failover. `sum` shows how it comes about.
 Status fits(const S& settings, std::string what, Duration needed, std::string sum = "") {
   if (needed <= settings.context_failover_timeout) return {};
-  if (!sum.empty()) sum = " (" + sum + ")";
-  return fail(Errc::kInvalid, std::move(what) + " takes up to " + format_duration(needed) + sum +
-                                  ", which is longer than context_failover_timeout (" +
-                                  format_duration(settings.context_failover_timeout) +
-                                  "): lengthen that, or shorten what goes into it");
+  if (!sum.empty()) sum = fmt::format(" ({})", sum);
+  return fail(Errc::kInvalid,
+              "{} takes up to {}{}, which is longer than context_failover_timeout ({}): lengthen that, or shorten what "
+              "goes into it",
+              what, format_duration(needed), sum, format_duration(settings.context_failover_timeout));
 }
 
 // The steps of a take-over together, as far as they are used.
@@ -74,8 +74,9 @@ Status coordination_fits(const S& settings) {
   const auto retries = static_cast<int64_t>(settings.max_coordination_retries);
   const Duration needed = settings.coordination_timeout * (retries + 1) + settings.coordination_backoff * retries;
   return fits(settings, "a coordination that fails", needed,
-              std::to_string(retries + 1) + " attempts x " + format_duration(settings.coordination_timeout) + " + " +
-                  std::to_string(retries) + " x " + format_duration(settings.coordination_backoff) + " between them");
+              fmt::format("{} attempts x {} + {} x {} between them", retries + 1,
+                          format_duration(settings.coordination_timeout), retries,
+                          format_duration(settings.coordination_backoff)));
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ Status ContextSettings::validate() const {
   BW_RETURN_IF_ERROR(takeover_fits(*this));
   BW_RETURN_IF_ERROR(coordination_fits(*this));
   return fits(*this, "state_transfer_timeout + the take-over of the target", state_transfer_timeout + kTakeOverTimeout,
-              format_duration(state_transfer_timeout) + " + " + format_duration(kTakeOverTimeout));
+              fmt::format("{} + {}", format_duration(state_transfer_timeout), format_duration(kTakeOverTimeout)));
 }
 
 Requirements ContextSettings::requirements_in_force() const {

@@ -82,13 +82,12 @@ Status DutyLeader::transfer(Moment now, Transfer wish, Effects& out) {
     return fail(Errc::kRefused, "this node does not lead; ask the leader to transfer");
   }
   if (failover_.stage() != Failover::Stage::kNone) {
-    return fail(Errc::kExists, "a transfer to node " + std::to_string(failover_.target().value()) +
-                                   " is running; wait until it has ended");
+    return fail(Errc::kExists, "a transfer to node {} is running; wait until it has ended", failover_.target().value());
   }
   const std::vector<NodeId>& members = config_.members;
   if (wish.target == config_.self || std::ranges::find(members, wish.target) == members.end()) {
-    return fail(Errc::kNotFound, "node " + std::to_string(wish.target.value()) +
-                                     " is not another member of this cluster; name one of those that are declared");
+    return fail(Errc::kNotFound, "node {} is not another member of this cluster; name one of those that are declared",
+                wish.target.value());
   }
   ++counted_.transfers;
   wish.reason.resize(std::min(wish.reason.size(), kMostTextBytes));
@@ -101,20 +100,20 @@ Status DutyLeader::transfer(Moment now, Transfer wish, Effects& out) {
 }
 
 void DutyLeader::on_heard(Moment now, const Heard& heard, Effects& out) {
-  std::visit(
-      Overloaded{
-          [&](const StateOffer& offer) { on_offer(now, heard.from, offer, out); },
-          [&](const OfferWithdrawn& withdrawn) { succession_.on_withdrawn(heard.from, withdrawn); },
-          [](const StateReceived&) {},
-          [&](const StateVerdict& verdict) {
-            if (!verdict.accepted) return;
-            for (const StateIssue& issue : verdict.dropped) {
-              out.push_back(DutyError{Severity::kWarning, "the target drops " + std::string(to_string(issue.field)) +
-                                                              ": " + printable(issue.text)});
-            }
-          },
-      },
-      heard.message);
+  std::visit(Overloaded{
+                 [&](const StateOffer& offer) { on_offer(now, heard.from, offer, out); },
+                 [&](const OfferWithdrawn& withdrawn) { succession_.on_withdrawn(heard.from, withdrawn); },
+                 [](const StateReceived&) {},
+                 [&](const StateVerdict& verdict) {
+                   if (!verdict.accepted) return;
+                   for (const StateIssue& issue : verdict.dropped) {
+                     out.push_back(DutyError{
+                         Severity::kWarning,
+                         fmt::format("the target drops {}: {}", to_string(issue.field), printable(issue.text))});
+                   }
+                 },
+             },
+             heard.message);
   carry_out(now, failover_.on_message(now.clock, heard.from, heard.message), out);
 }
 
@@ -255,13 +254,14 @@ void DutyLeader::on_fetched(Moment now, const PayloadFetched& fetched, Effects& 
       return;
     }
     case PayloadFetched::Found::kGone:
-      out.push_back(DutyError{Severity::kCritical, "the payload of request " + to_string(fetched.id) + " is lost"});
+      out.push_back(
+          DutyError{Severity::kCritical, fmt::format("the payload of request {} is lost", to_string(fetched.id))});
       finish(fetched.id, job.fence, Outcome::kFailed, "its payload is lost");
       jobs_.erase(at);
       return;
     case PayloadFetched::Found::kFailed:
-      out.push_back(DutyError{Severity::kWarning, "the payload of request " + to_string(fetched.id) +
-                                                      " did not come: " + printable(fetched.why)});
+      out.push_back(DutyError{Severity::kWarning, fmt::format("the payload of request {} did not come: {}",
+                                                              to_string(fetched.id), printable(fetched.why))});
       job.fetch_at = now.clock + config_.settings.coordination_backoff;
       return;
   }

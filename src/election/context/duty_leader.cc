@@ -127,7 +127,7 @@ void DutyLeader::on_leader_seen(Moment now, const LeaderSeen& seen, Effects& out
   }
   if (seen.epoch < leader_epoch_ || seen.epoch < epoch_ || seen.leader == config_.self) return;
   if (seen.epoch > epoch_) {
-    lose(now, "node " + std::to_string(seen.leader.value()) + " leads under a later epoch", out);
+    lose(now, fmt::format("node {} leads under a later epoch", seen.leader.value()), out);
     change_leader(seen.leader, seen.epoch, out);
     carry_out(now, failover_.on_leader(now.clock, seen.leader), out);
   }
@@ -247,8 +247,7 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
   const std::string who = "request " + to_string(request.id);
   if (request.id == RequestId{}) return fail(Errc::kInvalid, "a request without an id; draw one at random");
   if (request.payload.size() > kMostPayloadBytes) {
-    return fail(Errc::kTooLarge, who + " has " + std::to_string(request.payload.size()) + " bytes; at most " +
-                                     std::to_string(kMostPayloadBytes));
+    return fail(Errc::kTooLarge, "{} has {} bytes; at most {}", who, request.payload.size(), kMostPayloadBytes);
   }
   if (!announced_ || duty() == Duty::kTaking) return fail(Errc::kRefused, "this node does not lead; ask the leader");
   const auto* stopping = std::get_if<Stopping>(&phase_);
@@ -256,8 +255,8 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
     return fail(Errc::kRefused, "the leadership is being handed over; submit again to whoever leads");
   }
   if (request.submitted_at.unix_ns > now.wall.unix_ns + kMostClockLead.ns()) {
-    return fail(Errc::kInvalid, who + " was submitted more than " + format_duration(kMostClockLead) +
-                                    " in the future; look at the clocks");
+    return fail(Errc::kInvalid, "{} was submitted more than {} in the future; look at the clocks", who,
+                format_duration(kMostClockLead));
   }
   if (then_.size() >= kMostAnswers) return fail(Errc::kExhausted, "too many wait for the register; submit again later");
   switch (queue_.standing(request.id, request.submitted_at)) {
@@ -282,9 +281,9 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
     return {};
   }
   if (queue_.room(config_.settings.max_queue_transfer_size) <= pending_.size()) {
-    return fail(Errc::kExhausted, "the queue has " + format_count(queue_.live().size() + pending_.size(), "request") +
-                                      "; at most " + format_count(config_.settings.max_queue_transfer_size) +
-                                      ". Submit again later");
+    return fail(Errc::kExhausted, "the queue has {}; at most {}. Submit again later",
+                format_count(queue_.live().size() + pending_.size(), "request"),
+                format_count(config_.settings.max_queue_transfer_size));
   }
   Pending& pending = pending_[request.id];
   pending.head = {request.id, request.priority, request.submitted_at, {}};
@@ -300,8 +299,7 @@ void DutyLeader::on_payload_kept(const PayloadKept& kept, Effects& out) {
   pending_.erase(at);
   Status status;
   if (!kept.ok) {
-    status =
-        fail(Errc::kTimeout, "the request is not kept by a majority: " + printable(kept.why) + ". Submit it again");
+    status = fail(Errc::kTimeout, "the request is not kept by a majority: {}. Submit it again", printable(kept.why));
   } else if (queue_.standing(kept.id, pending.head.submitted_at) != RequestQueue::Standing::kUnknown) {
     status = fail(Errc::kRefused, "the request is too old by now; submit it under a new id");
   }
@@ -324,8 +322,8 @@ void DutyLeader::on_taken(Moment now, const RegisterTaken& taken, Effects& out) 
     return;
   }
   if (found->epoch() > epoch_) {
-    const std::string why = "the queue was written under epoch " + std::to_string(found->epoch().value()) +
-                            ", after this node's " + std::to_string(epoch_.value());
+    const std::string why = fmt::format("the queue was written under epoch {}, after this node's {}",
+                                        found->epoch().value(), epoch_.value());
     out.push_back(StepDown{why});
     lose(now, why, out);
     return;
@@ -407,8 +405,9 @@ void DutyLeader::drop_work(const std::string& why, Effects& out) {
   if (writing_) waiting.insert(waiting.end(), writing_->then.begin(), writing_->then.end());
   writing_.reset();
   changed_ = false;
-  const Status unsure = fail(Errc::kTimeout, "nobody knows whether the request was accepted (" + printable(why) +
-                                                 "); submit it again, with the same id");
+  const Status unsure =
+      fail(Errc::kTimeout, "nobody knows whether the request was accepted ({}); submit it again, with the same id",
+           printable(why));
   // The next leader, or this one when it has taken the register again, fetches and tells by what is in there.
   for (const Then& one : waiting) {
     std::visit(Overloaded{[&](const Answered& answer) {

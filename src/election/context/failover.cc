@@ -10,7 +10,7 @@
 namespace bellwether::context_lead {
 namespace {
 
-std::string name(NodeId node) { return "node " + std::to_string(node.value()); }
+std::string name(NodeId node) { return fmt::format("node {}", node.value()); }
 
 }  // namespace
 
@@ -57,7 +57,7 @@ Failover::Acts Failover::on_message(Instant now, NodeId from, const Message& mes
   const auto* verdict = std::get_if<StateVerdict>(&message);
   if (verdict == nullptr || verdict->id != id_) return {};
   if (!verdict->accepted)
-    return end(now, false, name(target_) + " does not take the state: " + printable(verdict->why));
+    return end(now, false, fmt::format("{} does not take the state: {}", name(target_), printable(verdict->why)));
   stage_ = Stage::kExecuting;
   stage_ends_ = std::min(now + kTakeOverTimeout, failover_ends_);
   state_.clear();
@@ -67,20 +67,21 @@ Failover::Acts Failover::on_message(Instant now, NodeId from, const Message& mes
 Failover::Acts Failover::on_leader(Instant now, NodeId leader) {
   if (stage_ == Stage::kNone) return {};
   const bool ok = stage_ == Stage::kExecuting && leader == target_;
-  return end(now, ok, ok ? "" : name(leader) + " leads instead of " + name(target_));
+  return end(now, ok, ok ? "" : fmt::format("{} leads instead of {}", name(leader), name(target_)));
 }
 
 Failover::Acts Failover::tick(Instant now) {
   if (stage_ == Stage::kNone || stage_ == Stage::kPreparing) return {};
   if (now >= stage_ends_ && stage_ == Stage::kExecuting) {
-    Acts acts = end(now, false, name(target_) + " did not lead within " + format_duration(kTakeOverTimeout));
+    Acts acts =
+        end(now, false, fmt::format("{} did not lead within {}", name(target_), format_duration(kTakeOverTimeout)));
     acts.insert(acts.begin(), TakeOfficeBack{});
     return acts;
   }
   if (now >= stage_ends_) {
     return end(now, false,
-               name(target_) + " did not take the state within " + format_duration(settings_.state_transfer_timeout) +
-                   ": " + trouble_);
+               fmt::format("{} did not take the state within {}: {}", name(target_),
+                           format_duration(settings_.state_transfer_timeout), trouble_));
   }
   if (stage_ != Stage::kTransferring || now < waiting_ends_) return {};
   switch (waiting_) {
@@ -94,7 +95,7 @@ Failover::Acts Failover::tick(Instant now) {
   }
   if (now < waiting_ends_) return {};
   if (tries_ <= settings_.max_coordination_retries) return offer(now);
-  return end(now, false, name(target_) + " was asked " + format_count(tries_, "time") + ": " + trouble_);
+  return end(now, false, fmt::format("{} was asked {}: {}", name(target_), format_count(tries_, "time"), trouble_));
 }
 
 Failover::Acts Failover::abandon(Instant now, std::string why) {

@@ -37,7 +37,7 @@ Status ManagerConfig::validate() const {
     return fail(Errc::kInvalid, "no name of the context manager; expected 1 to 200 bytes");
   }
   if (slots == 0 || slots > kMostRequests) {
-    return fail(Errc::kInvalid, std::to_string(slots) + " jobs at once; expected 1 to 1,000");
+    return fail(Errc::kInvalid, "{} jobs at once; expected 1 to 1,000", slots);
   }
   return {};
 }
@@ -56,7 +56,7 @@ bool is_ahead(WallTime time, WallTime now) { return time.unix_ns > now.unix_ns +
 // Of live requests in a list of their own: those that are active, or those that are not.
 std::string live(const std::vector<LiveRequest>& list, bool active, WallTime now) {
   if (list.size() > kMostRequests) {
-    return format_count(list.size(), "request") + "; at most " + format_count(kMostRequests);
+    return fmt::format("{}; at most {}", format_count(list.size(), "request"), format_count(kMostRequests));
   }
   std::set<RequestId> ids;
   for (const LiveRequest& one : list) {
@@ -90,10 +90,10 @@ std::string active(const FailoverState& state, WallTime now) {
   if (std::string wrong = live(state.active_jobs, true, now); !wrong.empty()) return wrong;
   for (const LiveRequest& one : state.active_jobs) {
     if (state.term != Epoch() && one.active_under > state.term) {
-      return "request " + to_string(one.id) + " runs under an epoch after that of its leader";
+      return fmt::format("request {} runs under an epoch after that of its leader", to_string(one.id));
     }
     for (const LiveRequest& other : state.queued_requests) {
-      if (one.id == other.id) return "request " + to_string(one.id) + " is queued too";
+      if (one.id == other.id) return fmt::format("request {} is queued too", to_string(one.id));
     }
   }
   return {};
@@ -126,7 +126,8 @@ std::string cluster(const FailoverState& state, WallTime now) {
 std::string resources(const FailoverState& state, WallTime) {
   for (const auto& [name, one] : state.resource_allocations) {
     if (!is_text(name)) return "a resource without a name of 1 to 200 bytes";
-    if (!(one.cores >= 0 && one.cores <= 1e6)) return "the cores of '" + name + "' are not within 0 to 1,000,000";
+    if (!(one.cores >= 0 && one.cores <= 1e6))
+      return fmt::format("the cores of '{}' are not within 0 to 1,000,000", name);
   }
   return {};
 }
@@ -134,7 +135,8 @@ std::string resources(const FailoverState& state, WallTime) {
 std::string assignments(const FailoverState& state, WallTime) {
   for (const auto& [node, tasks] : state.node_assignments) {
     if (!is_text(node)) return "a node without a name of 1 to 200 bytes";
-    if (!std::all_of(tasks.begin(), tasks.end(), is_text)) return "'" + node + "' has an assignment without a name";
+    if (!std::all_of(tasks.begin(), tasks.end(), is_text))
+      return fmt::format("'{}' has an assignment without a name", node);
   }
   return {};
 }
@@ -170,7 +172,7 @@ std::string health(const FailoverState& state, WallTime) {
   if (health.unhealthy_nodes.size() > health.total_nodes) return "more unhealthy nodes than nodes";
   if (health.queue.oldest_waiting < Duration::zero()) return "a request that waits for less than nothing";
   for (const auto& [node, score] : health.node_healths) {
-    if (!is_ratio(score)) return "the health of node " + std::to_string(node.value()) + " is not within 0 to 1";
+    if (!is_ratio(score)) return fmt::format("the health of node {} is not within 0 to 1", node.value());
   }
   return {};
 }
@@ -276,7 +278,7 @@ bool read_next(CanonicalReader& in, DigestOf digest, ReadState& read, std::vecto
   const auto* const row = std::ranges::find(kRows, field, &FieldRow::field);
   if (row == std::end(kRows)) {
     const std::string number = std::to_string(static_cast<int>(field));
-    read.validation.issues.push_back({StateField::kForm, "field " + number + " is not known to this program"});
+    read.validation.issues.push_back({StateField::kForm, fmt::format("field {} is not known to this program", number)});
     return true;
   }
   if (!found.empty() && found.back() >= field) {
@@ -312,17 +314,19 @@ Result<std::string> encode(const FailoverState& state, DigestOf digest) {
     row.put(field, state);
     FailoverState scratch;
     if (!read_field(row, field.bytes(), scratch).empty()) {
-      return fail(Errc::kTooLarge, "the field " + std::string(row.name) +
-                                       " of the failover state is beyond what another node would take: lists have at "
-                                       "most 1,000 elements, texts 200 bytes");
+      return fail(Errc::kTooLarge,
+                  "the field {} of the failover state is beyond what another node would take: lists have at most 1,000 "
+                  "elements, texts 200 bytes",
+                  row.name);
     }
     out.put(row.field, field.bytes());
     out.raw(text_of(digest(as_bytes(field.bytes()))));
   }
   out.raw(text_of(digest(as_bytes(out.bytes()))));
   if (out.bytes().size() > kMostStateBytes) {
-    return fail(Errc::kTooLarge, "the failover state has " + std::to_string(out.bytes().size()) +
-                                     " bytes; at most 1 MiB. Assign less to nodes, or in shorter names");
+    return fail(Errc::kTooLarge,
+                "the failover state has {} bytes; at most 1 MiB. Assign less to nodes, or in shorter names",
+                out.bytes().size());
   }
   return out.bytes();
 }
@@ -344,8 +348,9 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   }
   CanonicalReader in(content.substr(kStateMagic.size()));
   if (const uint32_t format = in.take<uint32_t>(); format != kStateFormat) {
-    issues.push_back({StateField::kForm, "version " + std::to_string(format) + "; this program knows version " +
-                                             std::to_string(kStateFormat) + " and takes the fields that it knows"});
+    issues.push_back(
+        {StateField::kForm, fmt::format("version {}; this program knows version {} and takes the fields that it knows",
+                                        format, kStateFormat)});
   }
   std::vector<StateField> found;
   while (!in.at_end() && in.ok()) {
@@ -366,8 +371,9 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
 Result<RecoveredState> recover(ReadState read) {
   for (const StateIssue& issue : read.validation.issues) {
     if (issue.field != StateField::kLeader && issue.field != StateField::kTerm) continue;
-    return fail(Errc::kInvalid, "a failover state whose " + std::string(to_string(issue.field)) + " is " + issue.text +
-                                    ": nobody can tell whose it is. Ask the leader to hand over again");
+    return fail(Errc::kInvalid,
+                "a failover state whose {} is {}: nobody can tell whose it is. Ask the leader to hand over again",
+                to_string(issue.field), issue.text);
   }
   if (read.state.leader == NodeId() || read.state.term == Epoch()) {
     return fail(Errc::kInvalid,

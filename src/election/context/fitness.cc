@@ -41,8 +41,8 @@ Status within_bounds(std::span<const Bounded> figures) {
     // Written so that what is no number is refused.
     if (one.value >= one.least && one.value <= one.most) continue;
     const std::string unit = one.unit.empty() ? "" : " " + std::string(one.unit);
-    return fail(Errc::kInvalid, std::string(one.name) + " is " + number_text(one.value) + unit + "; it must be from " +
-                                    number_text(one.least) + " to " + number_text(one.most) + unit);
+    return fail(Errc::kInvalid, "{} is {}{}; it must be from {} to {}{}", one.name, number_text(one.value), unit,
+                number_text(one.least), number_text(one.most), unit);
   }
   return {};
 }
@@ -75,13 +75,13 @@ Status ContextClaim::validate() const {
   BW_RETURN_IF_ERROR(within_bounds(figures));
   for (const std::string& one : domain_expertise) {
     if (one.empty() || one.size() > kMostDomainBytes) {
-      return fail(Errc::kInvalid, "domain_expertise has a name of " + format_count(one.size(), "byte") +
-                                      "; it must have from 1 to " + std::to_string(kMostDomainBytes));
+      return fail(Errc::kInvalid, "domain_expertise has a name of {}; it must have from 1 to {}",
+                  format_count(one.size(), "byte"), kMostDomainBytes);
     }
   }
   if (operations() == 0 && average_response_time != Duration::zero()) {
-    return fail(Errc::kInvalid, "average_response_time is " + format_duration(average_response_time) +
-                                    " over no operations; without any it must be 0s");
+    return fail(Errc::kInvalid, "average_response_time is {} over no operations; without any it must be 0s",
+                format_duration(average_response_time));
   }
   return {};
 }
@@ -110,8 +110,7 @@ std::string told(const Measure& measure, std::string_view at_least_or_most) {
     required = number_text(measure.required / measure.one_unit, decimals);
   }
   const std::string unit(measure.unit);
-  return std::string(measure.what) + " of " + has + unit + ", " + std::string(at_least_or_most) + " " + required +
-         unit + " is required";
+  return fmt::format("{} of {}{}, {} {}{} is required", measure.what, has, unit, at_least_or_most, required, unit);
 }
 
 }  // namespace
@@ -127,7 +126,7 @@ std::vector<std::string> missing(const ContextClaim& claim, std::span<const std:
 std::vector<std::string> disqualifications(const ContextClaim& claim, const Requirements& requirements) {
   std::vector<std::string> reasons;
   for (const std::string& one : missing(claim, requirements.required)) {
-    reasons.push_back("no capability '" + one + "', which is required");
+    reasons.push_back(fmt::format("no capability '{}', which is required", one));
   }
   // Both written so that what is no number falls short.
   const auto at_least = [&](const Measure& measure) {

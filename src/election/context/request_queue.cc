@@ -47,8 +47,8 @@ std::optional<WallTime> time_of(RequestId id) {
 
 Result<RequestId> parse_request_id(std::string_view text) {
   const auto wrong = [&] {
-    return fail(Errc::kInvalid, "'" + printable(std::string(text.substr(0, kIdDigits + 1))) +
-                                    "' is no id of a request: 32 hexadecimal digits, not all 0");
+    return fail(Errc::kInvalid, "'{}' is no id of a request: 32 hexadecimal digits, not all 0",
+                printable(std::string(text.substr(0, kIdDigits + 1))));
   };
   if (text.size() != kIdDigits) return wrong();
   RequestId id;
@@ -63,22 +63,25 @@ Result<RequestId> parse_request_id(std::string_view text) {
 }
 
 std::string to_string(AttemptFence fence) {
-  return "attempt " + std::to_string(fence.attempt) + " of epoch " + std::to_string(fence.epoch.value());
+  return fmt::format("attempt {} of epoch {}", fence.attempt, fence.epoch.value());
 }
 
 Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
   RequestQueue queue;
   if (bytes.empty()) return queue;
   const auto wrong = [](std::string what) {
-    return fail(Errc::kInvalid, "the queue of requests in the register: " + std::move(what) +
-                                    "; expected what a leader has written. Look who else writes to its key");
+    return fail(Errc::kInvalid,
+                "the queue of requests in the register: {}; expected what a leader has written. Look who else writes "
+                "to its key",
+                what);
   };
   if (bytes.size() > kMostQueueBytes) return wrong("larger than any queue");
   CanonicalReader in(bytes);
   if (in.raw(kQueueMagic.size()) != kQueueMagic) return wrong("does not begin as one");
   if (const auto version = in.take<uint8_t>(); version != kVersion) {
-    return fail(Errc::kUnsupported, "the queue of requests in the register has version " + std::to_string(version) +
-                                        "; this program knows " + std::to_string(kVersion) + ". Update this node");
+    return fail(Errc::kUnsupported,
+                "the queue of requests in the register has version {}; this program knows {}. Update this node",
+                version, kVersion);
   }
   in.get(queue.leader_, queue.epoch_, queue.terms_, queue.completed_, queue.failed_, queue.horizon_, queue.live_,
          queue.finished_);
@@ -88,10 +91,10 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
   std::set<RequestId> ids;
   for (const LiveRequest& one : queue.live_) {
     if (one.active_under > queue.epoch_ || (one.is_active() && one.attempts == 0)) return wrong("an attempt of nobody");
-    if (!ids.insert(one.id).second) return wrong("request " + to_string(one.id) + " twice");
+    if (!ids.insert(one.id).second) return wrong(fmt::format("request {} twice", to_string(one.id)));
   }
   for (const FinishedRequest& one : queue.finished_) {
-    if (!ids.insert(one.id).second) return wrong("request " + to_string(one.id) + " twice");
+    if (!ids.insert(one.id).second) return wrong(fmt::format("request {} twice", to_string(one.id)));
   }
   return queue;
 }

@@ -26,8 +26,8 @@ Result<Configuration> declare(std::vector<MemberId> members) {
   if (members.empty()) return fail(Errc::kInvalid, "an elected group needs at least one member");
   if (members.front() == kNobody) return fail(Errc::kInvalid, "0 is no id of a member");
   if (members.size() > kMostMembers) {
-    return fail(Errc::kTooLarge, "an elected group has at most " + std::to_string(kMostMembers) +
-                                     " voting members; let the others only follow");
+    return fail(Errc::kTooLarge, "an elected group has at most {} voting members; let the others only follow",
+                kMostMembers);
   }
   return Configuration{{Term(0), 1}, std::move(members), {}};
 }

@@ -131,7 +131,7 @@ void QuorumElector::on_stand_now(Instant now, Peer& from, const Message& message
   if (message.term != record_.term || from.id != promised_to_ || message.term != promised_term_) return;
   if (role_ != Role::kFollower || !may_stand() || now < quiet_until_) return;
   BW_PROBE("quorum: a member stands by permission");
-  withdraw_promise(now, "member " + std::to_string(from.id.value()) + " hands over to this one", out);
+  withdraw_promise(now, fmt::format("member {} hands over to this one", from.id.value()), out);
   campaign(now, Permission{from.id, message.term}, out);
 }
 
@@ -230,12 +230,12 @@ void QuorumElector::on_vote(Instant now, Peer& from, const Message& message, con
   if (bound) BW_PROBE("quorum: a vote is refused under a promise");
   const bool granted = answer.refusal == Refusal::kNone;
   if (granted && ask.permission && now < promised_until_) {
-    withdraw_promise(now, "the leader has permitted member " + std::to_string(from.id.value()) + " to stand", out);
+    withdraw_promise(now, fmt::format("the leader has permitted member {} to stand", from.id.value()), out);
   }
   // A healthy leader is not deposed by a vote that nobody may give.
   if (message.term > record_.term && !bound) {
     adopt_term(now, message.term, granted ? from.id : kNobody,
-               "member " + std::to_string(from.id.value()) + " stands in a later term", out);
+               fmt::format("member {} stands in a later term", from.id.value()), out);
     vote_version_ = record_.version;
   }
   if (!granted) return send(from.id, answer, out);
@@ -254,12 +254,12 @@ void QuorumElector::on_heartbeat(Instant now, Peer& from, const Message& message
   if (message.term < record_.term) return send(from.id, answer, out);
   if (message.term <= over_ || beat.lease > kLongestLease) return;
   if (message.term > record_.term) {
-    adopt_term(now, message.term, kNobody, "member " + std::to_string(from.id.value()) + " leads in a later term", out);
+    adopt_term(now, message.term, kNobody, fmt::format("member {} leads in a later term", from.id.value()), out);
   }
   if (beats() || (leader_ != kNobody && leader_ != from.id)) {
     note(true,
-         "members " + std::to_string(leader_.value()) + " and " + std::to_string(from.id.value()) +
-             " both say that they lead in term " + std::to_string(record_.term.value()),
+         fmt::format("members {} and {} both say that they lead in term {}", leader_.value(), from.id.value(),
+                     record_.term.value()),
          out);
     return;
   }
@@ -272,7 +272,7 @@ void QuorumElector::on_heartbeat(Instant now, Peer& from, const Message& message
   promised_to_ = from.id;
   promised_term_ = message.term;
   leader_life_ = message.life;
-  set_leader(now, from.id, "its heartbeat in term " + std::to_string(message.term.value()), out);
+  set_leader(now, from.id, fmt::format("its heartbeat in term {}", message.term.value()), out);
   suspected_ = false;
   failed_rounds_ = failed_campaigns_ = 0;
   wait_for_turn(promised_until_);
@@ -285,7 +285,7 @@ void QuorumElector::on_heartbeat(Instant now, Peer& from, const Message& message
 void QuorumElector::on_word_of_leader(Instant now, Peer& from, const Message& message, Effects& out) {
   if (!std::holds_alternative<Heartbeat>(message.body) || message.term < record_.term) return;
   record_.term = message.term;
-  set_leader(now, from.id, "its heartbeat in term " + std::to_string(message.term.value()), out);
+  set_leader(now, from.id, fmt::format("its heartbeat in term {}", message.term.value()), out);
   stand_at_ = now + config_.timing.promise(config_.timing.lease);
 }
 
@@ -302,14 +302,14 @@ void QuorumElector::withdraw_promise(Instant now, std::string why, Effects& out)
 
 void QuorumElector::on_resigned(Instant now, Peer& from, const Message& message, Effects& out) {
   if (from.id != promised_to_ || message.term != promised_term_) return;
-  withdraw_promise(now, "member " + std::to_string(from.id.value()) + " has resigned", out);
+  withdraw_promise(now, fmt::format("member {} has resigned", from.id.value()), out);
 }
 
 // The life that is over was the only one that could act on the promise.
 void QuorumElector::on_leader_dead(Instant now, const LeaderDead& dead, Effects& out) {
   if (dead.leader != promised_to_ || dead.life != leader_life_ || now >= promised_until_) return;
   BW_PROBE("quorum: a promise to the dead is withdrawn");
-  withdraw_promise(now, "member " + std::to_string(dead.leader.value()) + " is proven dead", out);
+  withdraw_promise(now, fmt::format("member {} is proven dead", dead.leader.value()), out);
 }
 
 }  // namespace bellwether::quorum

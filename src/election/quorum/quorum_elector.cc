@@ -150,7 +150,7 @@ void QuorumElector::deliver(Instant now, Peer& from, const Message& message, Eff
   if (const auto* beat = std::get_if<Heartbeat>(&message.body)) return on_heartbeat(now, from, message, *beat, out);
   if (!verified_) return;
   if (message.term > record_.term) {
-    adopt_term(now, message.term, kNobody, "member " + std::to_string(from.id.value()) + " knows a later term", out);
+    adopt_term(now, message.term, kNobody, fmt::format("member {} knows a later term", from.id.value()), out);
   }
   std::visit(
       Overloaded{

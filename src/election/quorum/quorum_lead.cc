@@ -117,9 +117,9 @@ void QuorumElector::consider_stepping_down(Instant now, Effects& out) {
   }
   if (better == nullptr || damping_.cooling_down(now)) return;
   if (health_.score >= config_.fit_below) {
-    step_down(now, {"its health score is " + std::to_string(health_.score), better->id, false, false}, out);
+    step_down(now, {fmt::format("its health score is {}", health_.score), better->id, false, false}, out);
   } else if (severe_ >= config_.severe_checks) {
-    step_down(now, {"it was severely loaded at " + std::to_string(severe_) + " checks", better->id, false, false}, out);
+    step_down(now, {fmt::format("it was severely loaded at {} checks", severe_), better->id, false, false}, out);
   }
 }
 
@@ -136,7 +136,7 @@ void QuorumElector::step_down(Instant now, const StepDown& wish, Effects& out) {
     return;
   }
   if (!wish.forced && damping_.cooling_down(now)) {
-    return note(false, "stays: leaders have changed too often of late (" + wish.cause + ")", out);
+    return note(false, fmt::format("stays: leaders have changed too often of late ({})", wish.cause), out);
   }
   const bool known = stepping_down_.has_value();
   stepping_down_ = wish;
@@ -212,7 +212,7 @@ void QuorumElector::go_on_handing_over(Instant now, Effects& out) {
     send(hand_over_->heir, StandNow{}, out);
     return;
   }
-  note(false, "member " + std::to_string(hand_over_->heir.value()) + " has not taken over: anybody may", out);
+  note(false, fmt::format("member {} has not taken over: anybody may", hand_over_->heir.value()), out);
   hand_over_.reset();
   resign(out);
 }
@@ -273,8 +273,9 @@ void QuorumElector::lose_record(Instant now, std::string why, Effects& out) {
   if (role_ == Role::kLeader) end_term(now, EndReason::kLostData, "its record was lost: " + why, out);
   if (role_ != Role::kStopping) role_ = Role::kFollower;
   note(true,
-       "the record of this member was lost (" + why + "): it follows, and neither votes nor stands any more. " +
-           "Remove it from the group, and add it under a new id",
+       fmt::format("the record of this member was lost ({}): it follows, and neither votes nor stands any more. Remove "
+                   "it from the group, and add it under a new id",
+                   why),
        out);
 }
 
@@ -332,7 +333,7 @@ void QuorumElector::on_greeting(Peer& from, const Message& message, const Greeti
     from.challenge = from.challenged_life = 0;
     from.acked = false;
     if (from.id == promised_to_ && leader_life_ != 0 && leader_life_ != from.life) {
-      note(false, "member " + std::to_string(from.id.value()) + " has started anew", out);
+      note(false, fmt::format("member {} has started anew", from.id.value()), out);
     }
   }
   send(from.id, GreetingAnswer{message.life, 0, newest}, out);
@@ -343,9 +344,8 @@ void QuorumElector::on_greeting_answer(Instant now, Peer& from, const GreetingAn
   if (!verified_ && answer.newest_record > loaded_) {
     BW_PROBE("quorum: an older record is found out");
     return lose_record(now,
-                       "member " + std::to_string(from.id.value()) + " has seen version " +
-                           std::to_string(answer.newest_record) + " of it, found was version " +
-                           std::to_string(loaded_),
+                       fmt::format("member {} has seen version {} of it, found was version {}", from.id.value(),
+                                   answer.newest_record, loaded_),
                        out);
   }
   if (answer.challenge != 0) return greet(from.id, answer.challenge, out);

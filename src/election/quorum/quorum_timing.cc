@@ -30,21 +30,21 @@ Status QuorumTiming::validate() const {
     return fail(Errc::kInvalid, "heartbeat, lease, step and the time limits of votes must be longer than nothing");
   }
   if (drift < 0 || drift > 0.2) {
-    return fail(Errc::kInvalid, "a drift of " + std::to_string(drift) + ": clocks within 0 to 0.2 of true time");
+    return fail(Errc::kInvalid, "a drift of {}: clocks within 0 to 0.2 of true time", drift);
   }
   if (lease > kLongestLease) {
-    return fail(Errc::kInvalid, "a lease of " + format_duration(lease) + " is longer than " +
-                                    format_duration(kLongestLease) + ", the longest that is promised to any leader");
+    return fail(Errc::kInvalid, "a lease of {} is longer than {}, the longest that is promised to any leader",
+                format_duration(lease), format_duration(kLongestLease));
   }
   if (heartbeat * 3 + stop_grace > longest_act()) {
-    return fail(Errc::kInvalid, "three heartbeats and the time to stop (3 x " + format_duration(heartbeat) + " + " +
-                                    format_duration(stop_grace) + ") do not fit into the lease as the slowest clock " +
-                                    "shows it (" + format_duration(longest_act()) +
-                                    "): one lost message would end a term; beat faster or lengthen the lease");
+    return fail(Errc::kInvalid,
+                "three heartbeats and the time to stop (3 x {} + {}) do not fit into the lease as the slowest clock "
+                "shows it ({}): one lost message would end a term; beat faster or lengthen the lease",
+                format_duration(heartbeat), format_duration(stop_grace), format_duration(longest_act()));
   }
   if (vote_timeout > kLongestCampaign) {
-    return fail(Errc::kInvalid, "a campaign of " + format_duration(vote_timeout) + " is longer than " +
-                                    format_duration(kLongestCampaign));
+    return fail(Errc::kInvalid, "a campaign of {} is longer than {}", format_duration(vote_timeout),
+                format_duration(kLongestCampaign));
   }
   return {};
 }

@@ -44,8 +44,8 @@ runtime::task<void> Candidate::look() {
 void Candidate::tell_of_refused_watch() {
   std::string why = key_.watch_refused();
   if (why.empty() || why == refused_) return;
-  listener_.on_note(true, "the store does not tell of changes, so they are seen " +
-                              format_duration(elector_.config().timing.retry) + " later at worst: " + why);
+  listener_.on_note(true, fmt::format("the store does not tell of changes, so they are seen {} later at worst: {}",
+                                      format_duration(elector_.config().timing.retry), why));
   refused_ = std::move(why);
 }
 

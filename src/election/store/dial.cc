@@ -9,7 +9,7 @@ namespace bellwether::store {
 namespace {
 
 tl::unexpected<Error> trouble(const HostPort& host, const Error& error) {
-  return fail(error.code, to_string(host) + ": " + error.message);
+  return fail(error.code, "{}: {}", to_string(host), error.message);
 }
 
 constexpr std::size_t kSmall = 1 << 20;
@@ -45,7 +45,7 @@ runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& r
 runtime::task<Result<std::string>> read_small_file(runtime::Runtime& runtime, std::string path) {
   BW_CO_TRY(auto file, co_await runtime.open(path, {}));
   BW_CO_TRY(const auto size, file->size());
-  if (size > kSmall) co_return fail(Errc::kTooLarge, "'" + path + "' is too large to be what was meant");
+  if (size > kSmall) co_return fail(Errc::kTooLarge, "'{}' is too large to be what was meant", path);
   std::string text(kSmall, '\0');
   const MutableBytes into(reinterpret_cast<std::byte*>(text.data()), text.size());
   BW_CO_TRY(const auto read, co_await file->read_at(0, into));
@@ -57,7 +57,7 @@ runtime::task<Result<std::string>> read_secret(runtime::Runtime& runtime, std::s
   auto text = co_await read_small_file(runtime, path);
   if (!text) co_return text;
   text->resize(std::min(text->size(), text->find_first_of("\r\n")));
-  if (text->empty()) co_return fail(Errc::kInvalid, "'" + path + "' is empty");
+  if (text->empty()) co_return fail(Errc::kInvalid, "'{}' is empty", path);
   co_return text;
 }
 
@@ -65,7 +65,7 @@ runtime::task<Result<std::string>> password_of(runtime::Runtime& runtime, StoreU
                                                std::vector<std::string> variables) {
   if (auto file = url.take("password_file")) {
     auto secret = co_await read_secret(runtime, std::move(*file));
-    if (!secret) co_return fail(secret.error().code, url.text + ": the password: " + secret.error().message);
+    if (!secret) co_return fail(secret.error().code, "{}: the password: {}", url.text, secret.error().message);
     co_return secret;
   }
   for (const std::string& variable : variables) {

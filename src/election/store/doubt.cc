@@ -13,13 +13,13 @@ void judge_absence(const ServerLife& life, const std::string& server_name, Obser
   if (life.born_ms == 0) {
     seen.may_have_lost_data = true;
     seen.floor = Epoch(life.now_ms);
-    seen.evidence = "this " + server_name + " has never kept leases, or has lost all its data";
+    seen.evidence = fmt::format("this {} has never kept leases, or has lost all its data", server_name);
     return;
   }
   if (life.marked_in != life.now_in) {
     seen.may_have_lost_data = true;
     seen.floor = Epoch(std::max(life.now_ms, life.born_ms + 1));
-    seen.evidence = "this " + server_name + " was restarted or replaced: what was written last may be lost";
+    seen.evidence = fmt::format("this {} was restarted or replaced: what was written last may be lost", server_name);
     return;
   }
   seen.present = true;
@@ -29,7 +29,7 @@ void judge_absence(const ServerLife& life, const std::string& server_name, Obser
   if (age < kDoubtFor) {
     seen.may_have_lost_data = true;
     seen.evidence =
-        "this " + server_name + " is new, or was restarted or replaced within " + format_duration(kDoubtFor);
+        fmt::format("this {} is new, or was restarted or replaced within {}", server_name, format_duration(kDoubtFor));
   }
 }
 

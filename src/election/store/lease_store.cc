@@ -58,7 +58,7 @@ runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& 
     auto store = co_await open_redis_store(runtime, std::move(url));
     co_return store;
   }
-  co_return fail(Errc::kUnsupported, text + ": this build has no store of the scheme '" + url.scheme + ":'");
+  co_return fail(Errc::kUnsupported, "{}: this build has no store of the scheme '{}:'", text, url.scheme);
 }
 
 }  // namespace bellwether::store

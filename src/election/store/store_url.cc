@@ -39,7 +39,7 @@ Result<std::string> decode(std::string_view text) {
   return std::move(*out);
 }
 
-std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string in_quotes(std::string_view text) { return fmt::format("'{}'", text); }
 
 // For messages: what stands where a password would, between ':' and '@' of the authority, is left out.
 std::string without_password(std::string_view text) {
@@ -48,7 +48,7 @@ std::string without_password(std::string_view text) {
   if (begin == std::string_view::npos || at == std::string_view::npos) return std::string(text);
   const auto colon = text.find(':', begin + 2);
   if (colon >= at) return std::string(text);
-  return std::string(text.substr(0, colon + 1)) + "***" + std::string(text.substr(at));
+  return fmt::format("{}***{}", text.substr(0, colon + 1), text.substr(at));
 }
 
 Status parse_authority(std::string_view text, uint16_t default_port, StoreUrl& url) {
@@ -79,7 +79,7 @@ Status parse_options(std::string_view text, StoreUrl& url) {
     BW_TRY(auto value, decode(equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1)));
     const std::string name(one.substr(0, equals));
     if (!url.options.emplace(name, std::move(value)).second) {
-      return fail(Errc::kInvalid, "the option " + in_quotes(name) + " is given twice");
+      return fail(Errc::kInvalid, "the option {} is given twice", in_quotes(name));
     }
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
@@ -122,7 +122,7 @@ Result<std::optional<bool>> StoreUrl::take_bool(std::string_view name) {
   if (!value) return std::optional<bool>();
   if (value->empty() || *value == "true" || *value == "yes" || *value == "1") return std::optional<bool>(true);
   if (*value == "false" || *value == "no" || *value == "0") return std::optional<bool>(false);
-  return fail(Errc::kInvalid, text + ": " + std::string(name) + " is true or false, not " + in_quotes(*value));
+  return fail(Errc::kInvalid, "{}: {} is true or false, not {}", text, name, in_quotes(*value));
 }
 
 Result<std::optional<Duration>> StoreUrl::take_duration(std::string_view name) {
@@ -131,14 +131,14 @@ Result<std::optional<Duration>> StoreUrl::take_duration(std::string_view name) {
   const auto parsed = parse_duration(*value);
   if (!parsed)
     return fail(Errc::kInvalid,
-                text + ": " + std::string(name) + ": " + in_quotes(*value) + " is not a time, such as 5s or 500ms");
+                fmt::format("{}: {}: {} is not a time, such as 5s or 500ms", text, name, in_quotes(*value)));
   return std::optional<Duration>(*parsed);
 }
 
 Status StoreUrl::nothing_left(std::string_view known) const {
   if (options.empty()) return {};
-  return fail(Errc::kInvalid, text + ": unknown option " + in_quotes(options.begin()->first) +
-                                  "; known: " + (known.empty() ? "none" : std::string(known)));
+  return fail(Errc::kInvalid, "{}: unknown option {}; known: {}", text, in_quotes(options.begin()->first),
+              known.empty() ? "none" : std::string(known));
 }
 
 bool is_group_url(std::string_view text) { return text.starts_with("vote:") || text.starts_with("quorum:"); }
@@ -151,14 +151,11 @@ std::string group_schemes_help() {
 Result<StoreUrl> parse_store_url(std::string_view text) {
   if (is_group_url(text)) {
     const std::string file(text.substr(text.find(':') + 1));
-    return fail(Errc::kUnsupported, in_quotes(text) +
-                                        ": a group elects its leader itself, there is no store to look into. "
-                                        "`bellwether lead` takes part in it; `bellwether cluster leader|votes|transfer "
-                                        "--config " +
-                                        file +
-                                        "` looks at it and moves its leader, and `bellwether budget "
-                                        "--cluster --config " +
-                                        file + "` says how long it is without one");
+    return fail(Errc::kUnsupported,
+                "{}: a group elects its leader itself, there is no store to look into. `bellwether lead` takes part in "
+                "it; `bellwether cluster leader|votes|transfer --config {}` looks at it and moves its leader, and "
+                "`bellwether budget --cluster --config {}` says how long it is without one",
+                in_quotes(text), file, file);
   }
   StoreUrl url;
   url.text = text;
@@ -166,13 +163,13 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   url.scheme = text.substr(0, colon == std::string_view::npos ? 0 : colon);
   const Scheme* scheme = find_scheme(url.scheme);
   if (scheme == nullptr) {
-    return fail(Errc::kInvalid, in_quotes(text) + ": " +
-                                    (url.scheme.empty() ? "this is not the URL of a store"
-                                                        : "there is no store " + in_quotes(url.scheme + ":")) +
-                                    ". Known are:\n" + store_schemes_help());
+    return fail(
+        Errc::kInvalid, "{}: {}. Known are:\n{}", in_quotes(text),
+        url.scheme.empty() ? "this is not the URL of a store" : "there is no store " + in_quotes(url.scheme + ":"),
+        store_schemes_help());
   }
   if (const auto wrong = parse_rest(text.substr(colon + 1), *scheme, url); !wrong) {
-    return fail(Errc::kInvalid, in_quotes(without_password(text)) + ": " + wrong.error().message);
+    return fail(Errc::kInvalid, "{}: {}", in_quotes(without_password(text)), wrong.error().message);
   }
   return url;
 }
@@ -180,7 +177,7 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
 std::string store_schemes_help() {
   std::string help;
   for (const Scheme& scheme : kSchemes) {
-    if (!scheme.help.empty()) help += "  " + std::string(scheme.help) + "\n";
+    if (!scheme.help.empty()) help += fmt::format("  {}\n", scheme.help);
   }
   return help;
 }

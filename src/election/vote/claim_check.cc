@@ -16,7 +16,7 @@ Duration with_slack(Duration span, double drift) {
   return Duration::from_seconds_f(span.seconds_f() * (1 + drift) / (1 - drift)) + kClaimSlack;
 }
 
-std::string whole_percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+std::string whole_percent(double share) { return fmt::format("{} %", std::lround(share * 100)); }
 
 }  // namespace
 
@@ -33,8 +33,8 @@ std::optional<std::string> impossible_in(const Claim& claim) {
   if (claim.capabilities.size() > kMostCapabilities) return "too many capabilities";
   for (const std::string& one : claim.capabilities) {
     if (one.empty() || one.size() > kMostCapabilityBytes) {
-      return "a capability with a name of " + format_count(one.size(), "byte") + ", where 1 to " +
-             std::to_string(kMostCapabilityBytes) + " are possible";
+      return fmt::format("a capability with a name of {}, where 1 to {} are possible", format_count(one.size(), "byte"),
+                         kMostCapabilityBytes);
     }
   }
   return std::nullopt;
@@ -45,37 +45,39 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
   if (auto impossible = impossible_in(claim)) return impossible;
   const double score = score_of(claim, weights);
   if (std::abs(score - claim.score) > kScoreSlack) {
-    return "a score of " + std::to_string(claim.score) + ", while what it says of itself gives " +
-           std::to_string(score) + ": the weights of the score must be the same on all nodes";
+    return fmt::format(
+        "a score of {}, while what it says of itself gives {}: the weights of the score must be the same on all nodes",
+        claim.score, score);
   }
   if (claim.uptime > claim.experience + kClaimSlack) {
-    return "it is up for " + format_duration(claim.uptime) + ", with an experience of " +
-           format_duration(claim.experience) + " over all its lives";
+    return fmt::format("it is up for {}, with an experience of {} over all its lives", format_duration(claim.uptime),
+                       format_duration(claim.experience));
   }
   if (known.earlier_life_heard) {
     const Duration most = now - *known.earlier_life_heard;
     if (claim.uptime > with_slack(most, drift) + known.forgiven) {
-      return "it is up for " + format_duration(claim.uptime) + ", while its life before this one was heard of " +
-             format_duration(most) + " ago";
+      return fmt::format("it is up for {}, while its life before this one was heard of {} ago",
+                         format_duration(claim.uptime), format_duration(most));
     }
   }
   if (known.experience) {
     const Duration most = *known.experience + (now - known.experience_at);
     const Duration grown = with_slack(now - known.experience_at, drift) + known.forgiven;
     if (claim.experience > *known.experience + grown) {
-      return "an experience of " + format_duration(claim.experience) + ", while it can have " + format_duration(most) +
-             " since it last told";
+      return fmt::format("an experience of {}, while it can have {} since it last told",
+                         format_duration(claim.experience), format_duration(most));
     }
   }
   if (known.network_quality && claim.resources.network_quality > *known.network_quality + kQualitySlack) {
-    return "a network quality of " + whole_percent(claim.resources.network_quality) + ", measured here " +
-           whole_percent(*known.network_quality);
+    return fmt::format("a network quality of {}, measured here {}", whole_percent(claim.resources.network_quality),
+                       whole_percent(*known.network_quality));
   }
   if (known.capabilities) {
     for (const std::string& one : claim.capabilities) {
       if (std::find(known.capabilities->begin(), known.capabilities->end(), one) != known.capabilities->end()) continue;
-      return "the capability '" + one + "', " +
-             (known.capabilities_why.empty() ? "which nobody has given it" : "and " + known.capabilities_why);
+      return fmt::format(
+          "the capability '{}', {}", one,
+          known.capabilities_why.empty() ? "which nobody has given it" : "and " + known.capabilities_why);
     }
   }
   return std::nullopt;

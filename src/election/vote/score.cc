@@ -21,7 +21,7 @@ Status ScoreWeights::validate() const {
   }
   if (!(fitness >= 0 && fitness <= 1)) return fail(Errc::kInvalid, "the weight of fitness lies between 0 and 1");
   if (std::abs(sum - 1) > 1e-6) {
-    return fail(Errc::kInvalid, "the weights of the score add up to " + std::to_string(sum) + ", not to 1");
+    return fail(Errc::kInvalid, "the weights of the score add up to {}, not to 1", sum);
   }
   return {};
 }

@@ -34,7 +34,7 @@ void VoteElector::on_winner(Instant now, NodeId from, const Winner& winner, Effe
 void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term term, uint64_t round, Effects& out) {
   if (in_office()) {
     if (term > term_) {
-      end_term(now, EndReason::kTaken, "node " + std::to_string(from.value()) + " is the admin of a later term", out);
+      end_term(now, EndReason::kTaken, fmt::format("node {} is the admin of a later term", from.value()), out);
     } else {
       // It hears of this one, and does what the rule says.
       tell(from, out);
@@ -54,8 +54,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
     // Neither is answered any more, so that both go.
     BW_PROBE("vote: a second admin of one term is heard");
     note(true,
-         "node " + std::to_string(admin_.value()) + " and node " + std::to_string(from.value()) +
-             " are both the admin of term " + std::to_string(term.value()),
+         fmt::format("node {} and node {} are both the admin of term {}", admin_.value(), from.value(), term.value()),
          out);
     say(admin_, DiscoveryResponse{from, term, 0, 0}, out);
     return tell(from, out);
@@ -71,7 +70,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
     any_election_ = true;
     elect_at_ = next_discovery_ = Instant::never();
   }
-  become(State::kIdle, "node " + std::to_string(from.value()) + " is the admin", out);
+  become(State::kIdle, fmt::format("node {} is the admin", from.value()), out);
   admin_until_ = std::max(now, promised_until_) + config_.timing.heartbeat_timeout;
   if (follows_only()) return;
   if (term == record_.promised && mark != record_.promised_mark) {
@@ -236,10 +235,9 @@ void VoteElector::look_for_better(Instant now, Effects& out) {
     score = its;
   }
   if (best == kNobody || now < window_end(Trigger::kManual)) return;
-  begin_drain(now,
-              "node " + std::to_string(best.value()) + " has been a better candidate for " +
-                  std::to_string(config_.transfer_after) + " heartbeats",
-              best, out);
+  begin_drain(
+      now, fmt::format("node {} has been a better candidate for {} heartbeats", best.value(), config_.transfer_after),
+      best, out);
 }
 
 void VoteElector::on_transfer(Instant now, const Transfer& wish, Effects& out) {
@@ -266,7 +264,7 @@ void VoteElector::on_transfer(Instant now, const Transfer& wish, Effects& out) {
     return out.push_back(Denied{"the heir has not answered for the heartbeat timeout"});
   }
   if (!heir.stands) return out.push_back(Denied{"the heir does not stand"});
-  begin_drain(now, wish.cause.empty() ? "it hands over to node " + std::to_string(to.value()) : wish.cause, to, out);
+  begin_drain(now, wish.cause.empty() ? fmt::format("it hands over to node {}", to.value()) : wish.cause, to, out);
 }
 
 void VoteElector::on_leave(Instant now, const Leave& wish, Effects& out) {

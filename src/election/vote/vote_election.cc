@@ -38,7 +38,7 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
     // Its work has stopped: what was promised to it binds nobody any more.
     if (from == promised_to_) promised_until_ = std::min(promised_until_, now);
     out.push_back(Conduct{from, Deed::kServed});
-    set_admin(kNobody, admin_term_, "node " + std::to_string(from.value()) + " has given up the office", out);
+    set_admin(kNobody, admin_term_, fmt::format("node {} has given up the office", from.value()), out);
   }
   if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
   if (!may_take_part(now) || started.term <= last_term()) {
@@ -114,7 +114,7 @@ void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candi
         peer.known.forgiven = std::min(peer.known.forgiven * 2 + config_.timing.heartbeat_timeout, kLongestExperience);
         out.push_back(Conduct{from, Deed::kWrongClaim});
       }
-      note(true, "does not vote for node " + std::to_string(from.value()) + ": " + *doubt, out);
+      note(true, fmt::format("does not vote for node {}: {}", from.value(), *doubt), out);
     } else {
       KnownOfNode& known = peer.known;
       // Of two that agree within the slack the later one may have been read late.
@@ -169,8 +169,7 @@ void VoteElector::on_vote(Instant now, NodeId from, const Vote& vote, Effects& o
   if (round_->ballot.vote(from, vote.candidate) == Ballot::Heard::kSecond) {
     BW_PROBE("vote: a node that votes twice");
     note(true,
-         "node " + std::to_string(from.value()) + " has voted twice in term " + std::to_string(vote.term.value()) +
-             ": its vote counts for nobody",
+         fmt::format("node {} has voted twice in term {}: its vote counts for nobody", from.value(), vote.term.value()),
          out);
   }
   if (!round_->over) decide(now, false, out);
@@ -197,7 +196,7 @@ void VoteElector::decide(Instant now, bool closed, Effects& out) {
     if (closed) fail_round(now, "the winner has said nothing", out);
     return;
   }
-  become(State::kComplete, "node " + std::to_string(outcome.winner.value()) + " has the votes", out);
+  become(State::kComplete, fmt::format("node {} has the votes", outcome.winner.value()), out);
   // It is waited for as an admin is.
   const Instant until = now + config_.timing.heartbeat();
   round_->closes = closed ? until : std::min(round_->closes, until);
@@ -245,7 +244,7 @@ void VoteElector::win(Instant now, Effects& out) {
   }
   next_beat_ = repeat_beat_ = Instant::never();
   winning_until_ = now + config_.timing.election;
-  become(State::kComplete, "has the votes of " + std::to_string(round_->ballot.votes_for(config_.self)), out);
+  become(State::kComplete, fmt::format("has the votes of {}", round_->ballot.votes_for(config_.self)), out);
 }
 
 void VoteElector::fail_round(Instant now, std::string why, Effects& out) {
@@ -315,9 +314,8 @@ void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse&
   if (!record_.lost && response.start_seen > record_.start) {
     BW_PROBE("vote: the disk of a node is older than what others have heard of it");
     return follow_only(now,
-                       "node " + std::to_string(from.value()) + " has heard of start " +
-                           std::to_string(response.start_seen) + ", and this one is start " +
-                           std::to_string(record_.start) + ": its disk was set back",
+                       fmt::format("node {} has heard of start {}, and this one is start {}: its disk was set back",
+                                   from.value(), response.start_seen, record_.start),
                        out);
   }
   if (!record_.lost && response.start_seen == record_.start && response.mark_seen != mark_ && response.mark_seen != 0) {
@@ -330,8 +328,8 @@ void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse&
   if (response.admin == kNobody || response.admin == config_.self) return;
   if (in_office()) {
     if (response.admin_term > term_) {
-      end_term(now, EndReason::kTaken,
-               "node " + std::to_string(response.admin.value()) + " is the admin of a later term", out);
+      end_term(now, EndReason::kTaken, fmt::format("node {} is the admin of a later term", response.admin.value()),
+               out);
     } else if (response.admin_term == term_) {
       split_brain(now, response.admin, out);
     }
@@ -346,7 +344,7 @@ void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse&
   }
   if (admin_ == response.admin) return;
   hearsay_ = true;
-  set_admin(response.admin, response.admin_term, "node " + std::to_string(from.value()) + " has said so", out);
+  set_admin(response.admin, response.admin_term, fmt::format("node {} has said so", from.value()), out);
   // From hearsay alone nobody is believed to live for ever.
   admin_until_ = now + config_.timing.heartbeat_timeout;
   elect_at_ = Instant::never();
@@ -383,14 +381,14 @@ Instant VoteElector::window_end(Trigger why) const {
 void VoteElector::call_election(Instant now, const CallElection& wish, Effects& out) {
   if (follows_only()) return out.push_back(Denied{"this node follows only"});
   if (admin_ != kNobody && office_ != Office::kAdmin) {
-    return out.push_back(Denied{"node " + std::to_string(admin_.value()) + " is the admin: ask it"});
+    return out.push_back(Denied{fmt::format("node {} is the admin: ask it", admin_.value())});
   }
   if (office_ == Office::kStopping) return out.push_back(Denied{"its own work has not stopped yet"});
   if (stepping_down_) return out.push_back(Denied{"it hands over already: " + stepping_down_->cause});
   const Instant until = window_end(Trigger::kManual);
   if (!wish.forced && now < until) {
-    return out.push_back(Denied{"the last election is too young: for " + format_duration(until - now) +
-                                " more only a forced one is held"});
+    return out.push_back(Denied{fmt::format("the last election is too young: for {} more only a forced one is held",
+                                            format_duration(until - now))});
   }
   if (office_ == Office::kAdmin) return begin_drain(now, "an election was called", kNobody, out);
   if (in_office() || (round_ && !round_->over)) {
@@ -424,7 +422,7 @@ void VoteElector::trigger(Instant now, Trigger why, Effects& out) {
 // Another node is the admin of the very term of this one: some node has voted twice. Both go.
 void VoteElector::split_brain(Instant now, NodeId other, Effects& out) {
   BW_PROBE("vote: two admins in one term");
-  end_term(now, EndReason::kTaken, "node " + std::to_string(other.value()) + " is the admin of the same term", out);
+  end_term(now, EndReason::kTaken, fmt::format("node {} is the admin of the same term", other.value()), out);
   elect_why_ = Trigger::kSplitBrain;
   elect_at_ = now + prng_.between(Duration::zero(), config_.timing.gather);
 }

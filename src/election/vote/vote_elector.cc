@@ -179,8 +179,7 @@ void VoteElector::on_tick(Instant now, Effects& out) {
   }
   if (admin_ != kNobody && now >= admin_until_) {
     if (!hearsay_) out.push_back(Conduct{admin_, Deed::kLostHeartbeats});
-    const std::string why =
-        "nothing was heard of node " + std::to_string(admin_.value()) + " for the heartbeat timeout";
+    const std::string why = fmt::format("nothing was heard of node {} for the heartbeat timeout", admin_.value());
     set_admin(kNobody, admin_term_, why, out);
     admin_until_ = Instant::never();
     elect_why_ = Trigger::kHeartbeatTimeout;

@@ -37,8 +37,7 @@ double ReputationBook::standing(NodeId node) const {
 std::string ReputationBook::text() const {
   std::string out;
   for (const auto& [node, counts] : nodes_) {
-    out += std::to_string(node.value()) + " " + std::to_string(counts.served) + " " + std::to_string(counts.lost) +
-           " " + std::to_string(counts.wrong) + "\n";
+    out += fmt::format("{} {} {} {}\n", node.value(), counts.served, counts.lost, counts.wrong);
   }
   return out;
 }

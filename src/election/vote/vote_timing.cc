@@ -44,26 +44,27 @@ Status VoteTiming::validate() const {
                 "transfer_timeout must be longer than nothing");
   }
   if (drift < 0 || drift > 0.2) {
-    return fail(Errc::kInvalid, "a drift of " + std::to_string(drift) + ": clocks within 0 to 0.2 of true time");
+    return fail(Errc::kInvalid, "a drift of {}: clocks within 0 to 0.2 of true time", drift);
   }
   if (heartbeat_timeout > kLongestHeartbeatTimeout) {
-    return fail(Errc::kInvalid, "a heartbeat_timeout of " + format_duration(heartbeat_timeout) + " is longer than " +
-                                    format_duration(kLongestHeartbeatTimeout) +
-                                    ", the longest that is promised to any admin");
+    return fail(Errc::kInvalid,
+                "a heartbeat_timeout of {} is longer than {}, the longest that is promised to any admin",
+                format_duration(heartbeat_timeout), format_duration(kLongestHeartbeatTimeout));
   }
   // A heartbeat that was lost is said again after a tenth of the timeout.
   const Duration needed = heartbeat() + heartbeat_timeout / 5 + stop_grace;
   if (needed > longest_act()) {
-    return fail(Errc::kInvalid, "a heartbeat, two repetitions and the time to stop (" + format_duration(heartbeat()) +
-                                    " + " + format_duration(heartbeat_timeout / 5) + " + " +
-                                    format_duration(stop_grace) + ") do not fit into heartbeat_timeout as the " +
-                                    "slowest clock shows it (" + format_duration(longest_act()) +
-                                    "): lengthen it, or give the work less time to stop");
+    return fail(Errc::kInvalid,
+                "a heartbeat, two repetitions and the time to stop ({} + {} + {}) do not fit into heartbeat_timeout as "
+                "the slowest clock shows it ({}): lengthen it, or give the work less time to stop",
+                format_duration(heartbeat()), format_duration(heartbeat_timeout / 5), format_duration(stop_grace),
+                format_duration(longest_act()));
   }
   if (gather * 3 > election) {
-    return fail(Errc::kInvalid, "an election of " + format_duration(election) + " has no room for three times " +
-                                    format_duration(gather) +
-                                    " (gather_timeout): to hear candidates, to vote, and to say it again");
+    return fail(Errc::kInvalid,
+                "an election of {} has no room for three times {} (gather_timeout): to hear candidates, to vote, and "
+                "to say it again",
+                format_duration(election), format_duration(gather));
   }
   return {};
 }

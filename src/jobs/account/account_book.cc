@@ -12,7 +12,7 @@ namespace bellwether::account {
 Status AccountBook::open(StreamId stream, uint64_t from, uint64_t applied) {
   if (streams_.contains(stream)) return fail(Errc::kInvalid, "a stream of statistics is opened once");
   if (streams_.size() >= settings_.streams_most) {
-    return fail(Errc::kExhausted, "more than " + std::to_string(settings_.streams_most) + " streams of statistics");
+    return fail(Errc::kExhausted, "more than {} streams of statistics", settings_.streams_most);
   }
   streams_.emplace(stream, Stream{from, applied, false, {}});
   return {};
@@ -28,16 +28,15 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return fail(Errc::kNotFound, "a stream of statistics that nobody has opened");
   if (first == 0 || last < first || last > kMostCount) {
-    return fail(Errc::kProtocol,
-                "statistics with the numbers " + std::to_string(first) + " to " + std::to_string(last));
+    return fail(Errc::kProtocol, fmt::format("statistics with the numbers {} to {}", first, last));
   }
   if (window.shape() != shape_) return fail(Errc::kProtocol, "statistics of another plan");
   Stream& of = found->second;
   if (last <= of.applied) return Verdict::kKnown;
   if (first > of.applied + 1) return Verdict::kGap;
   if (first <= of.applied) {
-    return fail(Errc::kProtocol, "statistics that were applied up to " + std::to_string(of.applied) +
-                                     " come again as " + std::to_string(first) + " to " + std::to_string(last));
+    return fail(Errc::kProtocol, "statistics that were applied up to {} come again as {} to {}", of.applied, first,
+                last);
   }
   of.applied = last;
   of.iterated.last = of.iterated.under_way = 0;

@@ -36,9 +36,8 @@ std::optional<Delta> AccountKeeper::next(uint64_t seconds_most) {
 
 Status AccountKeeper::answered(uint64_t applied, uint64_t durable) {
   if (applied > ever_sent_ || durable > applied) {
-    return fail(Errc::kProtocol, "an owner has applied up to " + std::to_string(applied) + " and kept up to " +
-                                     std::to_string(durable) + ", of " + std::to_string(ever_sent_) +
-                                     " that were sent");
+    return fail(Errc::kProtocol, "an owner has applied up to {} and kept up to {}, of {} that were sent", applied,
+                durable, ever_sent_);
   }
   // What was on its way when it was to be sent again may have arrived after all.
   applied_ = std::max(applied_, applied);
@@ -53,15 +52,13 @@ Status AccountKeeper::answered(uint64_t applied, uint64_t durable) {
 
 Status AccountKeeper::resume(uint64_t applied) {
   if (applied > last_) {
-    return fail(Errc::kProtocol,
-                "an owner has applied up to " + std::to_string(applied) + " of " + std::to_string(last_) + " seconds");
+    return fail(Errc::kProtocol, fmt::format("an owner has applied up to {} of {} seconds", applied, last_));
   }
   const uint64_t from = std::max(applied, forgotten_);
   applied_ = sent_ = from;
   if (from == applied) return {};
   BW_PROBE("account: an owner lacks what was forgotten");
-  return fail(Errc::kNotFound, "seconds " + std::to_string(applied + 1) + " to " + std::to_string(from) +
-                                   " were durable once and are not any more");
+  return fail(Errc::kNotFound, "seconds {} to {} were durable once and are not any more", applied + 1, from);
 }
 
 // Two neighbours at a time, those first that stand for the fewest seconds: all stay about equally fine.

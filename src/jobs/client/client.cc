@@ -131,7 +131,7 @@ Outcome<Result> Job::wait_for(std::chrono::milliseconds most) {
   engine_->follow(following_);
   const auto deadline = std::chrono::steady_clock::now() + most;
   if (following_->wait(detail::Following::Until::kJudged, deadline)) return *following_->outcome();
-  return Error{Code::kTimeout, "job '" + id() + "' goes on", {}};
+  return Error{Code::kTimeout, fmt::format("job '{}' goes on", id()), {}};
 }
 
 Outcome<Result> Job::result() {
@@ -141,9 +141,9 @@ Outcome<Result> Job::result() {
   const bool heard = following_->wait(detail::Following::Until::kHeard, deadline);
   if (has_ended(following_->state())) following_->wait(detail::Following::Until::kJudged, deadline);
   if (const auto outcome = following_->outcome()) return *outcome;
-  if (!heard) return Error{Code::kUnreachable, "no manager has answered about job '" + id() + "' in time", {}};
+  if (!heard) return Error{Code::kUnreachable, fmt::format("no manager has answered about job '{}' in time", id()), {}};
   return Error{Code::kUnavailable,
-               "job '" + id() + "' is " + std::string(to_string(following_->state())) + ": it has no result yet",
+               fmt::format("job '{}' is {}: it has no result yet", id(), to_string(following_->state())),
                {}};
 }
 
@@ -243,7 +243,7 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
       return refused;
     }
     return Error{Code::kUnconfirmed,
-                 "job " + id + " was not confirmed, and may be taken all the same: " + answer.error().message,
+                 fmt::format("job {} was not confirmed, and may be taken all the same: {}", id, answer.error().message),
                  {}};
   }
   if (!std::holds_alternative<dispatch::Submitted>(*answer)) return strange();

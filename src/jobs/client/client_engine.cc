@@ -268,7 +268,7 @@ Outcome<Engine::Settings> settings_of(const Options& options) {
   if (!options.managers.empty()) managers.clear();
   for (const std::string& one : options.managers) {
     const auto place = parse_host_port(one, cluster::kDefaultPort);
-    if (!place) return Error{Code::kInvalid, "manager '" + one + "': " + place.error().message, {}};
+    if (!place) return Error{Code::kInvalid, fmt::format("manager '{}': {}", one, place.error().message), {}};
     managers.push_back(*place);
   }
   auto keyring = node::read_secrets(*config, &store::own_environment);

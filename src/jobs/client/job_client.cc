@@ -92,13 +92,14 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
       } else {
         // A try that the deadline has cut short says less than those before it.
         const bool cut_short = answer.error().code == Errc::kTimeout && left < one_try && tried > 0;
-        const Error unheard{code_of_link(answer.error().code), to_string(place) + ": " + answer.error().message};
+        const Error unheard{code_of_link(answer.error().code),
+                            fmt::format("{}: {}", to_string(place), answer.error().message)};
         if (!cut_short && !refused) last = unheard;
         const bool known = unheard.code == Errc::kUnsupported || unheard.code == Errc::kTooLarge;
         if (known) co_return tl::unexpected(unheard);
       }
     } else {
-      last = {addresses.error().code, to_string(place) + ": " + addresses.error().message};
+      last = {addresses.error().code, fmt::format("{}: {}", to_string(place), addresses.error().message)};
     }
     ++next_;
     // All of them are tried before anybody waits.

@@ -55,17 +55,17 @@ bool is_file(DIR* folder, const dirent& entry) {
 // kTooLarge when there are more than `most`.
 bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& path, std::size_t most) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
-  if (folder == nullptr) return fail_errno(errno, "cannot read the folder '" + path + "'");
+  if (folder == nullptr) return fail_errno(errno, fmt::format("cannot read the folder '{}'", path));
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(folder.get())) {
     if (entry->d_name[0] != '.' && is_file(folder.get(), *entry)) names.emplace_back(entry->d_name);
     if (names.size() > most) {
-      return fail(Errc::kTooLarge, "'" + path + "' has more than " + std::to_string(most) + " files");
+      return fail(Errc::kTooLarge, "'{}' has more than {} files", path, most);
     }
     errno = 0;
   }
-  if (errno != 0) return fail_errno(errno, "cannot read the folder '" + path + "'");
+  if (errno != 0) return fail_errno(errno, fmt::format("cannot read the folder '{}'", path));
   return names;
 }
 
@@ -112,7 +112,7 @@ class Machine final : public scenario::Outside {
 };
 
 bellwether::Error too_large(const std::string& file, uint64_t bytes_max) {
-  return {Errc::kTooLarge, "'" + file + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB"};
+  return {Errc::kTooLarge, fmt::format("'{}' is larger than {} MiB", file, bytes_max >> 20)};
 }
 
 tl::unexpected<ScenarioTrouble> trouble(bellwether::Error error) {
@@ -134,7 +134,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   if (!from.ca_file.empty()) {
     auto pem = read_whole_file(from.ca_file, kCaBytesMax);
     if (!pem) return fail(pem.error().code, "the CA certificates: " + pem.error().message);
-    if (pem->empty()) return fail(Errc::kInvalid, "the CA certificates: '" + from.ca_file + "' is empty");
+    if (pem->empty()) return fail(Errc::kInvalid, "the CA certificates: '{}' is empty", from.ca_file);
     quick.tls_ca = std::move(*pem);
     quick.tls_ca_name = from.ca_file;
   }
@@ -155,7 +155,7 @@ std::string wrong_with(const Scenario& from) {
 }
 
 tl::unexpected<ScenarioTrouble> wrong_scenario(const std::string& name, std::vector<scenario::Diagnostic> what) {
-  const std::string message = name + ": " + format_count(what.size(), "error") + "; nothing was sent";
+  const std::string message = fmt::format("{}: {}; nothing was sent", name, format_count(what.size(), "error"));
   return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(what)});
 }
 
@@ -177,7 +177,7 @@ std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, cons
     if (there) continue;
     scenario::Diagnostic& one = out.emplace_back();
     one.file = file;
-    one.message = program.name + ": " + there.error().message;
+    one.message = fmt::format("{}: {}", program.name, there.error().message);
   }
   return out;
 }
@@ -206,7 +206,7 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   const bool built = !native.artifact.empty();
   if (!built && !script::native::is_artifact(sources.text)) {
     if (!native.sign) return false;
-    return fail(Errc::kInvalid, "'" + from.file + "' is no workflow in C++: there is nothing to sign");
+    return fail(Errc::kInvalid, "'{}' is no workflow in C++: there is nothing to sign", from.file);
   }
   // Beside the scenario, which it is itself.
   std::string file = from.file.substr(from.file.rfind('/') + 1);
@@ -236,9 +236,9 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
 
 bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, uint64_t bytes_max) {
   const Descriptor file(path.c_str());
-  if (file.fd < 0) return fail_errno(errno, "cannot read '" + path + "'");
+  if (file.fd < 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   struct stat status {};
-  if (::fstat(file.fd, &status) != 0) return fail_errno(errno, "cannot read '" + path + "'");
+  if (::fstat(file.fd, &status) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   const auto size = static_cast<uint64_t>(status.st_size);
   // What is no plain file (a pipe, a device) says nothing about its size, and cannot be mapped.
   if (!S_ISREG(status.st_mode) || size <= kCopiedBytesMax) {
@@ -247,20 +247,20 @@ bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, 
     return scenario::view_of(std::move(text));
   }
   if (size > bytes_max) {
-    return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");
+    return fail(Errc::kTooLarge, "'{}' is larger than {} MiB", path, bytes_max >> 20);
   }
   void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd, 0);
-  if (bytes == MAP_FAILED) return fail_errno(errno, "cannot map '" + path + "'");
+  if (bytes == MAP_FAILED) return fail_errno(errno, fmt::format("cannot map '{}'", path));
   const auto unmap = [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); };
   return scenario::FileView{{static_cast<const char*>(bytes), size}, std::shared_ptr<const void>(bytes, unmap)};
 }
 
 bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-  if (file == nullptr) return fail_errno(errno, "cannot read '" + path + "'");
+  if (file == nullptr) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   struct stat status {};
   if (::fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return fail(Errc::kIo, "cannot read '" + path + "': it is a folder");
+    return fail(Errc::kIo, "cannot read '{}': it is a folder", path);
   }
   std::string text;
   char piece[64 * 1024];
@@ -270,7 +270,7 @@ bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_
       return tl::unexpected(too_large(path, bytes_max));
     }
   }
-  if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
+  if (std::ferror(file.get()) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   return text;
 }
 
@@ -286,8 +286,9 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   sources.file_name = from.file.empty() ? "scenario" : from.file;
   sources.text = from.text;
   if (from.text.empty() && script::native::is_source(from.file) && !native.allowed) {
-    return trouble({Errc::kInvalid, from.file + ": a workflow in C++ is compiled, and signed for a cluster, by " +
-                                        "`bellwether run` and `bellwether job submit`"});
+    return trouble({Errc::kInvalid, fmt::format("{}: a workflow in C++ is compiled, and signed for a cluster, by "
+                                                "`bellwether run` and `bellwether job submit`",
+                                                from.file)});
   }
   if (from.text.empty()) {
     auto text = read_whole_file(from.file, native.allowed ? signature::kProgramBytesMax : kScenarioBytesMax);

@@ -177,12 +177,12 @@ uint32_t JobBook::succeeded(const ShareSheet& share) const {
 
 std::string JobBook::how_lost(const ShareSheet& share) {
   const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
-  return "worker '" + share.worker + (left ? "' left" : "' was lost");
+  return fmt::format("worker '{}{}", share.worker, left ? "' left" : "' was lost");
 }
 
 void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
   plan::Loss loss{from, to, static_cast<double>(parts) / std::max(sheet.workflows[workflow].parts, 1U),
-                  how + ", workflow '" + spec[workflow].name + "'"};
+                  fmt::format("{}, workflow '{}'", how, spec[workflow].name)};
   if (sheet.losses.size() < kMostLosses) {
     sheet.losses.push_back(std::move(loss));
     return;
@@ -235,9 +235,10 @@ void JobBook::lose_iterations(Instant now, ShareSheet& share) {
   begun = std::min(begun, share.iterations);
   share.left = share.iterations - begun;
   if (begun <= told.ended) return;
-  add_loss(share.workflow,
-           how_lost(share) + " with " + format_count(begun - told.ended, "iteration") + " that it may have begun",
-           share.parts.count, share.lost_from, std::max(ran, share.lost_from));
+  add_loss(
+      share.workflow,
+      fmt::format("{} with {} that it may have begun", how_lost(share), format_count(begun - told.ended, "iteration")),
+      share.parts.count, share.lost_from, std::max(ran, share.lost_from));
 }
 
 // A workflow that ends before its time, while the run goes on, is missing from then on.
@@ -301,7 +302,7 @@ void JobBook::skip_dependents(JobEffects& out) {
       const auto need = plan::waits_in_vain_for(spec[w], [this](uint16_t one) { return standing(one); });
       if (!need) continue;
       const std::string_view state = to_string(sheet.workflows[*need].state);
-      become(w, WorkflowState::kSkipped, "'" + spec[*need].name + "' is " + std::string(state), out);
+      become(w, WorkflowState::kSkipped, fmt::format("'{}' is {}", spec[*need].name, state), out);
       again = true;
     }
   }

@@ -89,9 +89,9 @@ void JobDesk::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& w
     if (cancelled && sheet_.state != JobState::kCancelling) book_.become(JobState::kCancelling, stop.why, out);
   }
   std::string names;
-  for (const uint16_t w : workflows) names += (names.empty() ? "'" : ", '") + spec_[w].name + "'";
+  for (const uint16_t w : workflows) names += fmt::format("{}{}'", names.empty() ? "'" : ", '", spec_[w].name);
   if (!names.empty())
-    book_.add_event(now, "workflow_stopping", names + ": " + stop.why + JobTeardown::by_whom(stop.by));
+    book_.add_event(now, "workflow_stopping", fmt::format("{}: {}{}", names, stop.why, JobTeardown::by_whom(stop.by)));
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!workflows.empty() && !workflows.contains(w)) continue;
     const WorkflowState state = sheet_.workflows[w].state;
@@ -117,12 +117,11 @@ Status JobDesk::scale(Instant now, const std::string& workflow, uint32_t vus, co
   }
   BW_TRY(const auto w, plan::find_told(told, workflow, vus));
   WorkflowSheet& one = sheet_.workflows[w];
-  const std::string whose = "workflow '" + spec_[w].name + "'";
-  if (is_final(one.state)) return fail(Errc::kClosed, whose + " has ended: it is " + std::string(to_string(one.state)));
+  const std::string whose = fmt::format("workflow '{}'", spec_[w].name);
+  if (is_final(one.state)) return fail(Errc::kClosed, "{} has ended: it is {}", whose, to_string(one.state));
   if (one.vus == vus) return {};
   book_.add_event(now, "scaled",
-                  whose + ": " + std::to_string(one.vus) + " to " + std::to_string(vus) + " virtual users" +
-                      JobTeardown::by_whom(by));
+                  fmt::format("{}: {} to {} virtual users{}", whose, one.vus, vus, JobTeardown::by_whom(by)));
   one.vus = vus;
   book_.changed = true;
   for (const ShareSheet& share : sheet_.shares) {
@@ -180,7 +179,7 @@ void JobDesk::tick(Instant now, JobEffects& out) {
     lose(now, *share, "it gave no result in time", out);
     if (!asked_to_stop && !is_final(sheet_.workflows[workflow].state)) {
       book_.fail_workflow(now, workflow, WorkflowState::kFailed,
-                          "no result of '" + spec_[workflow].name + "' from worker '" + share->worker + "'", out);
+                          fmt::format("no result of '{}' from worker '{}'", spec_[workflow].name, share->worker), out);
     }
   }
   if (time_.timeout_at() <= now) {
@@ -335,8 +334,8 @@ void JobDesk::judge(Instant now, uint16_t workflow, JobEffects& out) {
     book_.become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
     book_.become(workflow, WorkflowState::kCompleted, {}, out);
   } else {
-    book_.become(workflow, WorkflowState::kFailed, "no worker was left that could run '" + spec_[workflow].name + "'",
-                 out);
+    book_.become(workflow, WorkflowState::kFailed,
+                 fmt::format("no worker was left that could run '{}'", spec_[workflow].name), out);
   }
 }
 

@@ -74,9 +74,8 @@ bool JobLayers::pass_border(Instant now, JobEffects& out) {
   if (!border_since_) border_since_ = book_.adopted && book_.zero ? book_.end_of_last() : now;
   if (now - *border_since_ >= rules_.layer_sync_limit) {
     BW_PROBE("dispatch: a layer does not begin for want of a quorum");
-    const std::string why = "no quorum of managers for " +
-                            std::to_string(rules_.layer_sync_limit.ns() / 1'000'000'000) +
-                            " s, when what it depends on had ended";
+    const std::string why = fmt::format("no quorum of managers for {} s, when what it depends on had ended",
+                                        rules_.layer_sync_limit.ns() / 1'000'000'000);
     book_.add_event(now, "layer_sync_failed", why);
     for (uint16_t w = 0; w < spec_.size(); ++w) {
       if (is_final(all[w].state)) continue;

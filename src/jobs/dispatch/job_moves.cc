@@ -8,7 +8,7 @@ namespace bellwether::dispatch {
 namespace {
 
 std::string words_of(const ShareSheet& share, const std::string& workflow) {
-  return std::to_string(share.parts.count) + " of " + std::to_string(share.parts.of) + " parts of '" + workflow + "'";
+  return fmt::format("{} of {} parts of '{}'", share.parts.count, share.parts.of, workflow);
 }
 
 }  // namespace
@@ -151,8 +151,8 @@ void JobMoves::promote(Instant now, ShareSheet& follower, JobEffects& out) {
   out.push_back(job_effect::OpenStream{follower.id});
   if (follower.worker != from.worker || follower.life != from.life) {
     book_.add_event(now, "share_moved",
-                    "worker '" + follower.worker + "' goes on from second " + std::to_string(from.until) + " with " +
-                        words_of(follower, spec_[follower.workflow].name) + ", from worker '" + from.worker + "'");
+                    fmt::format("worker '{}' goes on from second {} with {}, from worker '{}'", follower.worker,
+                                from.until, words_of(follower, spec_[follower.workflow].name), from.worker));
   }
   if (one.state == WorkflowState::kRetrying) book_.become(follower.workflow, WorkflowState::kAssigned, {}, out);
   if (one.state == WorkflowState::kAssigned && book_.gaps(follower.workflow).empty()) {
@@ -164,17 +164,18 @@ void JobMoves::call_off(Instant now, ShareSheet& from, const std::string& why, J
   BW_PROBE("dispatch: a share is not handed over after all");
   const bool late = from.until != 0 && now >= book_.moment(from.until);
   if (is_live(from) && !why.empty()) {
-    book_.add_event(now, "share_kept",
-                    "worker '" + from.worker + "' keeps " + words_of(from, spec_[from.workflow].name) + ": " + why);
+    book_.add_event(
+        now, "share_kept",
+        fmt::format("worker '{}' keeps {}: {}", from.worker, words_of(from, spec_[from.workflow].name), why));
   }
   for (const ShareId id : book_.followers_of(from.id)) {
     ShareSheet& follower = *book_.find(id);
     out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "the share that it was to follow goes on"});
     if (late && taking_over_.contains(id)) {
-      book_.add_event(now, "extra_load",
-                      "worker '" + follower.worker + "' has begun with " +
-                          words_of(follower, spec_[from.workflow].name) + ", which worker '" + from.worker +
-                          "' still runs: its requests are not counted");
+      book_.add_event(
+          now, "extra_load",
+          fmt::format("worker '{}' has begun with {}, which worker '{}' still runs: its requests are not counted",
+                      follower.worker, words_of(follower, spec_[from.workflow].name), from.worker));
     }
     taking_over_.erase(id);
     book_.set(now, follower, ShareState::kGone);

@@ -61,7 +61,7 @@ void JobDesk::plan_group(Instant now, JobEffects& out) {
     if (!no_workers_since_) no_workers_since_ = now;
     if (now - *no_workers_since_ < rules_.worker_wait) return;
     const std::string why =
-        "no worker that takes work was there for " + std::to_string(rules_.worker_wait.ns() / 1'000'000'000) + " s";
+        fmt::format("no worker that takes work was there for {} s", rules_.worker_wait.ns() / 1'000'000'000);
     for (const uint16_t w : ready) book_.become(w, WorkflowState::kFailed, why, out);
     no_workers_since_.reset();
     book_.skip_dependents(out);
@@ -104,7 +104,7 @@ void JobDesk::fill_gaps(Instant now, JobEffects& out) {
     // Before the begin nothing is squeezed in: it would be measured all along.
     if (!one.begun) {
       if (!pool_.place(now, w, left, false)) {
-        return take_group_back(now, "no other worker has room for '" + spec_[w].name + "'", !busy_, out);
+        return take_group_back(now, fmt::format("no other worker has room for '{}'", spec_[w].name), !busy_, out);
       }
       continue;
     }
@@ -181,7 +181,7 @@ void JobDesk::offered(Instant now, ShareId id, OfferAnswer answer, const std::st
     busy_ = true;
   } else {
     pool_.exclude(now, *share);
-    book_.add_event(now, "share_refused", "worker '" + share->worker + "': " + why);
+    book_.add_event(now, "share_refused", fmt::format("worker '{}': {}", share->worker, why));
   }
   // One that did not answer may have it all the same.
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
@@ -213,8 +213,8 @@ void JobDesk::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
     share.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
     book_.write_losses(share.workflow, parts_of(share.parts), book_.elapsed(now));
     book_.add_event(now, "share_moved",
-                    "worker '" + share.worker + "' goes on with " + std::to_string(share.parts.count) + " of " +
-                        std::to_string(share.parts.of) + " parts of '" + spec_[share.workflow].name + "'");
+                    fmt::format("worker '{}' goes on with {} of {} parts of '{}'", share.worker, share.parts.count,
+                                share.parts.of, spec_[share.workflow].name));
   }
   share.streams = true;
   book_.set(now, share, ShareState::kRunning);
@@ -234,7 +234,7 @@ void JobDesk::begin_ready(Instant now, JobEffects& out) {
 void JobDesk::not_begun(Instant now, ShareId id, const std::string& why, JobEffects& out) {
   ShareSheet* share = book_.find(id);
   if (!book_.owned || share == nullptr || !is_live(*share)) return;
-  book_.add_event(now, "share_lost", "worker '" + share->worker + "': " + why);
+  book_.add_event(now, "share_lost", fmt::format("worker '{}': {}", share->worker, why));
   lose(now, *share, why, out);
   advance(now, out);
 }
@@ -302,7 +302,7 @@ void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const ShareEnd end = *share.end;
   book_.set(now, share, ShareState::kEnded);
   if (share.streams) out.push_back(job_effect::CloseStream{share.id});
-  const std::string whose = "worker '" + share.worker + "', workflow '" + spec_[workflow].name + "'";
+  const std::string whose = fmt::format("worker '{}', workflow '{}'", share.worker, spec_[workflow].name);
   // Who was told to stop by an owner that did not live to write that down has left, too.
   const bool unasked = end.outcome == ShareOutcome::kStopped && !book_.is_stopped(workflow) &&
                        !is_final(sheet_.workflows[workflow].state);
@@ -331,18 +331,21 @@ void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
   } else if (end.outcome == ShareOutcome::kTimedOut && !book_.is_stopped(workflow)) {
     time_.time_out(now, workflow, out);
   } else if (is_failure(end.outcome)) {
-    const std::string why = std::string(to_string(end.outcome)) + ": " + end.detail;
-    book_.add_event(now, "share_failed", whose + " " + why);
+    const std::string why = fmt::format("{}: {}", to_string(end.outcome), end.detail);
+    book_.add_event(now, "share_failed", fmt::format("{} {}", whose, why));
     if (share.streams && !was_stopped) {
       // What it had not told when it ended.
       const Duration from = seconds(share.from + book_.applied[share.id]);
-      book_.add_loss(workflow, "worker '" + share.worker + "' lost its process", share.parts.count, from,
+      book_.add_loss(workflow, fmt::format("worker '{}' lost its process", share.worker), share.parts.count, from,
                      std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
     }
-    if (!was_stopped) book_.fail_workflow(now, workflow, WorkflowState::kFailed, whose + " " + why, out);
+    if (!was_stopped) book_.fail_workflow(now, workflow, WorkflowState::kFailed, fmt::format("{} {}", whose, why), out);
   } else if (end.outcome == ShareOutcome::kAborted && !sheet_.stop) {
     stop(now,
-         {JobStop::Cause::kOnError, StopHow::kGraceful, {}, "step " + end.detail + " failed and says on_error: abort"},
+         {JobStop::Cause::kOnError,
+          StopHow::kGraceful,
+          {},
+          fmt::format("step {} failed and says on_error: abort", end.detail)},
          {}, out);
   }
   const bool goes_on = !share.handed_over && share.state == ShareState::kEnded;
@@ -367,7 +370,7 @@ void JobDesk::sighted(Instant now, const std::string& worker, uint64_t life, con
     const auto sight =
         std::find_if(sights.begin(), sights.end(), [&](const ShareSight& one) { return one.share == share.id; });
     if (share.life != life || sight == sights.end()) {
-      book_.add_event(now, "share_lost", "worker '" + worker + "' does not have it any more");
+      book_.add_event(now, "share_lost", fmt::format("worker '{}' does not have it any more", worker));
       lose(now, share, "its worker does not have it any more", out);
       continue;
     }
@@ -419,7 +422,7 @@ void JobDesk::worker_gone(Instant now, const std::string& worker, uint64_t life,
       continue;
     }
     pool_.exclude(now, share);
-    if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", "worker '" + worker + "': " + why);
+    if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", fmt::format("worker '{}': {}", worker, why));
     lose(now, share, why, out);
   }
   if (!others) asking_.erase(worker);
@@ -432,7 +435,7 @@ void JobDesk::evicted(Instant now, ShareId id, const std::string& why, JobEffect
   BW_PROBE("dispatch: a share that stands still is given to somebody else");
   pool_.exclude(now, *share);
   book_.add_event(now, "share_evicted",
-                  "worker '" + share->worker + "', workflow '" + spec_[share->workflow].name + "': " + why);
+                  fmt::format("worker '{}', workflow '{}': {}", share->worker, spec_[share->workflow].name, why));
   // At once: a later owner that does not know why it ended gives it to others as well.
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, why});
   lose(now, *share, why, out);
@@ -444,7 +447,7 @@ void JobDesk::lose(Instant now, ShareSheet& share, const std::string& why, JobEf
   WorkflowSheet& one = sheet_.workflows[share.workflow];
   if (book_.is_spare(share)) {
     book_.set(now, share, ShareState::kGone);
-    return moves_.call_off(now, *book_.find(share.follows), "worker '" + share.worker + "': " + why, out);
+    return moves_.call_off(now, *book_.find(share.follows), fmt::format("worker '{}': {}", share.worker, why), out);
   }
   if (share.handed_over) {
     // What others go on with is not lost; what it had begun, and did not tell any more, is.

@@ -184,15 +184,15 @@ std::string_view to_string(ShareState state) { return kStates.at(static_cast<std
 
 Status check_sheet(const JobSheet& sheet) {
   if (!is_job_id(sheet.id)) return fail(Errc::kInvalid, "the sheet of a job whose id is none");
-  const std::string whose = "the sheet of job " + sheet.id + " has ";
+  const std::string whose = fmt::format("the sheet of job {} has ", sheet.id);
   if (const char* wrong = wrong_with(sheet)) return fail(Errc::kInvalid, whose + wrong);
   for (std::size_t i = 0; i < sheet.workflows.size(); ++i) {
     const char* wrong = wrong_with(sheet.workflows[i]);
-    if (wrong) return fail(Errc::kInvalid, whose + "workflow " + std::to_string(i) + " with " + wrong);
+    if (wrong) return fail(Errc::kInvalid, "{}workflow {} with {}", whose, i, wrong);
   }
   for (const ShareSheet& share : sheet.shares) {
     const char* wrong = wrong_with(share, sheet);
-    if (wrong) return fail(Errc::kInvalid, whose + "share " + std::to_string(share.id.value()) + " with " + wrong);
+    if (wrong) return fail(Errc::kInvalid, "{}share {} with {}", whose, share.id.value(), wrong);
   }
   if (has_twins(sheet.shares)) return fail(Errc::kInvalid, whose + "two shares with one id");
   return {};

@@ -10,7 +10,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-std::string percent(double part) { return std::to_string(static_cast<int>(part * 100)) + " % done"; }
+std::string percent(double part) { return fmt::format("{} % done", static_cast<int>(part * 100)); }
 
 }  // namespace
 
@@ -52,17 +52,17 @@ MoreTime JobTime::more_time(Instant now, const ExtendLetter& letter, bool suspec
   answer.remaining = said.remaining;
   answer.warning = said.warning;
   answer.over = said.deadline <= now;
-  const std::string whose = "worker '" + share->worker + "', workflow '" + spec_[share->workflow].name + "', " +
-                            percent(letter.request.progress);
+  const std::string whose = fmt::format("worker '{}', workflow '{}', {}", share->worker, spec_[share->workflow].name,
+                                        percent(letter.request.progress));
   if (said.ok()) {
     ++share->extensions;
     share->extended += said.granted;
     book_.add_event(
         now, "share_extended",
-        whose + ": " + seconds_text(said.granted) + " more, for a " + std::string(to_string(letter.request.reason)));
+        fmt::format("{}: {} more, for a {}", whose, seconds_text(said.granted), to_string(letter.request.reason)));
   } else {
     answer.why = to_string(said.denial);
-    if (answer.over) book_.add_event(now, "share_not_extended", whose + ": " + answer.why);
+    if (answer.over) book_.add_event(now, "share_not_extended", fmt::format("{}: {}", whose, answer.why));
   }
   book_.flush(out);
   return answer;
@@ -94,7 +94,7 @@ void JobTime::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   const std::optional<Duration>& timeout = spec_[workflow].timeout;
   if (is_final(sheet_.workflows[workflow].state) || !timeout) return;
   const std::string why = plan::timeout_text(*timeout);
-  book_.add_event(now, "workflow_timed_out", "workflow '" + spec_[workflow].name + "': " + why);
+  book_.add_event(now, "workflow_timed_out", fmt::format("workflow '{}': {}", spec_[workflow].name, why));
   // What nobody measured until now is missing. What would have come later was not to be.
   if (const auto left = book_.gaps(workflow); !left.empty()) book_.lose_gaps(workflow, left, book_.elapsed(now));
   book_.become(workflow, WorkflowState::kTimedOut, why, out);
@@ -108,8 +108,8 @@ void JobTime::look_for_overdue(Instant now) {
     const WorkflowSpec& spec = spec_[share.workflow];
     const bool paused = spec.on_overtime == plan::OnOvertime::kPause;
     book_.add_event(now, "share_overtime",
-                    "worker '" + share.worker + "', workflow '" + spec.name + "' has used its time, and " +
-                        (paused ? "starts nothing new" : "runs on"));
+                    fmt::format("worker '{}', workflow '{}' has used its time, and {}", share.worker, spec.name,
+                                paused ? "starts nothing new" : "runs on"));
   }
 }
 
@@ -142,10 +142,12 @@ std::string JobTeardown::what_runs() const {
     workers.insert(share.worker);
   }
   return shares == 0 ? std::string()
-                     : "; " + format_count(shares, "share") + " on " + format_count(workers.size(), "worker");
+                     : fmt::format("; {} on {}", format_count(shares, "share"), format_count(workers.size(), "worker"));
 }
 
-std::string JobTeardown::by_whom(const std::string& by) { return by.empty() ? std::string() : ", by '" + by + "'"; }
+std::string JobTeardown::by_whom(const std::string& by) {
+  return by.empty() ? std::string() : fmt::format(", by '{}'", by);
+}
 
 bool JobTeardown::take_stop(Instant now, const JobStop& stop) {
   if (!sheet_.stop) {
@@ -211,7 +213,8 @@ void JobTeardown::look(Instant now, JobEffects& out) {
   }
   if (now < end()) return;
   BW_PROBE("dispatch: a teardown takes longer than a job that is stopped may");
-  const std::string why = "a job that is stopped waits " + seconds_text(rules_.teardown_limit) + " for its teardown";
+  const std::string why =
+      fmt::format("a job that is stopped waits {} for its teardown", seconds_text(rules_.teardown_limit));
   sheet_.stop->all = true;
   book_.add_event(now, "teardown_stopped", why + what_runs());
   for (uint16_t w = 0; w < spec_.size(); ++w) {

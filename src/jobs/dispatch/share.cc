@@ -40,7 +40,7 @@ std::string_view to_string(SharePhase phase) { return kPhases.at(static_cast<std
 std::string seconds_text(Duration span) {
   std::string text = std::to_string((span.ms() + 99) / 100);
   if (text.size() == 1) text.insert(text.begin(), '0');
-  return text.substr(0, text.size() - 1) + "." + text.back() + " s";
+  return fmt::format("{}.{} s", text.substr(0, text.size() - 1), text.back());
 }
 
 }  // namespace bellwether::dispatch

@@ -31,7 +31,7 @@ WorkerDesk::WorkerDesk(WorkerDeskConfig config)
 }
 
 std::string WorkerDesk::named(ShareId share, const std::string& job) {
-  return "share " + std::to_string(share.value()) + " of job '" + job + "'";
+  return fmt::format("share {} of job '{}'", share.value(), job);
 }
 
 void WorkerDesk::step(Instant now, const DeskEvent& event, DeskEffects& out) {
@@ -61,7 +61,7 @@ WorkerDesk::Job* WorkerDesk::listen(const std::string& id, JobFence fence, const
   const auto found = jobs_.find(id);
   if (found != jobs_.end() && !election::in_order(fence, found->second.fence)) {
     BW_PROBE("worker: an owner that is none any more is refused");
-    stale = refusal(Refusal::Kind::kStale, "job '" + id + "' has another owner, '" + found->second.owner + "'");
+    stale = refusal(Refusal::Kind::kStale, fmt::format("job '{}' has another owner, '{}'", id, found->second.owner));
     stale.owner = found->second.owner;
     stale.fence = found->second.fence;
     return nullptr;
@@ -108,7 +108,8 @@ void WorkerDesk::follow(const std::string& id, Job& job, const std::string& owne
 WorkerDesk::Answered WorkerDesk::ask(const Offer& letter, const desk_event::Asked& asked, DeskEffects& out) {
   const ShareOrder& order = letter.order;
   if (!makes_sense(order)) {
-    return refusal(Refusal::Kind::kInvalid, "the offer of " + named(order.share, order.job) + " makes no sense");
+    return refusal(Refusal::Kind::kInvalid,
+                   fmt::format("the offer of {} makes no sense", named(order.share, order.job)));
   }
   Refusal stale;
   Job* const job = listen(order.job, order.fence, asked.from, stale, out);
@@ -116,7 +117,7 @@ WorkerDesk::Answered WorkerDesk::ask(const Offer& letter, const desk_event::Aske
   const auto here = job->shares.find(order.share);
   if (here != job->shares.end() && !here->second.gone) return known(*job, here->second, order, asked.ticket);
   if (job->retired && order.fence <= job->retired_by) {
-    return refusal(Refusal::Kind::kStale, "job '" + order.job + "' is over");
+    return refusal(Refusal::Kind::kStale, fmt::format("job '{}' is over", order.job));
   }
   const DispatchAttempt attempt = attempt_of(order.fence, order.share);
   const auto workflow = job->workflows.find(order.workflow);
@@ -126,8 +127,8 @@ WorkerDesk::Answered WorkerDesk::ask(const Offer& letter, const desk_event::Aske
   if (!in_order) {
     BW_PROBE("worker: an attempt that is not in order is refused");
     if (attempt == workflow->second.highest && workflow->second.refused) return *workflow->second.refused;
-    return refusal(Refusal::Kind::kStale, "a later share of that workflow than " + named(order.share, order.job) +
-                                              " was taken: " + std::to_string(workflow->second.highest.attempt));
+    return refusal(Refusal::Kind::kStale, fmt::format("a later share of that workflow than {} was taken: {}",
+                                                      named(order.share, order.job), workflow->second.highest.attempt));
   }
   if (here != job->shares.end()) {
     return refusal(Refusal::Kind::kBusy, named(order.share, order.job) + " is being ended here");
@@ -148,14 +149,14 @@ WorkerDesk::Answered WorkerDesk::known(Job& job, Share& share, const ShareOrder&
   }
   if (share.phase == SharePhase::kPreparing) {
     if (share.waiting.size() >= kMostWaiting) {
-      return refusal(Refusal::Kind::kBusy, "many ask for " + named(order.share, order.job) + " already");
+      return refusal(Refusal::Kind::kBusy, fmt::format("many ask for {} already", named(order.share, order.job)));
     }
     share.waiting.push_back(ticket);
     return std::nullopt;
   }
   if (share.phase == SharePhase::kEnded && !share.has_begun) {
     return refusal(Refusal::Kind::kBroken,
-                   named(order.share, order.job) + " ended before it began: " + share.end.detail);
+                   fmt::format("{} ended before it began: {}", named(order.share, order.job), share.end.detail));
   }
   return Noted{};
 }
@@ -167,18 +168,19 @@ WorkerDesk::Answered WorkerDesk::admit(Job& job, const ShareOrder& order, uint64
   if (draining_) return refusal(Refusal::Kind::kBusy, "this worker is to end, and takes nothing new");
   if (!takes_work_) return refusal(Refusal::Kind::kBusy, "this worker takes no work: " + unwilling_why_);
   if (!make_room(out)) {
-    return refusal(Refusal::Kind::kBusy, "this worker keeps " + std::to_string(config_.shares_most) +
-                                             " shares already, until their jobs are retired");
+    return refusal(
+        Refusal::Kind::kBusy,
+        fmt::format("this worker keeps {} shares already, until their jobs are retired", config_.shares_most));
   }
   auto cores = cores_.take(order.cores, order.parts.count, order.squeeze);
   if (!cores) {
-    return refusal(Refusal::Kind::kBusy, std::to_string(cores_.free()) + " of " + std::to_string(cores_.count()) +
-                                             " cores are free, and " + std::to_string(order.cores) + " are asked for");
+    return refusal(Refusal::Kind::kBusy, fmt::format("{} of {} cores are free, and {} are asked for", cores_.free(),
+                                                     cores_.count(), order.cores));
   }
   BundleShelf::Bytes bundle = shelf_.find(order.bundle);
   if (bundle == nullptr) {
     cores_.give_back(*cores);
-    return refusal(Refusal::Kind::kUnknown, "the bundle " + order.bundle + " is not here");
+    return refusal(Refusal::Kind::kUnknown, fmt::format("the bundle {} is not here", order.bundle));
   }
   job.retired = false;
   job.context_version = order.context_version;
@@ -219,8 +221,8 @@ bool WorkerDesk::make_room(DeskEffects& out) {
   if (found == nullptr) return false;
   BW_PROBE("worker: a share that has ended makes room");
   if (!found->delivered) {
-    out.push_back(Note{true, "what " + named(oldest.share, oldest.job) +
-                                 " measured is forgotten, because nobody has asked for it for long"});
+    out.push_back(Note{true, fmt::format("what {} measured is forgotten, because nobody has asked for it for long",
+                                         named(oldest.share, oldest.job))});
   }
   job_of->shares.erase(oldest.share);
   out.push_back(Forget{oldest});
@@ -333,7 +335,8 @@ WorkerDesk::Share* WorkerDesk::to_begin(Job& job, const std::string& id, ShareId
     return nullptr;
   }
   if (share->phase == SharePhase::kEnded) {
-    answer = refusal(Refusal::Kind::kUnknown, named(number, id) + " ended before it began: " + share->end.detail);
+    answer = refusal(Refusal::Kind::kUnknown,
+                     fmt::format("{} ended before it began: {}", named(number, id), share->end.detail));
     return nullptr;
   }
   return share;
@@ -362,8 +365,8 @@ WorkerDesk::Answered WorkerDesk::ask(const BeginLetter& letter, const desk_event
   if (share == nullptr) return answer;
   const bool before = letter.resumes && letter.from < share->order.base_second;
   if (before || letter.from >= kMostSeconds || letter.clock > kLongestClock || letter.clock < -kLongestClock) {
-    return refusal(Refusal::Kind::kInvalid, named(letter.share, letter.job) + " cannot begin at second " +
-                                                std::to_string(letter.from) + " of the run");
+    return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot begin at second {} of the run",
+                                                        named(letter.share, letter.job), letter.from));
   }
   const uint64_t base = letter.resumes ? share->order.base_second : letter.from;
   begin(*job, {{letter.job, letter.share}, now_ - letter.clock, letter.resumes, base, letter.from, {}}, *share, out);
@@ -380,8 +383,8 @@ WorkerDesk::Answered WorkerDesk::ask(const TakeOverLetter& letter, const desk_ev
   const uint64_t base = share->order.base_second;
   if (letter.from <= base || letter.from >= kMostSeconds || letter.clock > kLongestClock ||
       letter.clock < Duration::zero()) {
-    return refusal(Refusal::Kind::kInvalid, named(letter.share, letter.job) + " cannot take over at second " +
-                                                std::to_string(letter.from) + " of the run");
+    return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot take over at second {} of the run",
+                                                        named(letter.share, letter.job), letter.from));
   }
   const Duration at = Duration::seconds(static_cast<int64_t>(letter.from - base));
   if (letter.clock >= at) {
@@ -404,8 +407,8 @@ WorkerDesk::Answered WorkerDesk::ask(const HandOverLetter& letter, const desk_ev
   const uint64_t base = share.order.base_second;
   if (share.until != 0 || share.phase != SharePhase::kRunning || share.stopping || letter.until <= base ||
       letter.until >= kMostSeconds) {
-    return refusal(Refusal::Kind::kInvalid, named(letter.share, letter.job) + " cannot hand over at second " +
-                                                std::to_string(letter.until) + " of the run");
+    return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot hand over at second {} of the run",
+                                                        named(letter.share, letter.job), letter.until));
   }
   const Duration at = Duration::seconds(static_cast<int64_t>(letter.until - base));
   if (share.origin + at < now_ + kHandOverLeast) {

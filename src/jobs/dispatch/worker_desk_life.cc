@@ -62,7 +62,8 @@ void WorkerDesk::on(const desk_event::Ended& event, DeskEffects& out) {
   const bool unsaid = event.end.outcome == ShareOutcome::kCrashed || event.end.outcome == ShareOutcome::kKilled;
   if (share->killed && unsaid) {
     share->end.outcome = ShareOutcome::kKilled;
-    share->end.detail = "did not stop within " + seconds_text(share->order.kill_grace) + ": " + share->stop_why;
+    share->end.detail =
+        fmt::format("did not stop within {}: {}", seconds_text(share->order.kill_grace), share->stop_why);
   } else if (share->stopping && event.end.outcome == ShareOutcome::kStopped) {
     share->end.outcome = share->stopped_as;
     share->end.detail = share->stop_why;
@@ -92,7 +93,7 @@ void WorkerDesk::stop(const ShareKey& key, Share& share, StopHow how, ShareOutco
 void WorkerDesk::drop(const ShareKey& key, Share& share, Refusal::Kind kind, const std::string& why, DeskEffects& out) {
   Refusal refused;
   refused.kind = kind;
-  refused.why = "share " + std::to_string(key.share.value()) + " of job '" + key.job + "': " + why;
+  refused.why = fmt::format("share {} of job '{}': {}", key.share.value(), key.job, why);
   share.gone = true;
   changed_ = true;
   for (const uint64_t ticket : std::exchange(share.waiting, {})) out.push_back(Answer{ticket, refused});
@@ -230,11 +231,11 @@ void WorkerDesk::watch(const Job& job, const ShareKey& key, Share& share, DeskEf
   }
   if (next_of_time(share) <= now_) return watch_time(key, share, out);
   BW_PROBE("worker: an isolated share is stopped");
-  const std::string why = "nothing was heard of an owner of the job for " + seconds_text(share.order.isolation_limit) +
-                          (job.owner.empty() ? std::string() : ", last known '" + job.owner + "'");
+  const std::string why =
+      fmt::format("nothing was heard of an owner of the job for {}{}", seconds_text(share.order.isolation_limit),
+                  job.owner.empty() ? std::string() : fmt::format(", last known '{}'", job.owner));
   stop(key, share, StopHow::kAtOnce, ShareOutcome::kIsolated, why, out);
-  out.push_back(
-      Note{true, "share " + std::to_string(key.share.value()) + " of job '" + key.job + "' is stopped: " + why});
+  out.push_back(Note{true, fmt::format("share {} of job '{}' is stopped: {}", key.share.value(), key.job, why)});
 }
 
 void WorkerDesk::sweep() {
@@ -301,7 +302,7 @@ Instant WorkerDesk::next_of_time(const Share& share) {
 }
 
 std::string WorkerDesk::time_used(const Share& share) {
-  return "it ran for " + seconds_text(share.time_ends - share.begun) + ", as long as it may";
+  return fmt::format("it ran for {}, as long as it may", seconds_text(share.time_ends - share.begun));
 }
 
 void WorkerDesk::watch_time(const ShareKey& key, Share& share, DeskEffects& out) {
@@ -310,11 +311,11 @@ void WorkerDesk::watch_time(const ShareKey& key, Share& share, DeskEffects& out)
     share.ask_at = now_ + kAskAgain;
     return;
   }
-  const std::string whose = "share " + std::to_string(key.share.value()) + " of job '" + key.job + "'";
+  const std::string whose = fmt::format("share {} of job '{}'", key.share.value(), key.job);
   if (share.overtime == Share::Overtime::kNone) {
     share.overtime = Share::Overtime::kGrace;
     out.push_back(Warn{key});
-    out.push_back(Note{true, whose + " has " + seconds_text(kGrace) + " to end: " + time_used(share)});
+    out.push_back(Note{true, fmt::format("{} has {} to end: {}", whose, seconds_text(kGrace), time_used(share))});
     return;
   }
   share.overtime = Share::Overtime::kOver;
@@ -325,7 +326,7 @@ void WorkerDesk::watch_time(const ShareKey& key, Share& share, DeskEffects& out)
     case plan::OnOvertime::kPause:
       BW_PROBE("worker: a share is paused");
       out.push_back(Stop{key, StopHow::kGraceful});
-      out.push_back(Note{true, whose + " starts nothing new: " + time_used(share)});
+      out.push_back(Note{true, fmt::format("{} starts nothing new: {}", whose, time_used(share))});
       break;
     case plan::OnOvertime::kNotify: break;
   }

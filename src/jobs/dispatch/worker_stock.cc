@@ -48,8 +48,8 @@ Status BundleShelf::put(const std::string& hash, std::string bytes) {
   if (find(hash) != nullptr) return {};
   const std::size_t cost = bytes.size() + kOverhead;
   if (cost > bytes_most_) {
-    return fail(Errc::kTooLarge, "a bundle of " + std::to_string(bytes.size()) + " bytes, of at most " +
-                                     std::to_string(bytes_most_) + " that this worker keeps");
+    return fail(Errc::kTooLarge, "a bundle of {} bytes, of at most {} that this worker keeps", bytes.size(),
+                bytes_most_);
   }
   for (auto at = bundles_.end(); at != bundles_.begin() && bytes_ + cost > bytes_most_;) {
     --at;

@@ -50,7 +50,7 @@ std::string KnownJobs::last_owner_of(const std::string& job) const {
 // How many live managers come before this one for this job: rendezvous hashing, so that each job has an order of its
 // own, and the jobs of one that died are spread over the others.
 uint32_t KnownJobs::rank(const std::string& job) const {
-  const auto weight = [&](const std::string& manager) { return wire::node_hash(manager + "/" + job); };
+  const auto weight = [&](const std::string& manager) { return wire::node_hash(fmt::format("{}/{}", manager, job)); };
   const std::string self = surroundings_.self();
   const uint64_t own = weight(self);
   uint32_t before = 0;

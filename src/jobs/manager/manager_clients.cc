@@ -100,7 +100,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     if (std::holds_alternative<dispatch::Cancel>(letter) || std::holds_alternative<dispatch::Scale>(letter)) {
       const dispatch::JobState state = steward != nullptr ? steward->sheet().state : sheet->sheet.state;
       return now_answer(
-          refusal(Refusal::Kind::kConflict, "job '" + job + "' has ended: it is " + std::string(to_string(state))));
+          refusal(Refusal::Kind::kConflict, fmt::format("job '{}' has ended: it is {}", job, to_string(state))));
     }
   }
   if (const auto* wanted = std::get_if<dispatch::FetchBundle>(&letter)) {
@@ -127,7 +127,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     return now_answer(refusal(Refusal::Kind::kUnavailable, "this manager has not read its registers yet", kSoon));
   }
   if (caller.role == wire::Role::kManager) {
-    if (sheet == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+    if (sheet == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
     Refusal out = not_mine(job);
     out.again_after = Duration::millis(200);
     return now_answer(out);
@@ -163,25 +163,26 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
     // A first sheet may be one that a minority has accepted, and nobody goes on from.
     if (known.bundle == hash && there == nullptr && known.revision <= 1) {
       BW_PROBE("manager: nobody knows yet whether a job was taken");
-      co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, "nobody has job '" + id + "' yet", kSoon));
+      co_return self->answer(ticket,
+                             refusal(Refusal::Kind::kUnavailable, fmt::format("nobody has job '{}' yet", id), kSoon));
     }
     if (known.bundle == hash) {
       co_return self->answer(ticket, dispatch::Submitted{id, known.state, 0});
     }
-    co_return self->answer(ticket, refusal(Refusal::Kind::kConflict, "there is another job '" + id + "'"));
+    co_return self->answer(ticket, refusal(Refusal::Kind::kConflict, fmt::format("there is another job '{}'", id)));
   }
   if (self->queued() >= self->settings_.queue_most || self->stewards_.size() >= self->settings_.jobs_most) {
-    co_return self->answer(
-        ticket, refusal(Refusal::Kind::kBusy, std::to_string(self->queued()) + " jobs wait for cores already",
-                        Duration::seconds(10)));
+    co_return self->answer(ticket,
+                           refusal(Refusal::Kind::kBusy, fmt::format("{} jobs wait for cores already", self->queued()),
+                                   Duration::seconds(10)));
   }
   if (!self->quorum_.allow(self->parts_.runtime.now())) {
     const Duration left = std::max(self->quorum_again(), kSoon);
-    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
-                                           std::string(kQuorumCircuitOpen) +
-                                               ": no quorum confirmed the jobs before this one; it is tried again in " +
-                                               format_duration(left),
-                                           left));
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kUnavailable,
+                        fmt::format("{}: no quorum confirmed the jobs before this one; it is tried again in {}",
+                                    kQuorumCircuitOpen, format_duration(left)),
+                        left));
   }
   self->busy_.insert(id);
   auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, id);
@@ -224,14 +225,14 @@ task<void> ManagerService::change(ManagerService* self, Ticket ticket, std::stri
 task<void> ManagerService::forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter) {
   const auto at = self->parts_.surroundings.find(to);
   if (!at) {
-    co_return self->answer(ticket,
-                           refusal(Refusal::Kind::kUnavailable, "'" + to + "' is not there", Duration::millis(200)));
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kUnavailable, fmt::format("'{}' is not there", to), Duration::millis(200)));
   }
   const auto answer =
       co_await ask(self->parts_.links, *at, std::move(letter), kForwardMost, self->scope_.cancellation());
   if (answer) co_return self->answer(ticket, *answer);
-  self->answer(ticket,
-               refusal(Refusal::Kind::kUnavailable, "'" + to + "': " + answer.error().message, Duration::millis(200)));
+  self->answer(ticket, refusal(Refusal::Kind::kUnavailable, fmt::format("'{}': {}", to, answer.error().message),
+                               Duration::millis(200)));
 }
 
 // A majority knows each job, and who has it; this manager may be none of it.
@@ -253,19 +254,20 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
   }
   if (not_theirs) co_return self->answer(ticket, *not_theirs);
   if (!silent.empty()) {
-    co_return self->answer(ticket,
-                           refusal(Refusal::Kind::kUnavailable,
-                                   "job '" + job + "' is not known here, and '" + silent + "' does not answer", kSoon));
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kUnavailable,
+                        fmt::format("job '{}' is not known here, and '{}' does not answer", job, silent), kSoon));
   }
   // Somebody else's once, and nobody's yet.
   const bool known = self->known_.find(job) != nullptr;
   if (!known && self->parts_.surroundings.leader_name().empty()) {
     // Perhaps those who know it are not there yet.
-    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
-                                           "job '" + job + "' is not known here, and no manager leads", kSoon));
+    co_return self->answer(ticket,
+                           refusal(Refusal::Kind::kUnavailable,
+                                   fmt::format("job '{}' is not known here, and no manager leads", job), kSoon));
   }
-  self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, "nobody has job '" + job + "' yet", kSoon)
-                             : refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+  self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, fmt::format("nobody has job '{}' yet", job), kSoon)
+                             : refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
 }
 
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter) {
@@ -321,7 +323,8 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
   if (!copy) {
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
   }
-  if (!*copy) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "there is no job '" + letter.job + "'"));
+  if (!*copy)
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", letter.job)));
   std::string bytes = std::move((*copy)->bytes);
   const std::string hash = dispatch::bundle_hash(bytes);
   self->answer(ticket, dispatch::BundleLetter{letter.job, hash, std::move(bytes)});

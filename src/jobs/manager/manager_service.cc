@@ -158,7 +158,7 @@ Steward* ManagerService::owned(const std::string& job) {
 }
 
 Refusal ManagerService::not_mine(const std::string& job) {
-  Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
+  Refusal out = refusal(Refusal::Kind::kNotOwner, fmt::format("this manager does not have job '{}'", job));
   out.owner = known_.owner_of(job);
   if (const auto* record = parts_.view.find(job)) out.fence = record->accepted.fence;
   return out;
@@ -178,11 +178,11 @@ dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatc
   const std::string* const holder = steward->holder(share);
   if (holder == nullptr || *holder != caller.name) {
     if (holder != nullptr) {
-      parts_.switchboard.refuse(*caller.connection, wire::Refusal::kSender,
-                                "it speaks of share " + std::to_string(share.value()) + " of job '" + job +
-                                    "', which is that of worker '" + *holder + "'");
+      parts_.switchboard.refuse(
+          *caller.connection, wire::Refusal::kSender,
+          fmt::format("it speaks of share {} of job '{}', which is that of worker '{}'", share.value(), job, *holder));
     }
-    return refusal(Refusal::Kind::kUnknown, "job '" + job + "' has given no such share to '" + caller.name + "'");
+    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' has given no such share to '{}'", job, caller.name));
   }
   if (extend != nullptr) return steward->more_time(caller.name, *extend);
   if (window == nullptr) return steward->end(*end);
@@ -214,7 +214,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   if (is_new) {
     said_stuck_.erase(worker);
     parts_.listener.on_job_says({}, "worker_registered",
-                                "worker '" + worker + "' has " + format_count(told.cores, "core"), false);
+                                fmt::format("worker '{}' has {}", worker, format_count(told.cores, "core")), false);
   }
   look_at_progress(worker);
   for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
@@ -252,11 +252,12 @@ void ManagerService::look_at_progress(const std::string& worker) {
     }
     parts_.listener.on_job_says(
         {}, is_stuck ? "worker_stuck" : "worker_moves",
-        "worker '" + worker + "' " + (is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
+        fmt::format("worker '{}' {}", worker,
+                    is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
         is_stuck);
     on_cores_changed();
   }
-  const std::string why = "stuck for " + std::to_string(settings_.workers.drain_limit / Duration::seconds(1)) + " s";
+  const std::string why = fmt::format("stuck for {} s", settings_.workers.drain_limit / Duration::seconds(1));
   for (const WorkerProgress::Stuck& one : seen.to_evict(now)) {
     if (Steward* const steward = owned(one.job)) steward->evict(worker, one.share, why);
   }
@@ -393,7 +394,8 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   self->claiming_.erase(steward);
   self->known_.claimed(job);
   if (taken && !self->closing_) {
-    self->parts_.listener.on_job_says(job, "job_taken_over", "this manager goes on with job '" + job + "'", false);
+    self->parts_.listener.on_job_says(job, "job_taken_over", fmt::format("this manager goes on with job '{}'", job),
+                                      false);
     self->stewards_[job] = steward;
     self->not_busy(job);
     self->share_out_now();
@@ -403,7 +405,7 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   self->not_busy(job);
   if (!taken && !self->closing_) {
     self->parts_.listener.on_job_says(job, "job_not_taken",
-                                      "job '" + job + "' was not taken over: " + taken.error().message, true);
+                                      fmt::format("job '{}' was not taken over: {}", job, taken.error().message), true);
   }
   // Whoever holds it, or a later look, will see to it.
   self->known_.not_claimed(job);

@@ -41,7 +41,7 @@ Steward::~Steward() = default;
 // What a quorum did not confirm: nobody was there to be asked, or those who were did not answer in time.
 Refusal Steward::no_quorum(const std::string& what, const Error& error) const {
   const std::string_view name = error.code == Errc::kTimeout ? kQuorumTimeout : kQuorumUnavailable;
-  return refusal(Refusal::Kind::kUnavailable, std::string(name) + ": " + what + ": " + error.message, kQuorumAgain);
+  return refusal(Refusal::Kind::kUnavailable, fmt::format("{}: {}: {}", name, what, error.message), kQuorumAgain);
 }
 
 void Steward::say(const std::string& event, const std::string& text, bool warning) {
@@ -73,7 +73,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
   if (!taken && taken.error().code == Errc::kNotFound) {
-    co_return refusal(Refusal::Kind::kConflict, "there was a job '" + id_ + "': give this one another id");
+    co_return refusal(Refusal::Kind::kConflict, fmt::format("there was a job '{}': give this one another id", id_));
   }
   if (!taken) co_return no_quorum("the job's register", taken.error());
   owned_ = true;
@@ -83,7 +83,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
     if (before && before->bundle == dispatch::bundle_hash(bundle_)) {
       co_return dispatch::Submitted{id_, before->state, 0};
     }
-    co_return refusal(Refusal::Kind::kConflict, "there is another job '" + id_ + "'");
+    co_return refusal(Refusal::Kind::kConflict, fmt::format("there is another job '{}'", id_));
   }
   const copies::Version first{handle_->fence(), 1};
   const Status kept = co_await parts_.copies.put({id_, kBundleCopy}, first, bundle_, deadline, scope_.cancellation());
@@ -113,7 +113,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
 
 task<Status> Steward::take_over(Instant deadline) {
   const auto about = [](const char* what, const Error& error) {
-    return tl::unexpected(Error{error.code, std::string(what) + ": " + error.message});
+    return tl::unexpected(Error{error.code, fmt::format("{}: {}", what, error.message)});
   };
   BW_CO_TRY(handle_, parts_.store.open(id_, *this));
   BW_CO_TRY(auto taken, co_await handle_->take(deadline, scope_.cancellation()));
@@ -253,16 +253,16 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
                  [&](const fx::Over&) {
                    over_since_ = parts_.runtime.now();
                    watchers_->live().finish(now());
-                   say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
+                   say("job_over", fmt::format("job '{}' is {}", id_, state_words(job_->sheet())));
                    retire_all();
                    scope_.spawn(let_go(this));
                    watchers_->changed_now();
                  },
                  [&](const fx::Moved& moved) {
-                   const std::string whose =
-                       moved.what == "job" ? "job '" + id_ + "'" : "job '" + id_ + "', '" + moved.what + "'";
-                   say("job_state", whose + ": " + std::string(moved.from) + " -> " + std::string(moved.to) +
-                                        (moved.why.empty() ? "" : " (" + moved.why + ")"));
+                   const std::string whose = moved.what == "job" ? fmt::format("job '{}'", id_)
+                                                                 : fmt::format("job '{}', '{}'", id_, moved.what);
+                   say("job_state", fmt::format("{}: {} -> {}{}", whose, moved.from, moved.to,
+                                                moved.why.empty() ? "" : fmt::format(" ({})", moved.why)));
                  },
              },
              effect);
@@ -314,7 +314,7 @@ task<void> Steward::write_on(Steward* self) {
     const Status written = co_await self->write_record(self->job_->sheet(), self->now() + kWriteLimit);
     if (cancel->cancelled() || !self->owned_) break;
     if (!written) {
-      self->say("register", "job '" + self->id_ + "' could not be written: " + written.error().message, true);
+      self->say("register", fmt::format("job '{}' could not be written: {}", self->id_, written.error().message), true);
       co_await self->parts_.runtime.sleep(kAgain, cancel);
       continue;
     }
@@ -352,7 +352,7 @@ void Steward::settle(Instant now) {
   dispatch::JobStop stop;
   stop.cause = dispatch::JobStop::Cause::kThreshold;
   stop.how = dispatch::StopHow::kGraceful;
-  stop.why = "threshold " + threshold.metric_text + " " + threshold.expression + " failed";
+  stop.why = fmt::format("threshold {} {} failed", threshold.metric_text, threshold.expression);
   step([&](Instant at, JobEffects& out) { job_->stop(at, stop, {}, out); });
 }
 
@@ -361,7 +361,8 @@ task<void> Steward::copy_on(Steward* self) {
   if (self->written_ >= self->job_->sheet().revision) {
     const Status copied = co_await self->copy_account(self->now() + kCopyLimit);
     if (!copied && self->owned_ && !self->closing_) {
-      self->say("account", "job '" + self->id_ + "': its account could not be copied: " + copied.error().message, true);
+      self->say("account",
+                fmt::format("job '{}': its account could not be copied: {}", self->id_, copied.error().message), true);
     }
     self->next_copy_ = self->now() + self->settings_.copy_every;
   } else {
@@ -402,7 +403,8 @@ task<void> Steward::conclude(Steward* self) {
           [&](Instant at, JobEffects& out) { self->job_->note(at, "result_not_kept", copied.error().message, out); });
       break;
     }
-    self->say("account", "job '" + self->id_ + "': its result could not be kept: " + copied.error().message, true);
+    self->say("account", fmt::format("job '{}': its result could not be kept: {}", self->id_, copied.error().message),
+              true);
     co_await self->parts_.runtime.sleep(kAgain, cancel);
   }
   if (!self->owned_ || cancel->cancelled()) co_return;
@@ -434,7 +436,8 @@ task<void> Steward::keep_context(Steward* self) {
     if (cancel->cancelled() || !self->owned_) break;
     if (!put) {
       self->say("context",
-                "job '" + self->id_ + "': values between workflows could not be kept: " + put.error().message, true);
+                fmt::format("job '{}': values between workflows could not be kept: {}", self->id_, put.error().message),
+                true);
       co_await self->parts_.runtime.sleep(kAgain, cancel);
       continue;
     }
@@ -459,7 +462,7 @@ void Steward::on_lost(const jobs::LostJob& lost) {
   owned_ = false;
   kept_.changed();
   if (job_ != nullptr && job_->over()) return;
-  say("job_lost", "job '" + id_ + "' is not this manager's any more: " + lost.why, true);
+  say("job_lost", fmt::format("job '{}' is not this manager's any more: {}", id_, lost.why), true);
   parts_.owner.on_lost(*this);
 }
 

@@ -50,7 +50,7 @@ OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
 
 task<Result<dispatch::Response>> Steward::tell(std::string worker, dispatch::Letter letter, Duration timeout) {
   const auto at = parts_.surroundings.find(worker);
-  if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '" + worker + "' is");
+  if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '{}' is", worker);
   auto answer = co_await ask(parts_.links, *at, std::move(letter), timeout, scope_.cancellation());
   co_return answer;
 }
@@ -230,7 +230,7 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
         }
         if (refusal != nullptr && refusal->why != told) {
           told = refusal->why;
-          self->say("not_adopted", "worker '" + worker + "' does not tell what it runs: " + told, true);
+          self->say("not_adopted", fmt::format("worker '{}' does not tell what it runs: {}", worker, told), true);
         }
         const bool unheard = !self->parts_.surroundings.find(worker) && self->now() >= unheard_at;
         if (!unheard && !self->parts_.surroundings.is_gone(worker)) return false;
@@ -337,7 +337,7 @@ dispatch::Response Steward::more_time(const std::string& worker, const dispatch:
 task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   if (job_->over() || dispatch::is_final(job_->sheet().state)) {
     co_return refusal(Refusal::Kind::kConflict,
-                      "job '" + id_ + "' has ended: it is " + std::string(to_string(job_->sheet().state)));
+                      fmt::format("job '{}' has ended: it is {}", id_, to_string(job_->sheet().state)));
   }
   std::set<uint16_t> which;
   for (const std::string& name : letter.workflows) {
@@ -345,7 +345,7 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
     const auto at =
         std::find_if(spec.begin(), spec.end(), [&](const dispatch::WorkflowSpec& one) { return one.name == name; });
     if (at == spec.end())
-      co_return refusal(Refusal::Kind::kInvalid, "job '" + id_ + "' has no workflow '" + name + "'");
+      co_return refusal(Refusal::Kind::kInvalid, fmt::format("job '{}' has no workflow '{}'", id_, name));
     which.insert(static_cast<uint16_t>(at - spec.begin()));
   }
   dispatch::JobStop stop;
@@ -363,9 +363,10 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   const bool recorded = co_await is_recorded();
   if (!recorded) {
     co_return refusal(Refusal::Kind::kUnavailable,
-                      "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");
+                      fmt::format("job '{}' is being stopped, and no quorum has heard of it yet", id_));
   }
-  say("job_cancel", "'" + letter.by + "' cancels job '" + id_ + "'" + (letter.why.empty() ? "" : ": " + letter.why));
+  say("job_cancel",
+      fmt::format("'{}' cancels job '{}'{}", letter.by, id_, letter.why.empty() ? "" : ": " + letter.why));
   co_return dispatch::Noted{};
 }
 
@@ -386,9 +387,10 @@ task<dispatch::Response> Steward::scale(dispatch::Scale letter) {
   }
   const bool recorded = co_await is_recorded();
   if (!recorded) {
-    co_return refusal(Refusal::Kind::kUnavailable, "job '" + id_ + "': no quorum has heard of its new number of users");
+    co_return refusal(Refusal::Kind::kUnavailable,
+                      fmt::format("job '{}': no quorum has heard of its new number of users", id_));
   }
-  say("job_scale", "'" + letter.by + "' gives job '" + id_ + "' " + std::to_string(letter.vus) + " virtual users");
+  say("job_scale", fmt::format("'{}' gives job '{}' {} virtual users", letter.by, id_, letter.vus));
   co_return dispatch::Noted{};
 }
 
@@ -411,7 +413,7 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
     return dispatch::Applied{known, 0, false};
   }
   if (hearing == Hearing::kUnknown) {
-    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
+    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' knows no such stream of '{}'", id_, worker));
   }
   const StreamId stream(letter.share.value());
   const uint64_t excess = account_->excess();
@@ -425,8 +427,9 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
     const uint64_t rate = (account_->excess() - excess) / (letter.last - letter.first + 1);
     step([&](Instant at, JobEffects& out) {
       job_->note(at, "extra_load",
-                 "worker '" + worker + "' went on for a while with what somebody else was given: " +
-                     format_count(rate, "request") + " a second were sent, and are not counted",
+                 fmt::format("worker '{}' went on for a while with what somebody else was given: {} a second were "
+                             "sent, and are not counted",
+                             worker, format_count(rate, "request")),
                  out);
     });
   }
@@ -461,8 +464,8 @@ void Steward::say_pressure() {
   const resilience::Backpressure now = pressure();
   if (now == std::exchange(told_pressure_, now)) return;
   say("backpressure",
-      "job '" + id_ + "': workers are asked for " + std::string(to_string(now)) + ", for " +
-          std::to_string(waiting_bytes()) + " bytes of what they told wait to be counted or copied",
+      fmt::format("job '{}': workers are asked for {}, for {} bytes of what they told wait to be counted or copied",
+                  id_, to_string(now), waiting_bytes()),
       now == resilience::Backpressure::kReject);
 }
 

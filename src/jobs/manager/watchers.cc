@@ -248,8 +248,8 @@ void Watchers::answer(Instant now) {
 }
 
 void Watchers::send_away() {
-  const auto moved =
-      dispatch::refusal(Refusal::Kind::kNotOwner, "another manager goes on with job '" + parts_.job.sheet().id + "'");
+  const auto moved = dispatch::refusal(Refusal::Kind::kNotOwner,
+                                       fmt::format("another manager goes on with job '{}'", parts_.job.sheet().id));
   for (const Watcher& one : watchers_) respond(*one.connection, one.id, moved);
   for (const LiveWatcher& one : live_watchers_) respond(*one.connection, one.id, moved);
   watchers_.clear();

@@ -163,11 +163,11 @@ std::string why_waiting(const std::vector<dispatch::WorkerLine>& workers) {
     }
     cores += one.cores;
   }
-  if (cores > 0) return "too few of " + format_count(cores, "core") + " are free";
+  if (cores > 0) return fmt::format("too few of {} are free", format_count(cores, "core"));
   if (others.empty()) return "no worker is there";
   std::string text;
   for (const auto& [state, count] : others) {
-    text += (text.empty() ? "no worker takes work: " : ", ") + std::to_string(count) + " " + state;
+    text += fmt::format("{}{} {}", text.empty() ? "no worker takes work: " : ", ", count, state);
   }
   return text;
 }

@@ -89,7 +89,7 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
   if (registers_ != nullptr) {
     store = std::make_unique<jobs::QuorumJobStore>(tools.runtime, registers_->lines(), kJobs, seed);
   } else {
-    const std::string group = config.cluster + "/" + config.environment;
+    const std::string group = fmt::format("{}/{}", config.cluster, config.environment);
     std::string url = config.jobs;
     auto opened = co_await jobs::open_etcd_job_store(tools.runtime, url, group, config.name, kJobs, seed);
     if (!opened) co_return fail(opened.error().code, "jobs: " + opened.error().message);
@@ -189,7 +189,7 @@ void ManagerRole::describe(QuorumView& view) const {
     view.state += ": " + states.reason();
   if (work_->service.quorum_breaker() == resilience::BreakerState::kOpen) {
     view.submissions =
-        std::string(kQuorumCircuitOpen) + ", it is tried again in " + format_duration(work_->service.quorum_again());
+        fmt::format("{}, it is tried again in {}", kQuorumCircuitOpen, format_duration(work_->service.quorum_again()));
   }
 }
 
@@ -229,9 +229,9 @@ Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config) 
   settings.pin = config.pin;
   settings.hand_over = config.hand_over;
   if (config.cores > settings.cpus.size()) {
-    return fail(Errc::kInvalid, "'cores' is " + std::to_string(config.cores) + ", but this process may use " +
-                                    format_count(settings.cpus.size(), "processor") +
-                                    ": say fewer, or leave it out to use all of them");
+    return fail(Errc::kInvalid,
+                "'cores' is {}, but this process may use {}: say fewer, or leave it out to use all of them",
+                config.cores, format_count(settings.cpus.size(), "processor"));
   }
   if (!config.trust_keys.empty()) {
     auto keys = read_keyring(config.trust_keys);

@@ -196,8 +196,8 @@ class ChildShare final : public ShareProcess {
 
   static std::string how_it_ended(const Result<runtime::ChildEnd>& exit) {
     if (!exit) return exit.error().message;
-    if (exit->signal == 0) return "its process ended with exit code " + std::to_string(exit->exit_code);
-    return "its process was ended by signal " + std::to_string(exit->signal) + " (" + ::sigdescr_np(exit->signal) + ")";
+    if (exit->signal == 0) return fmt::format("its process ended with exit code {}", exit->exit_code);
+    return fmt::format("its process was ended by signal {} ({})", exit->signal, ::sigdescr_np(exit->signal));
   }
 
   void conclude(ShareEnd::How how, std::string detail) {

@@ -38,7 +38,7 @@ Status stay_on(const std::vector<int>& cpus) {
   if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return fail_errno(errno, "asking for the processors");
   for (const int cpu : cpus) {
     if (cpu >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(cpu), &usable)) {
-      return fail(Errc::kInvalid, "processor " + std::to_string(cpu) + " does not exist or may not be used");
+      return fail(Errc::kInvalid, "processor {} does not exist or may not be used", cpu);
     }
     CPU_SET(static_cast<std::size_t>(cpu), &wanted);
   }
@@ -94,8 +94,7 @@ class Share final : public LoadGroup::Listener {
   Status prepare(const ChildOrder& order) {
     BW_TRY(plan_, plan_of_(order.bundle));
     if (order.workflow >= plan_->workflows.size()) {
-      return fail(Errc::kInvalid, "workflow " + std::to_string(order.workflow) + " of a plan that has " +
-                                      std::to_string(plan_->workflows.size()));
+      return fail(Errc::kInvalid, "workflow {} of a plan that has {}", order.workflow, plan_->workflows.size());
     }
     plan_ = plan::with_given(std::move(*plan_), order.workflow, order.given);
     workflow_ = order.workflow;

@@ -22,7 +22,7 @@ Result<std::unique_ptr<ShareSocket>> ShareSocket::take(runtime::Runtime& runtime
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-    return fail(Errc::kInvalid, "descriptor " + std::to_string(fd) + " is no stream socket");
+    return fail(Errc::kInvalid, "descriptor {} is no stream socket", fd);
   }
   const int twin = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (twin < 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {

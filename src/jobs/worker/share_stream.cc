@@ -12,12 +12,11 @@ Status ShareStream::add(uint64_t second, std::string_view bytes) {
   const uint64_t next = last_ + 1;
   uint64_t number = next;
   if (second >= dispatch::kMostSeconds) {
-    return fail(Errc::kProtocol, "a share tells of its second " + std::to_string(second));
+    return fail(Errc::kProtocol, "a share tells of its second {}", second);
   }
   if (base_ + second >= from_) number = base_ + second - from_ + 1;
   if (number > next + kMostGap) {
-    return fail(Errc::kProtocol, "a share tells of its second " + std::to_string(second) + ", " +
-                                     std::to_string(number - next) + " later than it should");
+    return fail(Errc::kProtocol, "a share tells of its second {}, {} later than it should", second, number - next);
   }
   for (uint64_t missing = next; missing < number; ++missing) {
     BW_PROBE("worker: an empty second stands for one that was not lived through");

@@ -93,7 +93,7 @@ task<Status> WorkerService::delivered(Instant deadline, runtime::Cancellation* c
   if (done) co_return Status{};
   if (cancel != nullptr && cancel->cancelled()) co_return fail(Errc::kCancelled, "the worker was not waited for");
   co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
-                                       : std::to_string(desk_.unfinished()) + " shares are still running here");
+                                       : fmt::format("{} shares are still running here", desk_.unfinished()));
 }
 
 bool WorkerService::has_delivered() const {
@@ -133,12 +133,10 @@ void WorkerService::carry_out(effect::Start& effect) {
 Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const PlanFacts& facts) const {
   const dispatch::ShareOrder& from = effect.order;
   if (from.workflow >= facts.graceful_stops.size()) {
-    return fail(Errc::kInvalid, "workflow " + std::to_string(from.workflow) + " of a plan that has " +
-                                    std::to_string(facts.graceful_stops.size()));
+    return fail(Errc::kInvalid, "workflow {} of a plan that has {}", from.workflow, facts.graceful_stops.size());
   }
   if (from.parts.count > kMostShareThreads) {
-    return fail(Errc::kTooLarge, std::to_string(from.parts.count) + " parts in one process, of at most " +
-                                     std::to_string(kMostShareThreads));
+    return fail(Errc::kTooLarge, "{} parts in one process, of at most {}", from.parts.count, kMostShareThreads);
   }
   ChildOrder order;
   order.bundle = *effect.bundle;
@@ -238,7 +236,7 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
   if (!letter) return refuse(letter.error().message);
   const auto* bundle = std::get_if<dispatch::BundleLetter>(&*letter);
   if (bundle != nullptr && dispatch::bundle_hash(bundle->bytes) != bundle->hash) {
-    return refuse("the bytes of bundle " + bundle->hash + " are others");
+    return refuse(fmt::format("the bytes of bundle {} are others", bundle->hash));
   }
   tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*letter)});
 }

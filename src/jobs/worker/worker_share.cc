@@ -202,7 +202,7 @@ void WorkerShare::tell_end(const dispatch::ShareEnd& end) {
 
 void WorkerShare::resume(uint64_t applied) {
   const Status good = stream_.resume(applied);
-  if (!good) complain("a new owner has " + std::to_string(applied) + " of its seconds: " + good.error().message);
+  if (!good) complain(fmt::format("a new owner has {} of its seconds: {}", applied, good.error().message));
   wake();
 }
 
@@ -319,7 +319,7 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
   if (!answer) return false;  // the links have told of it
   const auto response = dispatch::decode_response(*answer);
   if (!response) {
-    complain("'" + from + "' answers what cannot be read: " + response.error().message);
+    complain(fmt::format("'{}' answers what cannot be read: {}", from, response.error().message));
     return false;
   }
   if (const auto* refusal = std::get_if<Refusal>(&*response)) {
@@ -327,7 +327,7 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
     if (refusal->kind == Refusal::Kind::kNotOwner) {
       worker_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
     } else {
-      complain("'" + from + "' does not take what it measured: " + refusal->why);
+      complain(fmt::format("'{}' does not take what it measured: {}", from, refusal->why));
     }
     return false;
   }
@@ -341,7 +341,7 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
     worker_.tell(event::OwnerAnswered{key_.job, from});
     return true;
   }
-  complain("'" + from + "' answers what was not asked");
+  complain(fmt::format("'{}' answers what was not asked", from));
   return false;
 }
 
@@ -352,7 +352,7 @@ bool WorkerShare::heard_applied(const account::Delta& delta, const std::string& 
   pacer_.heard(said_, applied.pressure);
   Status good;
   if (!applied.excess) good = stream_.applied(delta, applied, &progress);
-  if (!good) complain("'" + from + "': " + good.error().message);
+  if (!good) complain(fmt::format("'{}': {}", from, good.error().message));
   worker_.tell(event::OwnerAnswered{key_.job, from});
   if (applied.excess) worker_.tell(event::Excess{key_});
   return progress;
@@ -367,7 +367,7 @@ void WorkerShare::tell_delivered() {
 void WorkerShare::complain(const std::string& text) {
   if (text == complaint_) return;
   complaint_ = text;
-  worker_.note(true, "share " + std::to_string(key_.share.value()) + " of job '" + key_.job + "': " + text);
+  worker_.note(true, fmt::format("share {} of job '{}': {}", key_.share.value(), key_.job, text));
 }
 
 }  // namespace bellwether::node

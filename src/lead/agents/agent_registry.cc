@@ -20,9 +20,8 @@ Status check_name(std::string_view what, const std::string& name, bool may_be_em
   const bool printable = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   if (printable && is_utf8(name) && name.size() <= AgentRegistry::kNameBytesMax && (may_be_empty || !name.empty()))
     return {};
-  return fail(Errc::kInvalid, "the " + std::string(what) + " of an agent has 1 to " +
-                                  std::to_string(AgentRegistry::kNameBytesMax) +
-                                  " bytes of UTF-8, none of them a control character");
+  return fail(Errc::kInvalid, "the {} of an agent has 1 to {} bytes of UTF-8, none of them a control character", what,
+              AgentRegistry::kNameBytesMax);
 }
 
 tl::unexpected<Error> not_a_registry(const std::string& why) {
@@ -120,8 +119,8 @@ Status AgentRegistry::add(const std::string& id, const std::string& role, const 
       std::erase_if(agents_, [&](const Agent& other) { return status_of(other, now, ages) == AgentStatus::kDead; });
     }
     if (agents_.size() >= kMost) {
-      return fail(Errc::kExhausted, "the registry has " + std::to_string(kMost) +
-                                        " agents, none of them dead: deregister some, or use another registry");
+      return fail(Errc::kExhausted,
+                  "the registry has {} agents, none of them dead: deregister some, or use another registry", kMost);
     }
     const auto place =
         std::lower_bound(agents_.begin(), agents_.end(), id,
@@ -139,9 +138,8 @@ Status AgentRegistry::add(const std::string& id, const std::string& role, const 
 Status AgentRegistry::heartbeat(const std::string& id, WallTime now) {
   Agent* agent = find(id);
   if (agent == nullptr) {
-    return fail(Errc::kNotFound, "there is no agent '" + id +
-                                     "': it was never registered, or forgotten as dead. "
-                                     "Register it again");
+    return fail(Errc::kNotFound,
+                "there is no agent '{}': it was never registered, or forgotten as dead. Register it again", id);
   }
   agent->last_heartbeat = now;
   agent->status = AgentStatus::kActive;
@@ -149,7 +147,7 @@ Status AgentRegistry::heartbeat(const std::string& id, WallTime now) {
 }
 
 Status AgentRegistry::remove(const std::string& id) {
-  if (find(id) == nullptr) return fail(Errc::kNotFound, "there is no agent '" + id + "'");
+  if (find(id) == nullptr) return fail(Errc::kNotFound, "there is no agent '{}'", id);
   std::erase_if(agents_, [&](const Agent& agent) { return agent.id == id; });
   return {};
 }

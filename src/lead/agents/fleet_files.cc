@@ -39,7 +39,7 @@ task<Result<std::optional<std::string>>> SharedFile::read() {
   if (!opened) co_return of_the_disk(opened.error());
   const auto size = (*opened)->size();
   if (!size) co_return of_the_disk(size.error());
-  if (*size > kBytesMax) co_return fail(Errc::kTooLarge, "'" + path_ + "' is larger than 256 MiB");
+  if (*size > kBytesMax) co_return fail(Errc::kTooLarge, "'{}' is larger than 256 MiB", path_);
   std::vector<std::byte> buffer(*size);
   const auto count = co_await (*opened)->read_at(0, buffer);
   if (!count) co_return of_the_disk(count.error());
@@ -54,8 +54,8 @@ task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, R
   made = change.apply(text);
   if (made || made.error().code != Errc::kProtocol) co_return made;
   if (when_broken_ == WhenBroken::kRefuse) {
-    co_return fail(Errc::kProtocol, "'" + path_ + "': " + made.error().message +
-                                        ". Nothing was changed: mend it, or move it away to begin anew");
+    co_return fail(Errc::kProtocol, "'{}': {}. Nothing was changed: mend it, or move it away to begin anew", path_,
+                   made.error().message);
   }
   BW_PROBE("lead: a file of agents is set aside");
   const std::string why = made.error().message;
@@ -131,10 +131,10 @@ class LeaderChange final : public FileChange {
   }
   Result<std::string> begin_anew(const std::string& why) override {
     TaskQueue queue;
-    queue.halt("the queue is halted: it could not be understood (" + why +
-               ") and was set aside beside its file, as .quarantine-TIME. Mend that file and put it back, or begin "
-               "anew: bellwether agents tasks resume --queue " +
-               path_);
+    queue.halt(fmt::format(
+        "the queue is halted: it could not be understood ({}) and was set aside beside its file, as .quarantine-TIME. "
+        "Mend that file and put it back, or begin anew: bellwether agents tasks resume --queue {}",
+        why, path_));
     BW_RETURN_IF_ERROR(queue.take_over(epoch_, leader_));
     halted_ = queue.halted();
     return queue.to_json();
@@ -161,7 +161,7 @@ template <class Kernel>
 task<Result<Kernel>> read_kernel(SharedFile& file) {
   BW_CO_TRY(const auto text, co_await file.read());
   auto kernel = parse_if_any<Kernel>(text);
-  if (!kernel) kernel.error().message = "'" + file.path() + "': " + kernel.error().message;
+  if (!kernel) kernel.error().message = fmt::format("'{}': {}", file.path(), kernel.error().message);
   co_return kernel;
 }
 

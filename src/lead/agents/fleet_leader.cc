@@ -101,7 +101,7 @@ void FleetLeader::on_elected(const election::TermOfOffice& term) {
   ++term_;
   figures_.elected(term, runtime_.boot_now());
   deadlines_moved(term.end->ends_at());
-  tell("elected", "leads the fleet, epoch " + std::to_string(term.epoch.value()), term.epoch);
+  tell("elected", fmt::format("leads the fleet, epoch {}", term.epoch.value()), term.epoch);
   if (evidence_ != nullptr) evidence_->work_begins();
   member_->lead(term.epoch);
   serving_ = true;
@@ -142,8 +142,7 @@ void FleetLeader::on_term_ended(const election::TermEnded& ended) {
   member_->lead(std::nullopt);
   const bool resigned = ended.reason == EndReason::kResigned;
   tell(resigned ? "resigned" : "deposed",
-       (resigned ? "no longer leads: "
-                 : "lost the leadership (" + std::string(election::to_string(ended.reason)) + "): ") +
+       (resigned ? "no longer leads: " : fmt::format("lost the leadership ({}): ", election::to_string(ended.reason))) +
            ended.why,
        ended.epoch);
   if (!ended.work_runs) return;
@@ -160,7 +159,7 @@ void FleetLeader::on_leader_changed(const election::LeaseRecord& record, const s
   figures_.leader_changed(record, candidate_->elector().last_failover());
   if (record.held() && record.holder != id_) {
     tell("follower",
-         "follows '" + printable(record.holder) + "', who leads under epoch " + std::to_string(record.epoch.value()),
+         fmt::format("follows '{}', who leads under epoch {}", printable(record.holder), record.epoch.value()),
          record.epoch, {{"leader", record.holder}});
   } else if (!record.held()) {
     journal_.detail(runtime_.wall_now(), "nobody leads: " + evidence);
@@ -190,7 +189,7 @@ void FleetLeader::finish(const TaskWork::Over& over) {
   } else if (over.failed == 0) {
     finish(0, "every task is done");
   } else {
-    finish(kExitTasksFailed, "nothing is left to do, but " + format_count(over.failed, "task") + " failed");
+    finish(kExitTasksFailed, fmt::format("nothing is left to do, but {} failed", format_count(over.failed, "task")));
   }
 }
 
@@ -200,8 +199,8 @@ task<void> FleetLeader::leave_a_healthy_leader(runtime::Cancellation* cancel) {
     if (healthy_leader_.is_seen_by(candidate_->elector(), runtime_.wall_now())) {
       const election::LeaseRecord record = candidate_->elector().seen().record;
       tell("left",
-           "'" + printable(record.holder) + "' leads under epoch " + std::to_string(record.epoch.value()) +
-               " and is healthy: this agent ends, as --exit-if-follower says",
+           fmt::format("'{}' leads under epoch {} and is healthy: this agent ends, as --exit-if-follower says",
+                       printable(record.holder), record.epoch.value()),
            record.epoch, {{"leader", record.holder}});
       finish(0, "a follower leaves");
     }
@@ -214,7 +213,7 @@ task<void> FleetLeader::listen_to_signals(runtime::Cancellation* cancel) {
     const int number = co_await signals_->next(cancel);
     if (number == 0) co_return;
     if (std::exchange(signalled_, true)) work_->kill();
-    finish(0, "signal " + std::to_string(number));
+    finish(0, fmt::format("signal {}", number));
   }
 }
 
@@ -230,8 +229,8 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
   if (options_.back_off) config.backoff = election::BackoffSettings{};
   const Duration shortest = options_.adaptive ? options_.adaptive->lease_min : config.timing.lease;
   if (shortest < config.traits.lease_min) {
-    co_return fail(Errc::kInvalid, "a lease of " + format_duration(shortest) + ": " + store_->describe() +
-                                       " needs at least " + format_duration(config.traits.lease_min));
+    co_return fail(Errc::kInvalid, "a lease of {}: {} needs at least {}", format_duration(shortest), store_->describe(),
+                   format_duration(config.traits.lease_min));
   }
   BW_CO_TRY(config.floor, co_await recall_epoch(options_.key));
   // The queue knows of epochs that a lease file which was lost does not.
@@ -255,15 +254,16 @@ task<Status> FleetLeader::prepare() {
   FleetMember::Settings membership{.id = id_, .role = options_.role, .heartbeat = options_.heartbeat};
   member_ = std::make_unique<FleetMember>(runtime_, registry_, queue_, journal_, std::move(membership));
   BW_CO_RETURN_IF_ERROR(co_await member_->join());
-  TaskWorkSettings settings{.agent = id_,
-                            .leader = id_ + "@" + runtime_.self().host + "/" + election::make_token(runtime_.prng()),
-                            .key = options_.key,
-                            .command = options_.command,
-                            .parallel = options_.parallel,
-                            .tries_most = options_.tries_most,
-                            .retry_after = options_.retry_after,
-                            .poll = options_.poll,
-                            .until_done = options_.until_done};
+  TaskWorkSettings settings{
+      .agent = id_,
+      .leader = fmt::format("{}@{}/{}", id_, runtime_.self().host, election::make_token(runtime_.prng())),
+      .key = options_.key,
+      .command = options_.command,
+      .parallel = options_.parallel,
+      .tries_most = options_.tries_most,
+      .retry_after = options_.retry_after,
+      .poll = options_.poll,
+      .until_done = options_.until_done};
   work_ = std::make_unique<TaskWork>(runtime_, queue_, *key_, std::move(settings), journal_);
   if (EvidenceSources::wanted(evidence_options_)) {
     evidence_ = std::make_unique<EvidenceSources>(runtime_, evidence_options_);
@@ -293,7 +293,7 @@ task<int> FleetLeader::run() {
     journal_.error(runtime_.wall_now(), ready.error().message);
     co_return kExitWrong;
   }
-  tell("registered", "agent '" + printable(id_) + "' is registered as " + printable(options_.role), Epoch());
+  tell("registered", fmt::format("agent '{}' is registered as {}", printable(id_), printable(options_.role)), Epoch());
   co_await campaign();
   co_await member_->leave();
   candidate_.reset();

@@ -28,9 +28,10 @@ task<Status> FleetMember::join() {
     const bool other = agent.id == settings_.id && agent.host == self.host && agent.pid != self.pid && agent.pid > 1;
     if (!other || status_of(agent, runtime_.wall_now(), registry_.ages()) != AgentStatus::kActive) continue;
     if (runtime_.look_at_process(agent.pid).state != runtime::ProcessSight::State::kAlive) continue;
-    co_return fail(Errc::kRefused, "process " + std::to_string(agent.pid) + " is agent '" + printable(agent.id) +
-                                       "' already. Give this one another --id, or end that one, or take it out: "
-                                       "bellwether agents deregister");
+    co_return fail(Errc::kRefused,
+                   "process {} is agent '{}' already. Give this one another --id, or end that one, or take it out: "
+                   "bellwether agents deregister",
+                   agent.pid, printable(agent.id));
   }
   Status done = co_await registry_.add(settings_.id, settings_.role, self.host, self.pid);
   tell_once(done);
@@ -64,12 +65,13 @@ task<Status> FleetMember::beat_once() {
 task<Status> FleetMember::clean_up(election::Epoch epoch) {
   BW_CO_TRY(const auto cleanup, co_await registry_.clean(settings_.id));
   if (cleanup.changed()) {
-    journal_.transition(runtime_.wall_now(), "cleaned",
-                        "agents: stale " + (cleanup.stale.empty() ? "none" : joined(cleanup.stale)) + "; forgotten " +
-                            (cleanup.reaped.empty() ? "none" : joined(cleanup.reaped)),
-                        {{"stale", joined(cleanup.stale)},
-                         {"forgotten", joined(cleanup.reaped)},
-                         {"epoch", static_cast<int64_t>(epoch.value())}});
+    journal_.transition(
+        runtime_.wall_now(), "cleaned",
+        fmt::format("agents: stale {}; forgotten {}", cleanup.stale.empty() ? "none" : joined(cleanup.stale),
+                    cleanup.reaped.empty() ? "none" : joined(cleanup.reaped)),
+        {{"stale", joined(cleanup.stale)},
+         {"forgotten", joined(cleanup.reaped)},
+         {"epoch", static_cast<int64_t>(epoch.value())}});
   }
   BW_CO_TRY(const auto registry, co_await registry_.read());
   std::vector<std::string> living{settings_.id};

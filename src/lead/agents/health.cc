@@ -13,11 +13,12 @@ constexpr std::size_t kMostNamed = 5;
 using election::LeaseRecord;
 using election::Observation;
 
-std::string show(const LeaseLooks& looks) { return "bellwether lease show --via " + looks.via + " --key " + looks.key; }
+std::string show(const LeaseLooks& looks) {
+  return fmt::format("bellwether lease show --via {} --key {}", looks.via, looks.key);
+}
 
 std::string of_epoch(const LeaseRecord& record) {
-  return (record.held() ? record.holder : std::string("nobody")) + " under epoch " +
-         std::to_string(record.epoch.value());
+  return fmt::format("{} under epoch {}", record.held() ? record.holder : std::string("nobody"), record.epoch.value());
 }
 
 // Two looks that cannot both be true of one key.
@@ -25,16 +26,16 @@ void judge_contradictions(const LeaseLooks& looks, Findings& out) {
   for (std::size_t i = 1; i < looks.seen.size(); ++i) {
     const LeaseRecord& before = looks.seen[i - 1].record;
     const LeaseRecord& after = looks.seen[i].record;
-    const std::string evidence = "first " + of_epoch(before) + ", then " + of_epoch(after);
+    const std::string evidence = fmt::format("first {}, then {}", of_epoch(before), of_epoch(after));
     if (before.held() && after.held() && before.epoch == after.epoch && before.token != after.token) {
-      out.push_back({Severity::kCritical, "two leaders of '" + looks.key + "' under one epoch", evidence,
+      out.push_back({Severity::kCritical, fmt::format("two leaders of '{}' under one epoch", looks.key), evidence,
                      "two processes act at once, and fencing cannot tell them apart: two stores behind one URL, or a "
                      "program that overwrites the lease",
                      "stop one of them; then " + show(looks)});
       return;
     }
     if (after.epoch < before.epoch) {
-      out.push_back({Severity::kCritical, "the epoch of '" + looks.key + "' went back", evidence,
+      out.push_back({Severity::kCritical, fmt::format("the epoch of '{}' went back", looks.key), evidence,
                      "the store has lost data, or two of them answer in turn: what is fenced by the epoch refuses the "
                      "new holder or trusts the old one",
                      show(looks) + "; check the store's persistence and failover"});
@@ -47,30 +48,31 @@ void judge_holder(const LeaseLooks& looks, const Observation& last, WallTime now
                   Findings& out) {
   const LeaseRecord& record = last.record;
   const Duration age = Duration::nanos(now.unix_ns) - Duration::nanos(record.renewed_at.unix_ns);
-  const std::string evidence = "held by " + of_epoch(record) + ", renewed " +
-                               (age < Duration::zero() ? format_duration(-age) + " in the future"
-                                                       : format_duration(Duration::millis(age.ms())) + " ago") +
-                               ", lease " + format_duration(record.lease);
+  const std::string evidence =
+      fmt::format("held by {}, renewed {}, lease {}", of_epoch(record),
+                  age < Duration::zero() ? format_duration(-age) + " in the future"
+                                         : format_duration(Duration::millis(age.ms())) + " ago",
+                  format_duration(record.lease));
   if (last.sight == election::HolderSight::kDead) {
-    out.push_back({Severity::kWarning, "the holder of '" + looks.key + "' is dead", evidence,
+    out.push_back({Severity::kWarning, fmt::format("the holder of '{}' is dead", looks.key), evidence,
                    "nobody does the work until a standby looks next", "start a standby; " + show(looks)});
     return;
   }
   if (record.renewed_at.unix_ns == 0 || record.lease <= Duration::zero()) return;
   if (age < -limits.clock_difference) {
-    out.push_back({Severity::kWarning, "clock skew: '" + looks.key + "' was renewed in the future", evidence,
+    out.push_back({Severity::kWarning, fmt::format("clock skew: '{}' was renewed in the future", looks.key), evidence,
                    "the clocks of the holder and of this machine differ. Leases do not depend on them, but the ages of "
                    "agents, logs and this very report do",
                    "chronyc tracking (or timedatectl) on both machines"});
   } else if (last.left ? *last.left <= Duration::zero() : age > record.lease) {
-    out.push_back({Severity::kCritical, "the lease of '" + looks.key + "' is over and nobody has taken it", evidence,
-                   "no standby is alive, or none can reach the store: work piles up",
+    out.push_back({Severity::kCritical, fmt::format("the lease of '{}' is over and nobody has taken it", looks.key),
+                   evidence, "no standby is alive, or none can reach the store: work piles up",
                    "start a standby; then " + show(looks)});
   } else if (!last.left && age > record.lease * 4 / 9) {
-    out.push_back({Severity::kWarning, "the heartbeat of '" + looks.key + "' is late", evidence,
+    out.push_back({Severity::kWarning, fmt::format("the heartbeat of '{}' is late", looks.key), evidence,
                    "a healthy holder renews every third of its lease; a little later still and the leader changes. If "
                    "that happens often, raise the TTL or beat faster",
-                   "bellwether budget --via " + looks.via + " --ttl " + format_duration(record.lease)});
+                   fmt::format("bellwether budget --via {} --ttl {}", looks.via, format_duration(record.lease))});
   }
 }
 
@@ -86,14 +88,14 @@ void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limi
   judge_contradictions(looks, out);
   const Observation& last = looks.seen.back();
   if (last.may_have_lost_data) {
-    out.push_back({Severity::kCritical, "the store of '" + looks.key + "' may have lost data",
+    out.push_back({Severity::kCritical, fmt::format("the store of '{}' may have lost data", looks.key),
                    last.evidence.empty() ? "it shows less than it held" : last.evidence,
                    "nobody takes the key for a whole lease, for somebody may still hold it",
                    show(looks) + "; check the store's persistence"});
   } else if (!last.evidence.empty()) {
     // That another program wrote the record is worth knowing, and no fault.
     const Severity severity = last.foreign && last.record.held() ? Severity::kNote : Severity::kWarning;
-    out.push_back({severity, "the record of '" + looks.key + "' is out of the ordinary", last.evidence,
+    out.push_back({severity, fmt::format("the record of '{}' is out of the ordinary", looks.key), last.evidence,
                    "a file or key that another program changed, or that was torn, is never guessed at", show(looks)});
   }
   const bool held =
@@ -101,7 +103,7 @@ void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limi
   if (held) {
     if (last.record.held()) judge_holder(looks, last, now, limits, out);
   } else if (looks.holder_expected) {
-    out.push_back({Severity::kCritical, "nobody holds '" + looks.key + "'",
+    out.push_back({Severity::kCritical, fmt::format("nobody holds '{}'", looks.key),
                    last.present ? "last change: " + last.record.cause : std::string("there is no record of it"),
                    "what it guards is done by nobody", "start a candidate; " + show(looks)});
   }
@@ -110,7 +112,8 @@ void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limi
 void judge_churn(const std::string& key, uint64_t epochs, const HealthLimits& limits, Findings& out) {
   if (epochs < limits.churn_warning) return;
   const bool critical = epochs >= limits.churn_critical;
-  out.push_back({critical ? Severity::kCritical : Severity::kWarning, "the leader of '" + key + "' changes too often",
+  out.push_back({critical ? Severity::kCritical : Severity::kWarning,
+                 fmt::format("the leader of '{}' changes too often", key),
                  format_count(epochs, "change") + " within the last hour; 0 or 1 is healthy",
                  "each change costs a takeover. Renewals come too late for the TTL: raise it, or beat faster",
                  "bellwether budget --profile lenient"});
@@ -121,16 +124,16 @@ void judge_registry(const std::string& path, const AgentRegistry& registry, cons
   std::string silent;
   std::string ahead;
   for (const Agent& agent : registry.agents()) {
-    if (is_from_future(agent, now)) ahead += (ahead.empty() ? "" : ", ") + agent.id + " on " + agent.host;
+    if (is_from_future(agent, now)) ahead += fmt::format("{}{} on {}", ahead.empty() ? "" : ", ", agent.id, agent.host);
     const AgentStatus status = status_of(agent, now, ages);
     if (status == AgentStatus::kActive) continue;
-    silent += (silent.empty() ? "" : ", ") + agent.id + " (" + std::string(to_string(status)) + ")";
+    silent += fmt::format("{}{} ({})", silent.empty() ? "" : ", ", agent.id, to_string(status));
   }
   if (!silent.empty()) {
     out.push_back({Severity::kWarning, "agents are silent", silent,
                    "their tasks wait until the leader's cleanup hands them back; agents that stay dead in the list "
                    "mean that nobody cleans up",
-                   "bellwether agents heartbeat --registry " + path + " --id LEADER --clean"});
+                   fmt::format("bellwether agents heartbeat --registry {} --id LEADER --clean", path)});
   }
   if (!ahead.empty()) {
     out.push_back({Severity::kWarning, "clock skew: heartbeats from the future", ahead,
@@ -147,10 +150,10 @@ void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out)
   std::size_t count = 0;
   for (const QueuedTask& task : queue.tasks()) {
     if (task.state != QueuedTask::State::kFailed) continue;
-    if (++count <= kMostNamed) failed += (failed.empty() ? "" : "; ") + task.name + ": " + task.outcome;
+    if (++count <= kMostNamed) failed += fmt::format("{}{}: {}", failed.empty() ? "" : "; ", task.name, task.outcome);
   }
   if (count == 0) return;
-  if (count > kMostNamed) failed += "; and " + std::to_string(count - kMostNamed) + " more";
+  if (count > kMostNamed) failed += fmt::format("; and {} more", count - kMostNamed);
   out.push_back({Severity::kWarning, format_count(count, "task") + " failed", failed,
                  "they are not begun again by themselves, and nobody waits for them",
                  "bellwether agents tasks retry --all --queue " + path});
@@ -159,20 +162,20 @@ void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out)
 void judge_watchdog(const std::string& path, std::size_t restarts_last_hour, const std::string& last_cause,
                     const HealthLimits& limits, Findings& out) {
   if (restarts_last_hour < limits.restarts_most) return;
-  out.push_back(
-      {Severity::kWarning, "the watchdog restarts its process again and again",
-       format_count(restarts_last_hour, "restart") + " within the last hour (" + path + "); the last: " + last_cause,
-       "restarting does not mend it", "run its command by hand and read what it says"});
+  out.push_back({Severity::kWarning, "the watchdog restarts its process again and again",
+                 fmt::format("{} within the last hour ({}); the last: {}", format_count(restarts_last_hour, "restart"),
+                             path, last_cause),
+                 "restarting does not mend it", "run its command by hand and read what it says"});
 }
 
 void judge_budget(const Policy& policy, const LoopPolicy& loop, const LoopBudget& budget, Findings& out) {
   if (budget.holds()) return;
   const bool slo = budget.slo_holds == false;
-  out.push_back({Severity::kWarning, "loop '" + loop.name + "' cannot keep its promise",
-                 (slo ? "takeover_slo " + format_duration(*loop.takeover_slo)
-                      : "stale_window " + format_duration(*loop.stale_window)) +
-                     ", but after a crash: " + budget.budget.crash_worst.formula() + " = " +
-                     budget.budget.crash_worst.arithmetic(),
+  out.push_back({Severity::kWarning, fmt::format("loop '{}' cannot keep its promise", loop.name),
+                 fmt::format("{}, but after a crash: {} = {}",
+                             slo ? "takeover_slo " + format_duration(*loop.takeover_slo)
+                                 : "stale_window " + format_duration(*loop.stale_window),
+                             budget.budget.crash_worst.formula(), budget.budget.crash_worst.arithmetic()),
                  "the next crash will break it: failover is too slow for what was promised",
                  "bellwether budget " + policy.file});
 }

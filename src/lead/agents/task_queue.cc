@@ -42,7 +42,7 @@ Result<QueuedTask> read_task(const json& entry) {
   return task;
 }
 
-std::string named(uint64_t number) { return "task " + std::to_string(number); }
+std::string named(uint64_t number) { return fmt::format("task {}", number); }
 
 bool has_control(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -69,17 +69,19 @@ bool is_due(const QueuedTask& task, const HandOutRules& rules) {
 
 Status check_task(const std::string& name, const std::string& payload) {
   if (name.empty() || name.size() > TaskQueue::kNameBytesMax || !is_utf8(name) || has_control(name)) {
-    return fail(Errc::kInvalid, "the name of a task has 1 to " + std::to_string(TaskQueue::kNameBytesMax) +
-                                    " bytes of UTF-8, none of them a control character");
+    return fail(Errc::kInvalid, "the name of a task has 1 to {} bytes of UTF-8, none of them a control character",
+                TaskQueue::kNameBytesMax);
   }
   if (payload.size() > TaskQueue::kPayloadBytesMax) {
-    return fail(Errc::kInvalid, "the payload of task '" + name + "' has " + std::to_string(payload.size()) +
-                                    " bytes, more than " + std::to_string(TaskQueue::kPayloadBytesMax) +
-                                    ": put it into a file, and its path into the payload");
+    return fail(
+        Errc::kInvalid,
+        "the payload of task '{}' has {} bytes, more than {}: put it into a file, and its path into the payload", name,
+        payload.size(), TaskQueue::kPayloadBytesMax);
   }
   if (!is_utf8(payload) || payload.find('\0') != std::string::npos) {
-    return fail(Errc::kInvalid, "the payload of task '" + name +
-                                    "' is no UTF-8 text, or has a zero byte in it: encode it, for example as Base64");
+    return fail(Errc::kInvalid,
+                "the payload of task '{}' is no UTF-8 text, or has a zero byte in it: encode it, for example as Base64",
+                name);
   }
   return {};
 }
@@ -176,11 +178,10 @@ Result<uint64_t> TaskQueue::add(const std::string& name, const std::string& payl
   if (tasks_.size() >= kMost || payload_bytes_ + payload.size() > kPayloadsBytesMax) {
     const auto failed = std::count_if(tasks_.begin(), tasks_.end(),
                                       [](const QueuedTask& task) { return task.state == QueuedTask::State::kFailed; });
-    return fail(Errc::kExhausted, "the queue is full: " + std::to_string(tasks_.size()) + " tasks with " +
-                                      std::to_string(payload_bytes_) + " bytes are not done, " +
-                                      std::to_string(failed) + " of them failed. At most " + std::to_string(kMost) +
-                                      " tasks with " + std::to_string(kPayloadsBytesMax) +
-                                      " bytes fit: add more when some are done, and drop or retry those that failed");
+    return fail(Errc::kExhausted,
+                "the queue is full: {} tasks with {} bytes are not done, {} of them failed. At most {} tasks with {} "
+                "bytes fit: add more when some are done, and drop or retry those that failed",
+                tasks_.size(), payload_bytes_, failed, kMost, kPayloadsBytesMax);
   }
   payload_bytes_ += payload.size();
   tasks_.push_back({.number = next_, .name = name, .payload = payload});
@@ -191,20 +192,20 @@ void TaskQueue::halt(std::string_view why) { halted_ = utf8_line(why, kHaltedByt
 
 Status TaskQueue::in_office(Epoch epoch) const {
   if (epoch == fence_ && epoch.value() > 0) return {};
-  return fail(Errc::kRefused, "epoch " + std::to_string(epoch.value()) +
-                                  " is not in office: the queue was taken over under epoch " +
-                                  std::to_string(fence_.value()));
+  return fail(Errc::kRefused, "epoch {} is not in office: the queue was taken over under epoch {}", epoch.value(),
+              fence_.value());
 }
 
 Result<std::size_t> TaskQueue::take_over(Epoch epoch, const std::string& leader) {
   if (epoch < fence_ || epoch.value() == 0) {
-    return fail(Errc::kRefused, "epoch " + std::to_string(epoch.value()) + " comes too late: epoch " +
-                                    std::to_string(fence_.value()) + " has taken the queue over");
+    return fail(Errc::kRefused, "epoch {} comes too late: epoch {} has taken the queue over", epoch.value(),
+                fence_.value());
   }
   if (epoch == fence_) {
     if (leader == leader_) return std::size_t{0};
-    return fail(Errc::kRefused, "epoch " + std::to_string(epoch.value()) + " comes too late: another leader, '" +
-                                    leader_ + "', has taken the queue over under the same epoch");
+    return fail(Errc::kRefused,
+                "epoch {} comes too late: another leader, '{}', has taken the queue over under the same epoch",
+                epoch.value(), leader_);
   }
   fence_ = epoch;
   leader_ = leader;
@@ -257,12 +258,13 @@ Result<std::deque<QueuedTask>::iterator> TaskQueue::granted(const Grant& grant) 
   const bool same = known->agent == grant.agent && known->epoch == grant.epoch && known->attempt == grant.attempt &&
                     known->name == grant.name;
   if (same && known->state == QueuedTask::State::kDone) {
-    return fail(Errc::kExists, "this result of " + named(grant.number) + " was accepted before");
+    return fail(Errc::kExists, "this result of {} was accepted before", named(grant.number));
   }
   if (!same || known->state != QueuedTask::State::kRunning || grant.epoch < fence_) {
-    return fail(Errc::kRefused, "this result of " + named(grant.number) + " comes too late: it was handed out under " +
-                                    "epoch " + std::to_string(grant.epoch.value()) + ", attempt " +
-                                    std::to_string(grant.attempt) + ", and has changed hands since");
+    return fail(
+        Errc::kRefused,
+        "this result of {} comes too late: it was handed out under epoch {}, attempt {}, and has changed hands since",
+        named(grant.number), grant.epoch.value(), grant.attempt);
   }
   return place_of(grant.number);
 }
@@ -315,9 +317,9 @@ Result<std::size_t> TaskQueue::hand_back(const std::vector<std::string>& living,
 
 Status TaskQueue::retry(uint64_t number) {
   const auto task = place_of(number);
-  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no " + named(number) + " that is not done");
+  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no {} that is not done", named(number));
   if (task->state != QueuedTask::State::kFailed) {
-    return fail(Errc::kRefused, named(number) + " is " + std::string(to_string(task->state)) + ", not failed");
+    return fail(Errc::kRefused, "{} is {}, not failed", named(number), to_string(task->state));
   }
   task->state = QueuedTask::State::kWaiting;
   task->tries = 0;
@@ -326,9 +328,9 @@ Status TaskQueue::retry(uint64_t number) {
 
 Status TaskQueue::drop(uint64_t number) {
   const auto task = place_of(number);
-  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no " + named(number) + " that is not done");
+  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no {} that is not done", named(number));
   if (task->state == QueuedTask::State::kRunning) {
-    return fail(Errc::kRefused, named(number) + " is being worked on by '" + task->agent + "': drop it when it is not");
+    return fail(Errc::kRefused, "{} is being worked on by '{}': drop it when it is not", named(number), task->agent);
   }
   settle(task, QueuedTask::State::kDropped);
   return {};

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kAfterTrouble = Duration::seconds(1);
 constexpr int kLastTries = 5;  // to tell the queue how a task ended, when the work is to stop
 
-std::string named(const Grant& task) { return "task " + std::to_string(task.number) + " '" + task.name + "'"; }
+std::string named(const Grant& task) { return fmt::format("task {} '{}'", task.number, task.name); }
 
 }  // namespace
 
@@ -104,12 +104,11 @@ task<bool> TaskWork::take_over() {
     if (taken) {
       const auto queue = co_await queue_.read();
       if (queue && !queue->halted().empty()) trouble(queue->halted(), {});
-      std::string text = "the queue is taken over under epoch " + std::to_string(epoch_.value());
+      std::string text = fmt::format("the queue is taken over under epoch {}", epoch_.value());
       if (queue) {
-        text += ", cursor " + std::to_string(queue->cursor()) + ", " + format_count(queue->tasks().size(), "task") +
-                " not done";
+        text += fmt::format(", cursor {}, {} not done", queue->cursor(), format_count(queue->tasks().size(), "task"));
       }
-      if (*taken > 0) text += "; " + format_count(*taken, "task") + " of the leader before begun again";
+      if (*taken > 0) text += fmt::format("; {} of the leader before begun again", format_count(*taken, "task"));
       tell("taken_over", text, {});
       co_return !stopping_;
     }
@@ -167,8 +166,8 @@ task<void> TaskWork::put_aside() {
   for (const QueuedTask& task : *aside) {
     const Grant last{task.number, task.agent, task.epoch, task.attempt, task.name, {}};
     tell("failed",
-         named(last) + " was begun " + format_count(task.tries, "time") + ", last by '" + task.agent + "' (" +
-             task.outcome + "), and is put aside" + to_retry(task.number),
+         fmt::format("{} was begun {}, last by '{}' ({}), and is put aside{}", named(last),
+                     format_count(task.tries, "time"), task.agent, task.outcome, to_retry(task.number)),
          last, true);
   }
 }
@@ -219,7 +218,7 @@ task<void> TaskWork::run_one(Grant grant) {
     co_await give_back(grant);
     co_return;
   }
-  tell("begun", named(grant) + " begins, attempt " + std::to_string(grant.attempt), grant);
+  tell("begun", fmt::format("{} begins, attempt {}", named(grant), grant.attempt), grant);
   const Instant began = runtime_.read_clock();
   const auto end = co_await commands_.run(options_for(grant));
   if (!end) {
@@ -243,7 +242,7 @@ task<void> TaskWork::run_one(Grant grant) {
 }
 
 std::string TaskWork::to_retry(uint64_t number) const {
-  return ". To try again: bellwether agents tasks retry " + std::to_string(number) + " --queue " + queue_.path();
+  return fmt::format(". To try again: bellwether agents tasks retry {} --queue {}", number, queue_.path());
 }
 
 // Until the queue has heard it, says no, or it is too late.
@@ -260,7 +259,7 @@ auto TaskWork::tell_queue(Grant grant, Act act) -> decltype(act(grant)) {
 task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   // An end that came after the term's is not ours to judge: the next leader begins the task again.
   if (lost_ || runtime_.boot_now() >= commands_.term_ends()) {
-    tell("abandoned", named(grant) + " was ended with the term (" + how_it_ended(end) + ")", grant);
+    tell("abandoned", fmt::format("{} was ended with the term ({})", named(grant), how_it_ended(end)), grant);
     co_return;
   }
   if (end.asked) {
@@ -275,13 +274,13 @@ task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   const bool over = *state == QueuedTask::State::kFailed;
   const std::string then = over ? ": tried so often, put aside" + to_retry(grant.number)
                                 : ": again in " + format_duration(settings_.retry_after);
-  tell("failed", named(grant) + " failed, " + how_it_ended(end) + then, grant, true);
+  tell("failed", fmt::format("{} failed, {}{}", named(grant), how_it_ended(end), then), grant, true);
 }
 
 // The work was done in time: that it is written down may take until the fence forbids it.
 task<void> TaskWork::succeed(Grant grant, Duration took) {
   const Status done = co_await tell_queue(grant, [this](const Grant& one) { return queue_.finish(one); });
-  if (done) tell("done", named(grant) + " done in " + format_duration(took), grant);
+  if (done) tell("done", fmt::format("{} done in {}", named(grant), format_duration(took)), grant);
 }
 
 task<void> TaskWork::give_back(Grant grant) {

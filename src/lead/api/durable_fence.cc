@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::string_view kFirstWord = "fence ";
 
-std::string text_of(uint64_t epoch) { return std::string(kFirstWord) + std::to_string(epoch) + " end\n"; }
+std::string text_of(uint64_t epoch) { return fmt::format("{}{} end\n", kFirstWord, epoch); }
 
 std::string reason(const std::string& path) {
-  return path + ": " + std::strerror(errno);
+  return fmt::format("{}: {}", path, std::strerror(errno));
 }  // NOLINT(concurrency-mt-unsafe)
 
 }  // namespace

@@ -85,7 +85,7 @@ runtime::task<void> Engine::campaign() {
   election::ElectorConfig config;
   const runtime::ProcessIdentity self = runtime_->self();
   config.key = options_.key;
-  config.claim.holder = options_.id.empty() ? self.host + ":" + std::to_string(self.pid) : options_.id;
+  config.claim.holder = options_.id.empty() ? fmt::format("{}:{}", self.host, self.pid) : options_.id;
   config.claim.region = options_.region;
   config.claim.cross_region_wait = of(options_.cross_region_wait);
   config.claim.trust_empty = options_.trust_empty;
@@ -138,7 +138,7 @@ void Engine::on_drain(const std::string& cause) { depose(epoch_, cause); }
 
 void Engine::on_term_ended(const election::TermEnded& ended) {
   gate_.term_ended();
-  depose(ended.epoch.value(), std::string(to_string(ended.reason)) + ": " + ended.why);
+  depose(ended.epoch.value(), fmt::format("{}: {}", to_string(ended.reason), ended.why));
 }
 
 void Engine::depose(uint64_t epoch, const std::string& reason) {

@@ -26,7 +26,7 @@ constexpr std::size_t kReadBytes = 16 * 1024;
 // command gives it others. Opened anew they have an offset of their own, and waiting reads and writes.
 constexpr const char* kWithFiles = "exec </proc/self/fd/$1 >/proc/self/fd/$2 2>/proc/self/fd/$3; shift 3; exec \"$@\"";
 
-std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+std::string path_of(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
 // What a command writes, as far as it is kept.
 class Output {
@@ -185,12 +185,13 @@ task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* s
   const std::string words = last_words(files.errors.text());
   const std::string because = words.empty() ? std::string() : ": " + words;
   if (limit.passed) {
-    co_return ContextJobEnd{End::kFailed, "took longer than " + format_duration(settings_.timeout) + because, {}};
+    co_return ContextJobEnd{
+        End::kFailed, fmt::format("took longer than {}{}", format_duration(settings_.timeout), because), {}};
   }
   if (end->asked) co_return ContextJobEnd{End::kCancelled, {}, {}};
   if (!end->succeeded()) co_return ContextJobEnd{End::kFailed, lead::how_it_ended(*end) + because, {}};
   if (files.out.was_cut()) {
-    co_return ContextJobEnd{End::kFailed, "printed more than " + std::to_string(kMostResultBytes / 1024) + " KiB", {}};
+    co_return ContextJobEnd{End::kFailed, fmt::format("printed more than {} KiB", kMostResultBytes / 1024), {}};
   }
   co_return ContextJobEnd{End::kDone, {}, files.out.text()};
 }

@@ -70,21 +70,23 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
           [&](const AskTransfer& wish) {
             const auto target = member(wish.target);
             if (!target) {
-              return answer(caller, refusal({Errc::kNotFound, "'" + printable(wish.target) +
-                                                                  "' is no member of this cluster; name one of those "
-                                                                  "that `bellwether cluster quorum` shows"}));
+              return answer(caller,
+                            refusal({Errc::kNotFound, fmt::format("'{}' is no member of this cluster; name one of "
+                                                                  "those that `bellwether cluster quorum` shows",
+                                                                  printable(wish.target))}));
             }
             tell(Transfer{
-                waits("the transfer to '" + wish.target + "' has begun; `bellwether context status` shows how it ends"),
+                waits(fmt::format("the transfer to '{}' has begun; `bellwether context status` shows how it ends",
+                                  wish.target)),
                 *target, wish.reason.empty() ? "an operator asks for it" : wish.reason, "operator " + wish.by});
           },
           [&](const AskGeneration& wish) {
-            const std::string by = "operator '" + printable(wish.by) + "' ";
+            const std::string by = fmt::format("operator '{}' ", printable(wish.by));
             if (wish.start) {
               tell(StartGeneration{waits("the generation starts", by + "starts the generation")});
             } else {
               tell(StopGeneration{waits("the generation stops when what runs has ended", by + "stops the generation"),
-                                  "operator " + printable(wish.by) + " says so"});
+                                  fmt::format("operator {} says so", printable(wish.by))});
             }
           },
       },
@@ -146,7 +148,7 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
   const auto from = member(sender);
   auto message = read_message(inbound, sender);
   if (message && (!from || connection.peer().identity.role != wire::Role::kManager)) {
-    message = fail(Errc::kRefused, "a message of '" + printable(sender) + "', which is no member of this cluster");
+    message = fail(Errc::kRefused, "a message of '{}', which is no member of this cluster", printable(sender));
     parts_.switchboard.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
   }
   if (!message) {
@@ -158,32 +160,32 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
 }
 
 void ContextDriver::hear(vote::NodeId from, const std::string& sender, ContextMessage& message) {
-  const std::string by = "'" + sender + "' ";
+  const std::string by = fmt::format("'{}' ", sender);
   const auto pass_on = [&](Message one) { tell(Heard{from, std::move(one)}); };
-  std::visit(Overloaded{
-                 [&](const GenerationBegun& begun) {
-                   say("context_generation_heard", by + "generates contexts, epoch " + std::to_string(begun.epoch));
-                 },
-                 [&](const GenerationEnded& ended) {
-                   say("context_generation_heard", by + "generates no contexts: " + printable(ended.reason));
-                 },
-                 [&](StateVerdict& verdict) {
-                   note_step(by + (verdict.accepted ? "accepts" : "refuses") + " the state");
-                   if (!verdict.accepted) {
-                     say("context_state_refused", by + "refuses the state: " + printable(verdict.why), true);
-                   }
-                   for (const StateIssue& one : verdict.dropped) {
-                     say("context_state_issue",
-                         by + "finds a fault in " + std::string(to_string(one.field)) + ": " + printable(one.text),
-                         true);
-                   }
-                   pass_on(std::move(verdict));
-                 },
-                 [&](StateOffer& offer) { pass_on(std::move(offer)); },
-                 [&](StateReceived& received) { pass_on(received); },
-                 [&](OfferWithdrawn& withdrawn) { pass_on(withdrawn); },
-             },
-             message);
+  std::visit(
+      Overloaded{
+          [&](const GenerationBegun& begun) {
+            say("context_generation_heard", fmt::format("{}generates contexts, epoch {}", by, begun.epoch));
+          },
+          [&](const GenerationEnded& ended) {
+            say("context_generation_heard", fmt::format("{}generates no contexts: {}", by, printable(ended.reason)));
+          },
+          [&](StateVerdict& verdict) {
+            note_step(fmt::format("{}{} the state", by, verdict.accepted ? "accepts" : "refuses"));
+            if (!verdict.accepted) {
+              say("context_state_refused", fmt::format("{}refuses the state: {}", by, printable(verdict.why)), true);
+            }
+            for (const StateIssue& one : verdict.dropped) {
+              say("context_state_issue",
+                  fmt::format("{}finds a fault in {}: {}", by, to_string(one.field), printable(one.text)), true);
+            }
+            pass_on(std::move(verdict));
+          },
+          [&](StateOffer& offer) { pass_on(std::move(offer)); },
+          [&](StateReceived& received) { pass_on(received); },
+          [&](OfferWithdrawn& withdrawn) { pass_on(withdrawn); },
+      },
+      message);
 }
 
 }  // namespace bellwether::cluster

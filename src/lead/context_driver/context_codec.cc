@@ -213,8 +213,8 @@ std::string_view to_string(OutcomeAnswer::Standing standing) {
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {
   auto question = message::decode<ContextQuestion>(bytes);
   if (!question && question.error().code == Errc::kTooLarge) {
-    return fail(Errc::kTooLarge, "a request has at most " + std::to_string(context_lead::kMostPayloadBytes) +
-                                     " bytes: pass on where the rest is");
+    return fail(Errc::kTooLarge, "a request has at most {} bytes: pass on where the rest is",
+                context_lead::kMostPayloadBytes);
   }
   return question;
 }

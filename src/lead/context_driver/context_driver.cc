@@ -53,7 +53,7 @@ Result<std::unique_ptr<ContextDriver>> ContextDriver::make(const Parts& parts, C
 
 Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) {
   if (const ContextManager* there = jobs_.manager()) {
-    return fail(Errc::kExists, "the context manager '" + there->config().name + "' is registered; a node has one");
+    return fail(Errc::kExists, "the context manager '{}' is registered; a node has one", there->config().name);
   }
   BW_RETURN_IF_ERROR(manager->config().validate());
   jobs_.set_manager(std::move(manager));
@@ -83,8 +83,8 @@ struct ContextDriver::Hands {
   void operator()(Answered& answered) const { self.answer_ticket(answered.ticket, answered.status); }
   void operator()(TellOutcome& outcome) const { self.jobs_.on_told(outcome.finished.id); }
   void operator()(CompletionRefused& refused) const {
-    self.say("context_completion_refused", "the end of " + to_string(refused.fence) + " at request " +
-                                               to_string(refused.id) + " does not count: " + refused.why);
+    self.say("context_completion_refused", fmt::format("the end of {} at request {} does not count: {}",
+                                                       to_string(refused.fence), to_string(refused.id), refused.why));
   }
 
   // --- the election, and other nodes
@@ -95,12 +95,12 @@ struct ContextDriver::Hands {
   }
   void operator()(Send& said) const {
     const std::string to = self.name_of(said.to);
-    if (std::holds_alternative<StateOffer>(said.message)) self.note_step("the state is sent to '" + to + "'");
+    if (std::holds_alternative<StateOffer>(said.message)) self.note_step(fmt::format("the state is sent to '{}'", to));
     self.send(to, std::visit([](const auto& one) { return ContextMessage(one); }, said.message));
   }
   void operator()(HandOver& given) const {
     const std::string to = self.name_of(given.target);
-    self.note_step("the office is given to '" + to + "'");
+    self.note_step(fmt::format("the office is given to '{}'", to));
     const Status begun = self.parts_.leadership.hand_over("the leadership of contexts is transferred", to);
     if (!begun) self.tell(HandOverRefused{begun.error().message});
   }
@@ -119,8 +119,8 @@ struct ContextDriver::Hands {
   // --- what is told
   void operator()(BecameLeader& became) const {
     self.note_step("the register is taken");
-    self.say("context_leader", "leads contexts, epoch " + std::to_string(became.epoch.value()) +
-                                   ", the leader's term number " + std::to_string(became.terms));
+    self.say("context_leader",
+             fmt::format("leads contexts, epoch {}, the leader's term number {}", became.epoch.value(), became.terms));
   }
   void operator()(LostLeadership&) const {
     self.jobs_.forget_told();
@@ -128,8 +128,8 @@ struct ContextDriver::Hands {
   }
   void operator()(LeaderChanged& changed) const {
     const std::string who =
-        changed.new_leader == vote::kNobody ? "nobody" : "'" + self.name_of(changed.new_leader) + "'";
-    self.say("context_leader_changed", who + " leads contexts, epoch " + std::to_string(changed.epoch.value()));
+        changed.new_leader == vote::kNobody ? "nobody" : fmt::format("'{}'", self.name_of(changed.new_leader));
+    self.say("context_leader_changed", fmt::format("{} leads contexts, epoch {}", who, changed.epoch.value()));
   }
   void operator()(GenerationStarted&) const {
     self.note_step("the generation is started");
@@ -149,17 +149,18 @@ struct ContextDriver::Hands {
   void operator()(FailedOver& over) const {
     const std::string from = self.name_of(over.old_leader);
     const std::string to = self.name_of(over.new_leader);
-    self.say("context_failover", "'" + to + "' leads contexts after '" + from + "', " + format_duration(over.duration));
+    self.say("context_failover",
+             fmt::format("'{}' leads contexts after '{}', {}", to, from, format_duration(over.duration)));
     self.failover_ = {from, to, over.duration, true, {}, std::exchange(self.steps_, {})};
     ++self.failovers_;
     self.failover_time_ += over.duration;
   }
   void operator()(TransferBegun& begun) const {
-    const std::string to = "'" + self.name_of(begun.target) + "'";
+    const std::string to = fmt::format("'{}'", self.name_of(begun.target));
     self.steps_.clear();
-    self.note_step("the transfer to " + to + " begins");
+    self.note_step(fmt::format("the transfer to {} begins", to));
     self.failover_.reset();
-    self.say("context_transfer", printable(begun.source) + " transfers the leadership to " + to);
+    self.say("context_transfer", fmt::format("{} transfers the leadership to {}", printable(begun.source), to));
   }
   void operator()(TransferEnded& ended) const {
     if (ended.ok) return;  // FailedOver follows
@@ -169,7 +170,7 @@ struct ContextDriver::Hands {
   void operator()(Restored& restored) const {
     self.note_step("the state of the leader before is taken over");
     for (const StateIssue& one : restored.state.dropped) {
-      self.say("context_recovered", std::string(to_string(one.field)) + " is not taken over: " + printable(one.text),
+      self.say("context_recovered", fmt::format("{} is not taken over: {}", to_string(one.field), printable(one.text)),
                true);
     }
   }
@@ -256,7 +257,7 @@ void ContextDriver::on_elected(const election::TermOfOffice& term) {
   if (left_) return;
   jobs_.set_term_end(term.end->ends_at());
   steps_.clear();
-  note_step("elected, term " + std::to_string(term.epoch.value()));
+  note_step(fmt::format("elected, term {}", term.epoch.value()));
   tell(Elected{term.epoch});
 }
 
@@ -277,7 +278,7 @@ void ContextDriver::on_term_ended(const election::TermEnded& ended) {
 }
 
 void ContextDriver::on_leader_changed(const std::string& leader, election::Term term) {
-  if (!leader.empty() && leader != settings_.self && !steps_.empty()) note_step("'" + leader + "' leads");
+  if (!leader.empty() && leader != settings_.self && !steps_.empty()) note_step(fmt::format("'{}' leads", leader));
   tell(LeaderSeen{leader.empty() ? vote::kNobody : node_id(leader), Epoch(term.value())});
 }
 

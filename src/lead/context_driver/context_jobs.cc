@@ -16,7 +16,7 @@ constexpr std::size_t kMostTold = 100;
 constexpr Duration kDropAgain = Duration::seconds(10);
 
 copies::CopyKey key_of(RequestId id, const char* kind) {
-  return {std::string(1, jobs::kNotOfJobs) + "context/" + to_string(id), kind};
+  return {fmt::format("{}context/{}", std::string(1, jobs::kNotOfJobs), to_string(id)), kind};
 }
 
 }  // namespace

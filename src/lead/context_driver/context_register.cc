@@ -34,7 +34,7 @@ void ContextRegister::stop_what_is_under_way() {
 }
 
 void ContextRegister::on_lost(const jobs::LostJob& lost) {
-  driver_.tell(RegisterLost{lost.why + (lost.owner.empty() ? "" : "; '" + lost.owner + "' has it")});
+  driver_.tell(RegisterLost{lost.why + (lost.owner.empty() ? "" : fmt::format("; '{}' has it", lost.owner))});
 }
 
 task<void> ContextRegister::run(runtime::Cancellation* cancel) {

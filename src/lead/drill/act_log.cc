@@ -65,10 +65,10 @@ void ActLog::note(std::string_view holder, uint64_t epoch, Instant when) {
 int act_for(const std::string& file, Duration span) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return 1;
-  const std::string who = variable("BELLWETHER_HOLDER") + " " + variable("BELLWETHER_EPOCH") + " ";
+  const std::string who = fmt::format("{} {} ", variable("BELLWETHER_HOLDER"), variable("BELLWETHER_EPOCH"));
   const int64_t end = runtime::BootClock::now().ns() + span.ns();
   while (runtime::BootClock::now().ns() < end) {
-    const std::string line = who + std::to_string(runtime::BootClock::now().ns()) + "\n";
+    const std::string line = fmt::format("{}{}\n", who, runtime::BootClock::now().ns());
     if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return 1;
     const timespec rest{0, kBetweenActs};
     ::nanosleep(&rest, nullptr);

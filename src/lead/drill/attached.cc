@@ -29,12 +29,12 @@ Result<int64_t> Attached::process_of(const std::string& holder) {
     if (name == holder) pid = given;
   }
   if (pid <= 1 || pid == runtime_.self().pid) {
-    return fail(Errc::kNotFound, "the process of '" + holder + "' is not known here: say --pid '" + holder +
-                                     "=PID', or --break-with a command that reaches it");
+    return fail(Errc::kNotFound,
+                "the process of '{}' is not known here: say --pid '{}=PID', or --break-with a command that reaches it",
+                holder, holder);
   }
   if (const Status same = known_.same(pid, runtime_.look_at_process(pid)); !same) {
-    return fail(same.error().code,
-                "'" + holder + "' should be process " + std::to_string(pid) + ", " + same.error().message);
+    return fail(same.error().code, fmt::format("'{}' should be process {}, {}", holder, pid, same.error().message));
   }
   return pid;
 }
@@ -71,7 +71,7 @@ task<Status> Attached::break_one(std::string holder, uint64_t epoch) {
   BW_CO_RETURN_IF_ERROR(pid);
   const bool pause = options_.fault == DrillFault::kPause;
   if (::kill(static_cast<pid_t>(pid_), pause ? SIGSTOP : SIGKILL) != 0) {
-    co_return fail_errno(errno, "process " + std::to_string(pid_) + " of '" + holder_ + "'");
+    co_return fail_errno(errno, fmt::format("process {} of '{}'", pid_, holder_));
   }
   paused_ = pause;
   if (!pause) known_.killed(pid_);
@@ -99,9 +99,9 @@ task<Status> Attached::command(std::string text) {
   spawn.capture = 64 * 1024;  // standard output is that of the report
   BW_CO_TRY(auto child, co_await runtime_.spawn(std::move(spawn)));
   const auto end = co_await child->wait(runtime_.read_clock() + kCommandMost, nullptr);
-  if (!end) co_return fail(Errc::kTimeout, "'" + text + "' does not end");
+  if (!end) co_return fail(Errc::kTimeout, "'{}' does not end", text);
   child->let_go();
-  if (!end->succeeded()) co_return fail(Errc::kInvalid, "'" + text + "' failed" + last_words(child->output()));
+  if (!end->succeeded()) co_return fail(Errc::kInvalid, "'{}' failed{}", text, last_words(child->output()));
   co_return Status();
 }
 

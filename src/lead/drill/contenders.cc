@@ -41,7 +41,7 @@ Forwarder::~Forwarder() = default;
 runtime::task<Result<std::unique_ptr<Forwarder>>> Forwarder::start(runtime::Runtime& runtime, std::string host,
                                                                    uint16_t port) {
   BW_CO_TRY(auto addresses, co_await runtime.resolve(host, nullptr));
-  if (addresses.empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
+  if (addresses.empty()) co_return fail(Errc::kNotFound, "'{}' has no address", host);
   BW_CO_TRY(auto listener, runtime.listen({runtime::IpAddress::loopback(), 0}, {}));
   const runtime::Endpoint target{addresses.front(), port};
   std::unique_ptr<Forwarder> forwarder(new Forwarder(runtime, target, std::move(listener)));
@@ -116,16 +116,16 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
   const std::size_t end = std::min(url.find_first_of("/?", host), url.size());
   const auto user = url.rfind('@', end);
   if (user != std::string::npos && user >= host) host = user + 1;
-  return url.substr(0, host) + "127.0.0.1:" + std::to_string(port) + url.substr(end);
+  return fmt::format("{}127.0.0.1:{}{}", url.substr(0, host), port, url.substr(end));
 }
 
 // Acts for a good part of a poll, so that a leader is nearly always caught at work; shorter than its lock.
 std::string Contenders::tick_command() const {
   const Duration span = std::min(options_.loop.poll_interval, options_.loop.lock_ttl / 2) * 6 / 10;
-  std::string text = "exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act " + shell_quoted(act_file()) + " " +
-                     std::to_string(std::max<int64_t>(span.ms(), 20));
+  std::string text = fmt::format("exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act {} {}", shell_quoted(act_file()),
+                                 std::max<int64_t>(span.ms(), 20));
   if (options_.command.empty()) return text;
-  return "(" + options_.command + ") & " + text.substr(5) + "; wait";
+  return fmt::format("({}) & {}; wait", options_.command, text.substr(5));
 }
 
 runtime::task<Status> Contenders::open_way(One& one) {
@@ -139,7 +139,7 @@ runtime::task<Status> Contenders::open_way(One& one) {
 }
 
 runtime::task<Status> Contenders::launch(One& one) {
-  one.holder = "drill-" + std::to_string(++launched_);
+  one.holder = fmt::format("drill-{}", ++launched_);
   const std::string& name = options_.loop.name;
   runtime::SpawnOptions spawn;
   spawn.argv = {"/proc/self/exe",
@@ -149,7 +149,7 @@ runtime::task<Status> Contenders::launch(One& one) {
                 "--loop",
                 name,
                 "--on-tick",
-                name + "=" + tick_command(),
+                fmt::format("{}={}", name, tick_command()),
                 "--id",
                 one.holder,
                 "--via",
@@ -159,7 +159,7 @@ runtime::task<Status> Contenders::launch(One& one) {
                 "--trust-empty",
                 "--quiet"};
   // The epochs of a drill are remembered for the drill only.
-  const std::string program = "/proc/" + std::to_string(runtime_.self().pid) + "/exe";
+  const std::string program = fmt::format("/proc/{}/exe", runtime_.self().pid);
   spawn.environment = {{"XDG_STATE_HOME", folder_}, {"BELLWETHER_DRILL_PROGRAM", program}};
   spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
   spawn.no_input = true;
@@ -190,7 +190,7 @@ runtime::task<Status> Contenders::break_one(std::string holder, uint64_t) {
       case DrillFault::kCommand: co_return fail(Errc::kUnsupported, "a command breaks only what runs already");
     }
   }
-  co_return fail(Errc::kNotFound, "'" + holder + "' is no contender of this drill");
+  co_return fail(Errc::kNotFound, "'{}' is no contender of this drill", holder);
 }
 
 runtime::task<Status> Contenders::repair() {

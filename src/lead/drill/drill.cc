@@ -62,7 +62,7 @@ DrillLoad read_result(const std::string& path) {
 runtime::task<Status> OwnLoad::start() {
   runtime::SpawnOptions spawn;
   // The shell joins the two outputs: why a load does not run is said on the one, the rest on the other.
-  const std::string us = "/proc/" + std::to_string(runtime_.self().pid) + "/exe";
+  const std::string us = fmt::format("/proc/{}/exe", runtime_.self().pid);
   spawn.argv = {"/bin/sh", "-c",    R"(exec "$0" "$@" 2>&1)", us, "run", scenario_, "--ui",
                 "none",    "--out", "json=" + result_};
   spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
@@ -159,7 +159,7 @@ runtime::task<void> Drill::listen_to_signals(runtime::Cancellation* cancel) {
   const int number = co_await signals_->next(cancel);
   if (number == 0) co_return;
   report_.interrupted = true;
-  progress("signal " + std::to_string(number) + ": ending");
+  progress(fmt::format("signal {}: ending", number));
   over_.cancel();
 }
 
@@ -227,10 +227,10 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
   co_await successor(round, fault, cancel);
   if (!round.taken_over && report_.interrupted) co_return false;
   report_.rounds.push_back(round);
-  progress("round " + std::to_string(report_.rounds.size()) + " of " + std::to_string(options_.rounds) + ": " +
-           to_string(options_.fault) + " " + round.old_holder +
-           (round.taken_over ? ", " + round.new_holder + " acts after " : ", nobody took over for ") +
-           format_duration(Duration::millis(round.from_fault.ms())));
+  progress(fmt::format("round {} of {}: {} {}{}{}", report_.rounds.size(), options_.rounds, to_string(options_.fault),
+                       round.old_holder,
+                       round.taken_over ? fmt::format(", {} acts after ", round.new_holder) : ", nobody took over for ",
+                       format_duration(Duration::millis(round.from_fault.ms()))));
   const Status repaired = co_await targets_->repair();
   if (!repaired) report_.error = repaired.error().message;
   // Whoever is new has to see the lock first, to be a contender of the next round.
@@ -244,9 +244,10 @@ runtime::task<void> Drill::rounds(runtime::Cancellation* cancel) {
     report_.error = begun.error().message;
     co_return;
   }
-  const std::string who = options_.attach ? "what runs of " : std::to_string(options_.contenders) + " contenders of ";
-  progress(who + options_.loop.name + ", TTL " + format_duration(options_.loop.lock_ttl) + ", poll " +
-           format_duration(options_.loop.poll_interval) + "; a takeover may take " + format_duration(report_.limit));
+  const std::string who = options_.attach ? "what runs of " : fmt::format("{} contenders of ", options_.contenders);
+  progress(fmt::format("{}{}, TTL {}, poll {}; a takeover may take {}", who, options_.loop.name,
+                       format_duration(options_.loop.lock_ttl), format_duration(options_.loop.poll_interval),
+                       format_duration(report_.limit)));
   while (report_.rounds.size() < options_.rounds) {
     const bool more = co_await round(cancel);
     if (!more) co_return;
@@ -290,7 +291,7 @@ runtime::task<DrillReport> Drill::run() {
   const bool hangs = options_.fault != DrillFault::kKill && budget.budget.hang_worst;
   const election::Sum& worst = hangs ? *budget.budget.hang_worst : budget.budget.crash_worst;
   report_.worst_budget = worst.total;
-  report_.arithmetic = worst.formula() + " = " + worst.arithmetic();
+  report_.arithmetic = fmt::format("{} = {}", worst.formula(), worst.arithmetic());
   report_.slo = options_.loop.takeover_slo;
   report_.limit = report_.slo.value_or(report_.worst_budget);
   auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});

@@ -87,8 +87,8 @@ runtime::task<Status> CommandTick::tick(election::TermOfOffice term, Instant kil
   commands_.set_deadlines(term.end->ends_at(), kill_at);
   BW_CO_TRY(const auto end, co_await commands_.run(options_for(term), cancel));
   take_report();
-  if (end.signal != 0) co_return fail(Errc::kCancelled, "ended by signal " + std::to_string(end.signal));
-  if (end.exit_code != 0) co_return fail(Errc::kInvalid, "exit code " + std::to_string(end.exit_code));
+  if (end.signal != 0) co_return fail(Errc::kCancelled, "ended by signal {}", end.signal);
+  if (end.exit_code != 0) co_return fail(Errc::kInvalid, "exit code {}", end.exit_code);
   co_return Status();
 }
 
@@ -128,16 +128,15 @@ class Hosted final : public LoopListener {
 
   void on_elected(const election::TermOfOffice& term) override {
     figures.elected(term, runtime_.boot_now());
-    tell("elected", "leads, epoch " + std::to_string(term.epoch.value()), term.epoch);
+    tell("elected", fmt::format("leads, epoch {}", term.epoch.value()), term.epoch);
   }
   void on_renewed(Instant, Duration took) override { figures.renewed(runtime_.boot_now(), took); }
   void on_term_ended(const election::TermEnded& ended) override {
     figures.term_ended();
     const bool resigned = ended.reason == election::EndReason::kResigned;
-    tell(
-        resigned ? "resigned" : "deposed",
-        resigned ? "gives its lock back" : "lost its lock (" + std::string(to_string(ended.reason)) + "): " + ended.why,
-        ended.epoch);
+    tell(resigned ? "resigned" : "deposed",
+         resigned ? "gives its lock back" : fmt::format("lost its lock ({}): {}", to_string(ended.reason), ended.why),
+         ended.epoch);
   }
   void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override {
     figures.leader_changed(record, loop_->last_failover());
@@ -171,7 +170,7 @@ class Hosted final : public LoopListener {
 
  private:
   runtime::task<void> keep(election::Epoch floor);
-  std::string named(const std::string& text) const { return "loop " + wanted_.policy.name + ": " + text; }
+  std::string named(const std::string& text) const { return fmt::format("loop {}: {}", wanted_.policy.name, text); }
   void detail(const std::string& text) { journal_.detail(runtime_.wall_now(), named(text)); }
   void tell(std::string_view event, const std::string& text, election::Epoch epoch) {
     journal_.transition(runtime_.wall_now(), event, named(text),
@@ -239,7 +238,7 @@ class LoopHost {
 
 runtime::task<Status> LoopHost::prepare() {
   const runtime::ProcessIdentity self = runtime_.self();
-  const std::string holder = options_.holder.empty() ? self.host + ":" + std::to_string(self.pid) : options_.holder;
+  const std::string holder = options_.holder.empty() ? fmt::format("{}:{}", self.host, self.pid) : options_.holder;
   for (const LoopHostOptions::Loop& loop : options_.loops) {
     std::unique_ptr<store::LeaseStore>& store = stores_[loop.policy.store];
     if (store == nullptr) {
@@ -254,8 +253,8 @@ runtime::task<Status> LoopHost::prepare() {
 runtime::task<void> LoopHost::listen_to_signals(runtime::Cancellation* cancel) {
   const int number = co_await signals_->next(cancel);
   if (number == 0) co_return;
-  journal_.detail(runtime_.wall_now(), "signal " + std::to_string(number) + ": giving all locks back");
-  for (const auto& loop : loops_) loop->stop("signal " + std::to_string(number));
+  journal_.detail(runtime_.wall_now(), fmt::format("signal {}: giving all locks back", number));
+  for (const auto& loop : loops_) loop->stop(fmt::format("signal {}", number));
 }
 
 runtime::task<int> LoopHost::run() {
@@ -280,7 +279,7 @@ runtime::task<int> LoopHost::run() {
       co_return kExitWrong;
     }
     metrics = std::move(*started);
-    journal_.detail(runtime_.wall_now(), "metrics at http://" + metrics->where() + "/metrics");
+    journal_.detail(runtime_.wall_now(), fmt::format("metrics at http://{}/metrics", metrics->where()));
   }
   runtime::Scope helpers;
   {

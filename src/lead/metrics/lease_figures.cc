@@ -97,9 +97,9 @@ std::string number(double value) {
 }
 
 std::string labels(const LeaseSnapshot& key, const std::string& more = {}) {
-  std::string text = "{key=\"" + web::label_value(key.key) + "\"";
-  if (!key.loop.empty()) text += ",loop=\"" + web::label_value(key.loop) + "\"";
-  return text + more + "}";
+  std::string text = fmt::format("{{key=\"{}\"", web::label_value(key.key));
+  if (!key.loop.empty()) text += fmt::format(",loop=\"{}\"", web::label_value(key.loop));
+  return fmt::format("{}{}}}", text, more);
 }
 
 class Page {
@@ -115,7 +115,7 @@ class Page {
       if (!now) continue;
       if (!begun) begin(name, type, help);
       begun = true;
-      text_ += std::string(name) + labels(key) + " " + number(*now) + "\n";
+      text_ += fmt::format("{}{} {}\n", name, labels(key), number(*now));
     }
   }
   void histogram(std::string_view name, std::string_view help, WaitHistogram LeaseSnapshot::*which, bool loops_only) {
@@ -131,19 +131,19 @@ class Page {
         bucket(name, key, number(WaitHistogram::kBounds[i]), sum);
       }
       bucket(name, key, "+Inf", waits.count);
-      text_ += std::string(name) + "_sum" + labels(key) + " " + number(waits.sum) + "\n";
-      text_ += std::string(name) + "_count" + labels(key) + " " + std::to_string(waits.count) + "\n";
+      text_ += fmt::format("{}_sum{} {}\n", name, labels(key), number(waits.sum));
+      text_ += fmt::format("{}_count{} {}\n", name, labels(key), waits.count);
     }
   }
   std::string take() { return std::move(text_); }
 
  private:
   void begin(std::string_view name, std::string_view type, std::string_view help) {
-    text_ += "# HELP " + std::string(name) + " " + std::string(help) + "\n";
-    text_ += "# TYPE " + std::string(name) + " " + std::string(type) + "\n";
+    text_ += fmt::format("# HELP {} {}\n", name, help);
+    text_ += fmt::format("# TYPE {} {}\n", name, type);
   }
   void bucket(std::string_view name, const LeaseSnapshot& key, const std::string& bound, uint64_t count) {
-    text_ += std::string(name) + "_bucket" + labels(key, ",le=\"" + bound + "\"") + " " + std::to_string(count) + "\n";
+    text_ += fmt::format("{}_bucket{} {}\n", name, labels(key, fmt::format(",le=\"{}\"", bound)), count);
   }
 
   const std::vector<LeaseSnapshot>& keys_;

@@ -101,7 +101,8 @@ web::Answer MetricsServer::health(const web::Request& request, bool as_leader) c
     const LeaseSnapshot one = figures->read(now);
     ++asked;
     held += one.leader ? 1 : 0;
-    body += (one.leader ? "leader   " : "follower ") + web::label_value(one.loop.empty() ? one.key : one.loop) + "\n";
+    body += fmt::format("{}{}\n", one.leader ? "leader   " : "follower ",
+                        web::label_value(one.loop.empty() ? one.key : one.loop));
   }
   if (asked == 0) return {.status = 404, .body = "there is no such loop or key here\n"};
   return {.status = held == (as_leader ? asked : 0) ? 200 : 503, .body = std::move(body)};

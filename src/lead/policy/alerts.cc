@@ -35,7 +35,7 @@ std::string plain(std::string text) {
 // In whole seconds, rounded up.
 std::string prometheus_span(Duration span) {
   const Duration second = Duration::seconds(1);
-  return std::to_string((span + second - Duration::nanos(1)) / second) + "s";
+  return fmt::format("{}s", (span + second - Duration::nanos(1)) / second);
 }
 
 std::string number(Duration span) {
@@ -67,10 +67,10 @@ class LoopAlerts {
 
  private:
   std::string by_key(std::string_view metric) const {
-    return std::string(metric) + "{key=" + as_string(web::label_text(loop_.lock_key)) + "}";
+    return fmt::format("{}{{key={}}}", metric, as_string(web::label_text(loop_.lock_key)));
   }
   std::string by_loop(std::string_view metric) const {
-    return std::string(metric) + "{loop=" + as_string(web::label_text(loop_.name)) + "}";
+    return fmt::format("{}{{loop={}}}", metric, as_string(web::label_text(loop_.name)));
   }
   std::string doctor() const { return "bellwether doctor --policy " + policy_.file; }
   std::string loop() const { return "loop " + loop_.name; }
@@ -82,51 +82,54 @@ class LoopAlerts {
     Alert alert{
         .name = "NoLeader", .expression = {}, .pending = {}, .severity = "critical", .summary = {}, .runbook = {}};
     if (loop_.release_mode == ReleaseMode::kTtlHold) {
-      alert.expression = "(sum(" + by_key(metric::kLeader) + ") or vector(0)) < 1";
+      alert.expression = fmt::format("(sum({}) or vector(0)) < 1", by_key(metric::kLeader));
       alert.pending = std::max(promised_, settings_.scrape * 2);
       alert.summary = loop() + " has had no holder for longer than its takeover may take";
     } else {
       const Duration window = std::max(promised_ + loop_.poll_interval, looks);
       alert.expression =
-          "(max(delta(" + by_key(metric::kEpoch) + "[" + prometheus_span(window) + "])) or vector(0)) <= 0";
+          fmt::format("(max(delta({}[{}])) or vector(0)) <= 0", by_key(metric::kEpoch), prometheus_span(window));
       alert.pending = settings_.scrape * 2;
       alert.summary = loop() + " has not run for longer than its takeover may take";
     }
-    alert.runbook = "Is any of its processes alive, and does the store answer? " + doctor() +
-                    " says which. Work piles up until one of them holds the key.";
+    alert.runbook = fmt::format(
+        "Is any of its processes alive, and does the store answer? {} says which. Work piles up until one of them "
+        "holds the key.",
+        doctor());
     return alert;
   }
 
   Alert two_leaders() const {
     return {.name = "TwoLeaders",
-            .expression = "sum(" + by_key(metric::kLeader) + ") > 1",
+            .expression = fmt::format("sum({}) > 1", by_key(metric::kLeader)),
             .pending = settings_.scrape * 3,
             .severity = "critical",
             .summary = loop() + " has more than one process that believes to hold its key",
-            .runbook = "Stop all but the one with the highest " + std::string(metric::kEpoch) +
-                       ", then look for two stores under one URL and for work that is not fenced. " + doctor() +
-                       " compares clocks and epochs."};
+            .runbook = fmt::format("Stop all but the one with the highest {}, then look for two stores under one URL "
+                                   "and for work that is not fenced. {} compares clocks and epochs.",
+                                   metric::kEpoch, doctor())};
   }
 
   Alert takeover_over_budget() const {
     return {.name = "TakeoverOverBudget",
-            .expression = "max(" + by_key(metric::kFailover) + ") > " + number(promised_) + " and max(increase(" +
-                          by_key(metric::kTransitions) + "[15m])) > 0",
+            .expression = fmt::format("max({}) > {} and max(increase({}[15m])) > 0", by_key(metric::kFailover),
+                                      number(promised_), by_key(metric::kTransitions)),
             .pending = {},
             .severity = "warning",
-            .summary = "the last takeover of " + loop() + " took longer than " + format_duration(promised_),
-            .runbook = "Compare with bellwether budget " + policy_.file +
-                       ": a store slower than assumed, too few standbys, or a promise that never could hold."};
+            .summary = fmt::format("the last takeover of {} took longer than {}", loop(), format_duration(promised_)),
+            .runbook = fmt::format("Compare with bellwether budget {}: a store slower than assumed, too few standbys, "
+                                   "or a promise that never could hold.",
+                                   policy_.file)};
   }
 
   Alert renewals_failing() const {
-    const std::string failures = "sum(rate(" + by_key(metric::kRenewalFailures) + "[5m]))";
-    const std::string renewals = "sum(rate(" + by_key(metric::kRenewals) + "[5m]))";
+    const std::string failures = fmt::format("sum(rate({}[5m]))", by_key(metric::kRenewalFailures));
+    const std::string renewals = fmt::format("sum(rate({}[5m]))", by_key(metric::kRenewals));
     return {.name = "RenewalsFailing",
-            .expression = failures + " / (" + failures + " + " + renewals + ") > 0.1",
+            .expression = fmt::format("{} / ({} + {}) > 0.1", failures, failures, renewals),
             .pending = Duration::minutes(2),
             .severity = "warning",
-            .summary = "more than one of ten renewals of " + loop() + " fails",
+            .summary = fmt::format("more than one of ten renewals of {} fails", loop()),
             .runbook =
                 "The store is slow or away, or the holder is starved. A few more in a row and the key changes "
                 "hands. " +
@@ -135,7 +138,7 @@ class LoopAlerts {
 
   Alert fall_open() const {
     return {.name = "FallOpen",
-            .expression = "sum(increase(" + by_key(metric::kFailOpen) + "[10m])) > 0",
+            .expression = fmt::format("sum(increase({}[10m])) > 0", by_key(metric::kFailOpen)),
             .pending = {},
             .severity = "warning",
             .summary = loop() + " was permitted to act without proof of leadership",
@@ -146,21 +149,21 @@ class LoopAlerts {
 
   Alert lock_wait() const {
     return {.name = "LockWaitHigh",
-            .expression = "histogram_quantile(0.99, sum by (le) (rate(" +
-                          by_loop(std::string(metric::kLockWait) + "_bucket") + "[5m]))) > " +
-                          number(settings_.operation),
+            .expression = fmt::format("histogram_quantile(0.99, sum by (le) (rate({}[5m]))) > {}",
+                                      by_loop(std::string(metric::kLockWait) + "_bucket"), number(settings_.operation)),
             .pending = Duration::minutes(5),
             .severity = "warning",
-            .summary = loop() + " waits longer for its lock than its takeover budget counts on (p99 over " +
-                       format_duration(settings_.operation) + ")",
-            .runbook = "The store is slower than assumed. bellwether budget " + policy_.file +
-                       " --store-p99 TIME shows what the promises are worth at its present speed."};
+            .summary = fmt::format("{} waits longer for its lock than its takeover budget counts on (p99 over {})",
+                                   loop(), format_duration(settings_.operation)),
+            .runbook = fmt::format("The store is slower than assumed. bellwether budget {} --store-p99 TIME shows what "
+                                   "the promises are worth at its present speed.",
+                                   policy_.file)};
   }
 
   Alert stale_debt() const {
     const std::string jobs = by_loop(metric::kStaleJobs);
     return {.name = "StaleDebtGrows",
-            .expression = "sum(deriv(" + jobs + "[15m])) > 0 and sum(min_over_time(" + jobs + "[15m])) > 0",
+            .expression = fmt::format("sum(deriv({}[15m])) > 0 and sum(min_over_time({}[15m])) > 0", jobs, jobs),
             .pending = Duration::minutes(5),
             .severity = "warning",
             .summary = loop() + " leaves more stale work behind than it clears",
@@ -171,8 +174,8 @@ class LoopAlerts {
 
   Alert replay_pressure() const {
     return {.name = "ReplayPressure",
-            .expression =
-                "sum(rate(" + by_loop(metric::kOrphanReplayed) + "[5m])) * " + number(loop_.poll_interval) + " > 1",
+            .expression = fmt::format("sum(rate({}[5m])) * {} > 1", by_loop(metric::kOrphanReplayed),
+                                      number(loop_.poll_interval)),
             .pending = Duration::minutes(10),
             .severity = "warning",
             .summary = loop() + " replays orphaned work at each of its polls",
@@ -183,12 +186,13 @@ class LoopAlerts {
 
   Alert churn(const char* name, int changes, const char* severity) const {
     return {.name = name,
-            .expression = "max(increase(" + by_key(metric::kTransitions) + "[1h])) >= " + std::to_string(changes),
+            .expression = fmt::format("max(increase({}[1h])) >= {}", by_key(metric::kTransitions), changes),
             .pending = {},
             .severity = severity,
-            .summary = "the holder of " + loop() + " changed " + std::to_string(changes) + " times or more in an hour",
-            .runbook = "Renewals come late: lengthen lock_ttl or renew more often, and check bellwether budget " +
-                       policy_.file + " afterwards. " + doctor() + " shows the causes."};
+            .summary = fmt::format("the holder of {} changed {} times or more in an hour", loop(), changes),
+            .runbook = fmt::format("Renewals come late: lengthen lock_ttl or renew more often, and check bellwether "
+                                   "budget {} afterwards. {} shows the causes.",
+                                   policy_.file, doctor())};
   }
 
   const Policy& policy_;
@@ -200,15 +204,15 @@ class LoopAlerts {
 
 void print(const Alert& alert, const LoopPolicy& loop, const AlertSettings& settings, std::string& out) {
   const std::string name = "Bellwether" + alert.name;
-  out += "      - alert: " + name + "\n";
-  out += "        expr: " + as_string(alert.expression) + "\n";
-  if (alert.pending > Duration::zero()) out += "        for: " + prometheus_span(alert.pending) + "\n";
-  out += "        labels: {severity: " + alert.severity + ", loop: " + as_string(loop.name) + "}\n";
+  out += fmt::format("      - alert: {}\n", name);
+  out += fmt::format("        expr: {}\n", as_string(alert.expression));
+  if (alert.pending > Duration::zero()) out += fmt::format("        for: {}\n", prometheus_span(alert.pending));
+  out += fmt::format("        labels: {{severity: {}, loop: {}}}\n", alert.severity, as_string(loop.name));
   out += "        annotations:\n";
-  out += "          summary: " + as_string(plain(alert.summary)) + "\n";
-  out += "          runbook: " + as_string(plain(alert.runbook)) + "\n";
+  out += fmt::format("          summary: {}\n", as_string(plain(alert.summary)));
+  out += fmt::format("          runbook: {}\n", as_string(plain(alert.runbook)));
   if (!settings.runbook_url.empty()) {
-    out += "          runbook_url: " + as_string(settings.runbook_url + "#" + name) + "\n";
+    out += fmt::format("          runbook_url: {}\n", as_string(fmt::format("{}#{}", settings.runbook_url, name)));
   }
 }
 
@@ -217,7 +221,7 @@ void print(const Alert& alert, const LoopPolicy& loop, const AlertSettings& sett
 std::string prometheus_rules(const Policy& policy, const AlertSettings& settings) {
   std::string out = "groups:\n";
   for (const LoopPolicy& loop : policy.loops) {
-    out += "  - name: " + as_string("bellwether " + loop.name) + "\n    rules:\n";
+    out += fmt::format("  - name: {}\n    rules:\n", as_string("bellwether " + loop.name));
     for (const Alert& alert : LoopAlerts(policy, loop, settings).all()) print(alert, loop, settings, out);
   }
   return out;

@@ -25,34 +25,35 @@ void warn_of_long_ticks(const LoopPolicy& loop, yaml::Diagnostics& out) {
   const Duration retry = timing.retry + timing.store_timeout;
   const Duration needed = loop.longest_tick + jitter + retry;
   if (loop.lock_ttl >= needed) return;
-  out.add(
-      loop.place,
-      {.message = "loop " + yaml::in_quotes(loop.name) + ": 'lock_ttl' " + format_duration(loop.lock_ttl) +
-                  " is shorter than the longest tick " + format_duration(loop.longest_tick) + " + jitter " +
-                  format_duration(jitter) + " + one retry " + format_duration(retry) + " = " + format_duration(needed),
-       .hint = loop.renew_every > Duration::zero()
-                   ? "only the renewals keep the key over a long tick; a store that is away for a moment ends it"
-                   : "the lock lapses during the tick, which is then stopped: lengthen 'lock_ttl' or set "
-                     "'renew_every'"});
+  out.add(loop.place,
+          {.message = fmt::format(
+               "loop {}: 'lock_ttl' {} is shorter than the longest tick {} + jitter {} + one retry {} = {}",
+               yaml::in_quotes(loop.name), format_duration(loop.lock_ttl), format_duration(loop.longest_tick),
+               format_duration(jitter), format_duration(retry), format_duration(needed)),
+           .hint = loop.renew_every > Duration::zero()
+                       ? "only the renewals keep the key over a long tick; a store that is away for a moment ends it"
+                       : "the lock lapses during the tick, which is then stopped: lengthen 'lock_ttl' or set "
+                         "'renew_every'"});
 }
 
 void warn_of_times(const LoopPolicy& loop, yaml::Diagnostics& out) {
-  const std::string name = "loop " + yaml::in_quotes(loop.name) + ": ";
+  const std::string name = fmt::format("loop {}: ", yaml::in_quotes(loop.name));
   if (loop.renew_every > Duration::zero() && loop.lock_ttl < loop.renew_every * 3) {
-    out.add(loop.place,
-            {.message = name + "safety margin (lock_ttl / renew_every) is " + format_duration(loop.lock_ttl) + " / " +
-                        format_duration(loop.renew_every) + " < 3: two lost renewals end the term",
-             .hint = "renew_every: " + format_duration(loop.lock_ttl / 3)});
+    out.add(loop.place, {.message = fmt::format(
+                             "{}safety margin (lock_ttl / renew_every) is {} / {} < 3: two lost renewals end the term",
+                             name, format_duration(loop.lock_ttl), format_duration(loop.renew_every)),
+                         .hint = "renew_every: " + format_duration(loop.lock_ttl / 3)});
   }
   if (loop.release_mode == ReleaseMode::kTtlHold && loop.lock_ttl == loop.poll_interval) {
-    out.add(loop.place, {.message = name + "'lock_ttl' and 'poll_interval' are both " + format_duration(loop.lock_ttl) +
-                                    ": any delay of a poll changes the holder",
+    out.add(loop.place, {.message = fmt::format(
+                             "{}'lock_ttl' and 'poll_interval' are both {}: any delay of a poll changes the holder",
+                             name, format_duration(loop.lock_ttl)),
                          .hint = "lock_ttl: " + format_duration(loop.poll_interval * 2)});
   }
   const auto url = store::parse_store_url(loop.store);
   if (url && url->scheme.starts_with("etcd") && loop.lock_ttl.ns() % 1'000'000'000 != 0) {
-    out.add(loop.place, {.message = name + "etcd counts leases in whole seconds: 'lock_ttl' " +
-                                    format_duration(loop.lock_ttl) + " becomes longer",
+    out.add(loop.place, {.message = fmt::format("{}etcd counts leases in whole seconds: 'lock_ttl' {} becomes longer",
+                                                name, format_duration(loop.lock_ttl)),
                          .hint = "say so in the sheet: whole seconds"});
   }
 }
@@ -63,8 +64,9 @@ void warn_of_one_failure_domain(const Policy& policy, yaml::Diagnostics& out) {
   const bool one = std::all_of(loops.begin(), loops.end(),
                                [&](const LoopPolicy& loop) { return loop.store == loops.front().store; });
   if (!one) return;
-  out.add({}, {.message = "all " + format_count(loops.size(), "loop") +
-                          " stand on one store: when it is away, none of " + "them has a holder (one failure domain)",
+  out.add({}, {.message = fmt::format(
+                   "all {} stand on one store: when it is away, none of them has a holder (one failure domain)",
+                   format_count(loops.size(), "loop")),
                .hint = "give the loops that must not stop together stores of their own ('store:' in the loop)"});
 }
 
@@ -118,18 +120,18 @@ void check_times(const Section& section, const LoopPolicy& loop) {
   if (loop.renew_every >= loop.lock_ttl) {
     section.diagnostics().add(
         (renew == nullptr ? ttl : *renew).place(),
-        {.message = "'renew_every' " + format_duration(loop.renew_every) + " is not shorter than 'lock_ttl' " +
-                    format_duration(loop.lock_ttl) + " in " + section.where() +
-                    ": the lock would lapse before its first renewal",
-         .expected = "less than " + format_duration(loop.lock_ttl) + "; 0s to never renew",
+        {.message = fmt::format(
+             "'renew_every' {} is not shorter than 'lock_ttl' {} in {}: the lock would lapse before its first renewal",
+             format_duration(loop.renew_every), format_duration(loop.lock_ttl), section.where()),
+         .expected = fmt::format("less than {}; 0s to never renew", format_duration(loop.lock_ttl)),
          .hint = "a third of the TTL is usual: renew_every: " + format_duration(loop.lock_ttl / 3)});
   }
   if (loop.release_mode == ReleaseMode::kTtlHold && loop.lock_ttl < loop.poll_interval) {
     section.diagnostics().add(
         ttl.place(),
-        {.message = "'lock_ttl' " + format_duration(loop.lock_ttl) + " is shorter than 'poll_interval' " +
-                    format_duration(loop.poll_interval) + " in " + section.where() +
-                    ", whose 'release_mode' is ttl_hold: the lock would lapse between two ticks of its holder",
+        {.message = fmt::format("'lock_ttl' {} is shorter than 'poll_interval' {} in {}, whose 'release_mode' is "
+                                "ttl_hold: the lock would lapse between two ticks of its holder",
+                                format_duration(loop.lock_ttl), format_duration(loop.poll_interval), section.where()),
          .expected = "at least " + format_duration(loop.poll_interval),
          .hint = "two poll intervals are usual: lock_ttl: " + format_duration(loop.poll_interval * 2)});
   }
@@ -185,11 +187,12 @@ void check_keys(const std::vector<LoopPolicy>& loops, const Node& election, Diag
       }
     }
     const LoopPolicy& other = *first->second;
-    diagnostics.add(
-        place, {.message = "loop " + in_quotes(loop.name) + " has the 'lock_key' of loop " + in_quotes(other.name) +
-                           " (line " + std::to_string(other.place.line) + "): only one of the two could run at a time",
-                .found = in_quotes(loop.lock_key),
-                .expected = "a key of its own, or another 'store'"});
+    diagnostics.add(place,
+                    {.message = fmt::format(
+                         "loop {} has the 'lock_key' of loop {} (line {}): only one of the two could run at a time",
+                         in_quotes(loop.name), in_quotes(other.name), other.place.line),
+                     .found = in_quotes(loop.lock_key),
+                     .expected = "a key of its own, or another 'store'"});
   }
 }
 
@@ -238,7 +241,7 @@ PolicyReading parse_policy(std::string_view text, const std::string& file) {
           {.message = "the policy has no loops", .expected = "'leader_election:' with at least one loop below it"});
     } else if (election != nullptr && election->items.size() > kLoopsMax) {
       diagnostics.add(election->items[kLoopsMax].place(),
-                      {.message = "the policy has more than " + format_count(kLoopsMax) + " loops",
+                      {.message = fmt::format("the policy has more than {} loops", format_count(kLoopsMax)),
                        .expected = "at most " + format_count(kLoopsMax),
                        .hint = "split the policy by store or by service"});
     } else if (election != nullptr) {
@@ -293,9 +296,9 @@ void renew(LeaseTiming& timing, const LoopPolicy& loop, std::vector<std::string>
   timing.stop_grace = usable - timing.renew_deadline;
   const Duration longest = timing.renew_deadline - timing.store_timeout;
   if (timing.renew_every <= longest) return;
-  warnings.push_back("loop " + loop.name + " renews every " + format_duration(longest) + ", not every " +
-                     format_duration(loop.renew_every) + ": a lease of " + format_duration(loop.lock_ttl) +
-                     " leaves no time for the answer");
+  warnings.push_back(fmt::format("loop {} renews every {}, not every {}: a lease of {} leaves no time for the answer",
+                                 loop.name, format_duration(longest), format_duration(loop.renew_every),
+                                 format_duration(loop.lock_ttl)));
   timing.renew_every = longest;
 }
 
@@ -303,8 +306,8 @@ void renew(LeaseTiming& timing, const LoopPolicy& loop, std::vector<std::string>
 
 Result<LoopTiming> timing_of(const LoopPolicy& loop, Duration lease_min) {
   if (loop.lock_ttl < lease_min) {
-    return fail(Errc::kInvalid, "loop " + loop.name + ": 'lock_ttl' " + format_duration(loop.lock_ttl) +
-                                    " is too short for its store, which needs at least " + format_duration(lease_min));
+    return fail(Errc::kInvalid, "loop {}: 'lock_ttl' {} is too short for its store, which needs at least {}", loop.name,
+                format_duration(loop.lock_ttl), format_duration(lease_min));
   }
   LoopTiming out;
   LeaseTiming timing = LeaseTiming::of(loop.lock_ttl);
@@ -316,7 +319,7 @@ Result<LoopTiming> timing_of(const LoopPolicy& loop, Duration lease_min) {
     timing.renew_every = timing.renew_deadline / 2;
   }
   if (const auto safe = timing.validate(); !safe) {
-    return fail(Errc::kInvalid, "loop " + loop.name + ": " + safe.error().message);
+    return fail(Errc::kInvalid, "loop {}: {}", loop.name, safe.error().message);
   }
   // A renewal that fails between two ticks can still be repeated.
   out.extend_within = std::min(loop.poll_interval, timing.renew_deadline / 2);

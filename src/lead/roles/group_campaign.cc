@@ -132,8 +132,9 @@ task<void> GroupCampaign::lose_patience(runtime::Cancellation* cancel) {
   const Duration most = patience_of(node_options_.config);
   const bool passed = co_await runtime_.sleep(most, cancel);
   if (!passed || !leader_.empty()) co_return;
-  listener_->on_unknown("nobody has been elected within " + format_duration(most) +
-                        ": `bellwether cluster quorum --config FILE` shows who is there");
+  listener_->on_unknown(
+      fmt::format("nobody has been elected within {}: `bellwether cluster quorum --config FILE` shows who is there",
+                  format_duration(most)));
 }
 
 // --- what the election says ------------------------------------------------------------------------------------------
@@ -179,7 +180,7 @@ void GroupCampaign::on_leader_changed(const std::string& leader, election::Term 
   } else {
     if (vacant_since_) seen.failover = now - *std::exchange(vacant_since_, std::nullopt);
     if (leader != holder()) {
-      seen.another_leads = "'" + printable(leader) + "' leads, term " + std::to_string(term.value());
+      seen.another_leads = fmt::format("'{}' leads, term {}", printable(leader), term.value());
     }
   }
   listener_->on_leader_changed(seen);

@@ -100,8 +100,9 @@ task<void> KeyRole::work(election::TermOfOffice term, secret::SecretBytes key) {
   if (!started) {
     log_->note(true, "'vote.key_command': " + started.error().message);
   } else if (!end.asked) {
-    log_->note(true, "'vote.key_command' has ended by itself, with exit code " + std::to_string(end.shell_code()) +
-                         "; this node stays the admin, and starts it in its next term");
+    log_->note(true, fmt::format("'vote.key_command' has ended by itself, with exit code {}; this node stays the "
+                                 "admin, and starts it in its next term",
+                                 end.shell_code()));
   }
   running_.reset();
   gone();

@@ -17,7 +17,7 @@ constexpr std::string_view kEpochMemoryFirstWord = "epoch ";
 // "epoch 12 <hash of that>": short enough to be read by people, and torn never.
 std::string text_of(election::Epoch epoch) {
   const std::string line = std::string(kEpochMemoryFirstWord) + std::to_string(epoch.value());
-  return line + " " + sha256_hex(line).substr(0, 16) + "\n";
+  return fmt::format("{} {}\n", line, sha256_hex(line).substr(0, 16));
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::string text_of(election::Epoch epoch) {
 EpochMemory::EpochMemory(runtime::Runtime& runtime, std::string folder, const std::string& store,
                          const std::string& key)
     : runtime_(runtime), folder_(std::move(folder)) {
-  path_ = folder_ + "/" + sha256_hex(store + std::string(1, '\0') + key).substr(0, 32);
+  path_ = fmt::format("{}/{}", folder_, sha256_hex(store + std::string(1, '\0') + key).substr(0, 32));
 }
 
 runtime::task<Result<election::Epoch>> EpochMemory::load() {
@@ -120,14 +120,14 @@ void CandidateHost::store_failed() {
 // The next renewal carries other times when the store has become slower or quicker.
 void CandidateHost::follow_store(const std::optional<election::LeaseTiming>& timing) {
   if (!timing) return;
-  journal_.detail(runtime_.wall_now(),
-                  "the lease follows the store: " + format_duration(timing->lease) + " from the next renewal on");
+  journal_.detail(runtime_.wall_now(), fmt::format("the lease follows the store: {} from the next renewal on",
+                                                   format_duration(timing->lease)));
   candidate_->retime(*timing);
 }
 
 std::string CandidateHost::own_name() const {
   const runtime::ProcessIdentity self = runtime_.self();
-  return self.host + ":" + std::to_string(self.pid);
+  return fmt::format("{}:{}", self.host, self.pid);
 }
 
 FiguresPage serve_figures(const std::string& at, const LeaseFigures& figures, WallTime now, Journal& journal) {

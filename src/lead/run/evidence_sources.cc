@@ -88,8 +88,8 @@ runtime::task<std::string> EvidenceSources::ask_health(runtime::Cancellation* ca
     co_return "no answer within " + format_duration(options_.health_every * 2);
   }
   if (end->succeeded()) co_return std::string();
-  co_return end->signal != 0 ? "ended by signal " + std::to_string(end->signal)
-                             : "exit code " + std::to_string(end->exit_code);
+  co_return end->signal != 0 ? fmt::format("ended by signal {}", end->signal)
+                             : fmt::format("exit code {}", end->exit_code);
 }
 
 runtime::task<void> EvidenceSources::watch_progress(EvidenceTaker& taker, runtime::Cancellation* cancel) {
@@ -119,7 +119,7 @@ runtime::task<void> EvidenceSources::watch_disk(EvidenceTaker& taker, runtime::C
 
 // A disk that hangs makes this hang, and so no evidence comes: which is the point.
 runtime::task<Status> EvidenceSources::write_probe() {
-  const std::string path = options_.disk_probe + "/.bellwether-probe-" + std::to_string(runtime_.self().pid);
+  const std::string path = fmt::format("{}/.bellwether-probe-{}", options_.disk_probe, runtime_.self().pid);
   const runtime::OpenOptions options{.create = true, .truncate = true, .write = true, .no_follow = true, .mode = 0600};
   BW_CO_TRY(const auto file, co_await runtime_.open(path, options));
   const std::string text = "probe\n";

@@ -35,8 +35,7 @@ GuardedCommand::GuardedCommand(runtime::Runtime& runtime, CommandOptions options
       socket_fd_(socket_fd),
       guardian_fd_(guardian_fd),
       // Differs for each command.
-      mark_(std::string(kMark) + "=" + std::to_string(runtime.self().pid) + "-" +
-            std::to_string(runtime.boot_now().ns())) {
+      mark_(fmt::format("{}={}-{}", kMark, runtime.self().pid, runtime.boot_now().ns())) {
   page_.set(options_.term_ends, options_.kill_at);
 }
 
@@ -58,7 +57,7 @@ Result<std::unique_ptr<GuardedCommand>> GuardedCommand::create(runtime::Runtime&
 }
 
 std::string how_it_ended(const runtime::ChildEnd& end) {
-  return end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
+  return end.signal != 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit_code);
 }
 
 runtime::task<Status> GuardedCommand::start() {
@@ -121,7 +120,7 @@ void GuardedCommand::kill() {
   tell("kill");
 }
 
-void GuardedCommand::signal(int number) { tell("signal " + std::to_string(number)); }
+void GuardedCommand::signal(int number) { tell(fmt::format("signal {}", number)); }
 
 // The next thing that the guardian says; empty when it is gone, or silent until `deadline`.
 runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cancellation* cancel) {

@@ -65,12 +65,12 @@ struct Stat {
 
 // Appends the children that the kernel lists for one process, in all of its threads.
 void add_children(pid_t parent, std::vector<pid_t>& found) {
-  const std::string folder = "/proc/" + std::to_string(parent) + "/task";
+  const std::string folder = fmt::format("/proc/{}/task", parent);
   DIR* threads = ::opendir(folder.c_str());
   if (threads == nullptr) return;
   while (const dirent* entry = ::readdir(threads)) {  // NOLINT(concurrency-mt-unsafe): a stream of our own
     if (entry->d_name[0] == '.') continue;
-    const std::string text = read_all(folder + "/" + entry->d_name + "/children").value_or("");
+    const std::string text = read_all(fmt::format("{}/{}/children", folder, entry->d_name)).value_or("");
     const char* at = text.c_str();
     char* end = nullptr;
     for (long pid = std::strtol(at, &end, 10); end != at; pid = std::strtol(at, &end, 10)) {
@@ -140,7 +140,7 @@ class Guardian {
       ::waitpid(group_, nullptr, 0);
       return failed(call_.command[0], reason);
     }
-    tell("started " + std::to_string(group_));
+    tell(fmt::format("started {}", group_));
     return true;
   }
 
@@ -166,8 +166,7 @@ class Guardian {
   }
 
   bool failed(const std::string& what, int reason) {
-    tell("failed " + std::to_string(reason) + " " + what + ": " +
-         std::strerror(reason));  // NOLINT(concurrency-mt-unsafe)
+    tell(fmt::format("failed {} {}: {}", reason, what, std::strerror(reason)));  // NOLINT(concurrency-mt-unsafe)
     return false;
   }
 
@@ -250,8 +249,8 @@ class Guardian {
       }
       ended_ = true;
       if (::tcgetpgrp(STDIN_FILENO) == group_) ::tcsetpgrp(STDIN_FILENO, leader_group_);
-      tell(WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
-                             : "signal " + std::to_string(WTERMSIG(status)));
+      tell(WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status))
+                             : fmt::format("signal {}", WTERMSIG(status)));
       // What it has left behind is guarded work as well.
       ::kill(-group_, call_.stop_signal);
       signal_descendants(call_.stop_signal);

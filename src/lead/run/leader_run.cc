@@ -187,7 +187,7 @@ void LeaderRun::finish(int exit_code, const std::string& cause) {
 
 void LeaderRun::conflict(const std::string& why) {
   if (finishing_) return;
-  journal_.warn(runtime_.wall_now(), "not leading '" + printable(options_.key) + "': " + why);
+  journal_.warn(runtime_.wall_now(), fmt::format("not leading '{}': {}", printable(options_.key), why));
   finish(options_.conflict_exit_code, why);
 }
 
@@ -212,7 +212,7 @@ runtime::task<void> LeaderRun::listen_to_signals(runtime::Cancellation* cancel) 
     }
     signal_ = number;
     if (command_ != nullptr) command_->signal(number);
-    finish(128 + number, "signal " + std::to_string(number));
+    finish(128 + number, fmt::format("signal {}", number));
   }
 }
 

@@ -70,8 +70,8 @@ task<Result<election::ElectorConfig>> StoreCampaign::configure() {
   if (options_.back_off) config.backoff = election::BackoffSettings{};
   if (options_.flap_damping) config.flap = election::FlapSettings{};
   if (config.timing.lease < config.traits.lease_min) {
-    co_return fail(Errc::kInvalid, "--ttl " + format_duration(config.timing.lease) + ": " + store_->describe() +
-                                       " needs at least " + format_duration(config.traits.lease_min));
+    co_return fail(Errc::kInvalid, "--ttl {}: {} needs at least {}", format_duration(config.timing.lease),
+                   store_->describe(), format_duration(config.traits.lease_min));
   }
   if (options_.keep_epochs && !options_.observe && elects_) {
     BW_CO_TRY(config.floor, co_await recall_epoch(options_.key));

@@ -44,7 +44,7 @@ runtime::task<void> Hooks::run(runtime::Cancellation* cancel) {
     co_await more_.wait();
   }
   for (const Call& call : waiting_) {
-    journal_.warn(runtime_.wall_now(), "no time was left for the hook '" + call.command + "'");
+    journal_.warn(runtime_.wall_now(), fmt::format("no time was left for the hook '{}'", call.command));
   }
 }
 
@@ -56,7 +56,7 @@ runtime::task<void> Hooks::run_one(Call call) {
   options.no_input = true;
   auto child = co_await runtime_.spawn(std::move(options));
   if (!child) {
-    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "': " + child.error().message);
+    journal_.warn(runtime_.wall_now(), fmt::format("hook '{}': {}", call.command, child.error().message));
     co_return;
   }
   const Instant begun = runtime_.read_clock();
@@ -64,10 +64,10 @@ runtime::task<void> Hooks::run_one(Call call) {
   const auto end = co_await (*child)->wait(deadline, nullptr);
   if (!end) {
     (void)(*child)->signal_group(SIGKILL);
-    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' was killed: it ran for " +
-                                           format_duration(runtime_.read_clock() - begun));
+    journal_.warn(runtime_.wall_now(), fmt::format("hook '{}' was killed: it ran for {}", call.command,
+                                                   format_duration(runtime_.read_clock() - begun)));
   } else if (!end->succeeded()) {
-    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' failed: " + how_it_ended(*end));
+    journal_.warn(runtime_.wall_now(), fmt::format("hook '{}' failed: {}", call.command, how_it_ended(*end)));
   }
 }
 
@@ -98,7 +98,7 @@ Hooks::Environment TermReport::environment(Epoch epoch) const {
 
 void TermReport::elected(const election::TermOfOffice& term, const Ends& ends) {
   figures_.elected(term, runtime_.boot_now());
-  tell("elected", "leading '" + printable(options_.key) + "', epoch " + std::to_string(term.epoch.value()), term.epoch,
+  tell("elected", fmt::format("leading '{}', epoch {}", printable(options_.key), term.epoch.value()), term.epoch,
        fields_of(ends));
   hooks_.call(options_.on_elected, environment(term.epoch));
 }
@@ -114,7 +114,7 @@ void TermReport::term_ended(const election::TermEnded& ended) {
   if (ended.reason == EndReason::kResigned) {
     tell("resigned", "no longer leading: " + ended.why, ended.epoch);
   } else {
-    tell("deposed", "lost the leadership (" + reason + "): " + ended.why, ended.epoch);
+    tell("deposed", fmt::format("lost the leadership ({}): {}", reason, ended.why), ended.epoch);
   }
   auto variables = environment(ended.epoch);
   variables.emplace_back("BELLWETHER_REASON", reason);
@@ -124,8 +124,9 @@ void TermReport::term_ended(const election::TermEnded& ended) {
 void TermReport::leader_changed(const election::LeaseRecord& record, const std::string& evidence, Duration failover) {
   figures_.leader_changed(record, failover);
   const std::string who = record.held() ? printable(record.holder) : "nobody";
-  const std::string text = "leader of '" + printable(options_.key) + "': " + who +
-                           (record.held() ? ", epoch " + std::to_string(record.epoch.value()) : " (" + evidence + ")");
+  const std::string text =
+      fmt::format("leader of '{}': {}{}", printable(options_.key), who,
+                  record.held() ? fmt::format(", epoch {}", record.epoch.value()) : fmt::format(" ({})", evidence));
   if (options_.observe) {
     tell("leader", text, record.epoch);
   } else if (record.holder != holder_) {

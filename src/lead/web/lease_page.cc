@@ -31,21 +31,21 @@ form { margin: .4rem 0; } input[type=text] { width: 10rem; }
 )";
 
 std::string cell(const char* name, const std::string& html, const char* type = "td") {
-  return std::string("<") + type + " data-name=\"" + name + "\">" + html + "</" + type + ">";
+  return fmt::format("<{} data-name=\"{}\">{}</{}>", type, name, html, type);
 }
 
 // Names from outside do not turn the text around them (bidirectional controls).
-std::string apart(std::string_view text) { return "<bdi>" + html_text(text) + "</bdi>"; }
+std::string apart(std::string_view text) { return fmt::format("<bdi>{}</bdi>", html_text(text)); }
 
 std::string hidden(const char* name, std::string_view value) {
-  return std::string("<input type=\"hidden\" name=\"") + name + "\" value=\"" + html_text(value) + "\">";
+  return fmt::format("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, html_text(value));
 }
 
 std::string form(const LeasePage& page, const PageLease& lease, const char* act, const std::string& inner) {
-  return std::string("<form method=\"post\" action=\"/act\">") + hidden("secret", page.form_secret) +
-         hidden("act", act) + hidden("key", store::percent_encoded(lease.key)) +
-         hidden("epoch", std::to_string(lease.seen.record.epoch.value())) + hidden("prefix", page.prefix) + inner +
-         "</form>";
+  return fmt::format("<form method=\"post\" action=\"/act\">{}{}{}{}{}{}</form>", hidden("secret", page.form_secret),
+                     hidden("act", act), hidden("key", store::percent_encoded(lease.key)),
+                     hidden("epoch", std::to_string(lease.seen.record.epoch.value())), hidden("prefix", page.prefix),
+                     inner);
 }
 
 // What an operator can do about a key that is held.
@@ -71,30 +71,30 @@ std::string row(const LeasePage& page, const PageLease& lease) {
   const bool bad = (!lease.seen.present && !lease.seen.evidence.empty()) || lease.seen.may_have_lost_data ||
                    lease.seen.sight == election::HolderSight::kDead;
   std::string status = html_text(status_of(lease.seen));
-  if (bad) status = "<span class=\"bad\">" + status + "</span>";
+  if (bad) status = fmt::format("<span class=\"bad\">{}</span>", status);
   if (lease.seen.present && !lease.seen.evidence.empty() && lease.seen.sight != election::HolderSight::kDead) {
-    status += "<br><span class=\"dim\">" + html_text(lease.seen.evidence) + "</span>";
+    status += fmt::format("<br><span class=\"dim\">{}</span>", html_text(lease.seen.evidence));
   }
   const std::string next = record.heir == election::kAnybody ? "anybody" : apart(record.heir);
   std::string change = apart(record.cause);
   if (record.acquired_at.unix_ns != 0 && record.held()) {
-    change += " <span class=\"dim\">" + html_text(ago(record.acquired_at, page.now)) + "</span>";
+    change += fmt::format(" <span class=\"dim\">{}</span>", html_text(ago(record.acquired_at, page.now)));
   }
-  return "<tr>" + cell("key", apart(lease.key)) +
-         cell("holder", record.held() ? apart(record.holder) : "<span class=\"dim\">nobody</span>") +
-         cell("epoch", std::to_string(record.epoch.value())) +
-         cell("valid for", html_text(left_text(lease.seen, page.now))) + cell("next", next) +
-         cell("last change", change) + cell("status", status + actions(page, lease)) + "</tr>\n";
+  return fmt::format("<tr>{}{}{}{}{}{}{}</tr>\n", cell("key", apart(lease.key)),
+                     cell("holder", record.held() ? apart(record.holder) : "<span class=\"dim\">nobody</span>"),
+                     cell("epoch", std::to_string(record.epoch.value())),
+                     cell("valid for", html_text(left_text(lease.seen, page.now))), cell("next", next),
+                     cell("last change", change), cell("status", status + actions(page, lease)));
 }
 
 std::string table_of(const LeasePage& page) {
   if (!page.trouble.empty()) {
-    return "<p class=\"bad\">The leases cannot be read: " + html_text(page.trouble) + "</p>\n";
+    return fmt::format("<p class=\"bad\">The leases cannot be read: {}</p>\n", html_text(page.trouble));
   }
   if (page.leases.empty()) return "<p>No keys.</p>\n";
   std::string out = "<table><thead><tr>";
   for (const char* head : {"key", "holder", "epoch", "valid for", "next", "last change", "status"}) {
-    out += std::string("<th>") + head + "</th>";
+    out += fmt::format("<th>{}</th>", head);
   }
   out += "</tr></thead><tbody>\n";
   for (const PageLease& lease : page.leases) out += row(page, lease);
@@ -107,11 +107,10 @@ std::string acts_of(const LeasePage& page) {
   if (page.acts.empty()) return "";
   std::string out = "<h2>Asked for here</h2>\n<table><tbody>\n";
   for (const PageAct& act : page.acts) {
-    out += "<tr>" + cell("at", html_text(format_wall(act.at))) + cell("by", apart(act.who)) +
-           cell("asked", apart(act.asked)) +
-           cell("outcome", std::string("<span class=\"") + (act.done ? "good" : "bad") + "\">" +
-                               html_text(act.outcome) + "</span>") +
-           "</tr>\n";
+    out += fmt::format("<tr>{}{}{}{}</tr>\n", cell("at", html_text(format_wall(act.at))), cell("by", apart(act.who)),
+                       cell("asked", apart(act.asked)),
+                       cell("outcome", fmt::format("<span class=\"{}\">{}</span>", act.done ? "good" : "bad",
+                                                   html_text(act.outcome))));
   }
   return out + "</tbody></table>\n";
 }
@@ -156,26 +155,29 @@ std::string html_text(std::string_view text) {
 }
 
 std::string content_policy(const std::string& style_nonce) {
-  return "default-src 'none'; style-src 'nonce-" + style_nonce +
-         "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+  return fmt::format(
+      "default-src 'none'; style-src 'nonce-{}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      style_nonce);
 }
 
 std::string html_of(const LeasePage& page) {
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Leases</title>\n";
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   if (page.refresh_s > 0) {
-    out += "<meta http-equiv=\"refresh\" content=\"" + std::to_string(page.refresh_s) + "\">\n";
+    out += fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", page.refresh_s);
   }
-  out += "<style nonce=\"" + html_text(page.style_nonce) + "\">" + std::string(kStyle) + "</style></head><body>\n";
-  out += "<h1>Leases in " + apart(page.store) + "</h1>\n";
-  out += "<form method=\"get\" action=\"/\"><label>prefix: <input type=\"text\" name=\"prefix\" value=\"" +
-         html_text(page.prefix) +
-         "\"></label> <label>every <input type=\"number\" name=\"refresh\" min=\"0\" "
-         "max=\"3600\" value=\"" +
-         std::to_string(page.refresh_s) + "\"> s (0: not)</label> <button>Show</button></form>\n";
+  out += fmt::format("<style nonce=\"{}\">{}</style></head><body>\n", html_text(page.style_nonce), kStyle);
+  out += fmt::format("<h1>Leases in {}</h1>\n", apart(page.store));
+  out += fmt::format(
+      "<form method=\"get\" action=\"/\"><label>prefix: <input type=\"text\" name=\"prefix\" value=\"{}\"></label> "
+      "<label>every <input type=\"number\" name=\"refresh\" min=\"0\" max=\"3600\" value=\"{}\"> s (0: not)</label> "
+      "<button>Show</button></form>\n",
+      html_text(page.prefix), page.refresh_s);
   out += table_of(page) + acts_of(page);
-  out += "<p class=\"dim\">" + html_text(format_wall(page.now)) +
-         "; <i>valid for</i> counts by the wall clocks of two machines where the store does not tell.</p>\n";
+  out += fmt::format(
+      "<p class=\"dim\">{}; <i>valid for</i> counts by the wall clocks of two machines where the store does not "
+      "tell.</p>\n",
+      html_text(format_wall(page.now)));
   return out + "</body></html>\n";
 }
 

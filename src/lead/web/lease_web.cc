@@ -60,7 +60,7 @@ struct Asked {
   election::Epoch epoch;
 
   std::string text() const {
-    return act + " '" + key + "'" + (to.empty() ? "" : " to " + to) + " (epoch " + std::to_string(epoch.value()) + ")";
+    return fmt::format("{} '{}'{} (epoch {})", act, key, to.empty() ? "" : " to " + to, epoch.value());
   }
 };
 
@@ -127,7 +127,7 @@ Status LeaseWeb::guard(const runtime::Endpoint& at) {
                 "secret that every request has to carry (--secret-file FILE), or --read-only");
   }
   if (!options_.bearer.empty() && options_.bearer.size() < kSecretBytesMin) {
-    return fail(Errc::kInvalid, "the secret is too short: " + std::to_string(kSecretBytesMin) + " bytes at least");
+    return fail(Errc::kInvalid, "the secret is too short: {} bytes at least", kSecretBytesMin);
   }
   web::GuardRules rules{{}, draw_secret(), options_.bearer};
   if (here || !options_.names.empty()) rules.hosts = web::names_of_page(at, options_.names);
@@ -252,9 +252,9 @@ task<PageAct> LeaseWeb::carry_out(Asked asked) {
   if (!before) {
     done.outcome = before.error().message;
   } else if (steals) {
-    done.outcome = "taken from " + before->holder + "; epoch " + std::to_string(before->epoch.value()) + " is over";
+    done.outcome = fmt::format("taken from {}; epoch {} is over", before->holder, before->epoch.value());
   } else {
-    done.outcome = "asked " + before->holder + " to hand over";
+    done.outcome = fmt::format("asked {} to hand over", before->holder);
   }
   co_return done;
 }
@@ -262,7 +262,7 @@ task<PageAct> LeaseWeb::carry_out(Asked asked) {
 void LeaseWeb::note(const PageAct& done, const Asked& asked) {
   acts_.push_front(done);
   if (acts_.size() > kActsKept) acts_.pop_back();
-  const std::string text = done.who + ": " + done.asked + ": " + done.outcome;
+  const std::string text = fmt::format("{}: {}: {}", done.who, done.asked, done.outcome);
   std::fprintf(stderr, "bellwether lease: %s\n", printable(text).c_str());
   journal_.transition(done.at, asked.act, text,
                       {{"key", asked.key},

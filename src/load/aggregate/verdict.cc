@@ -15,7 +15,7 @@ namespace {
 // "12.3 %", rounded down, so that 100.0 % is only ever said of all.
 std::string percent(uint64_t part, uint64_t whole) {
   const auto tenths = static_cast<uint64_t>(static_cast<unsigned __int128>(part) * 1000 / std::max<uint64_t>(whole, 1));
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+  return fmt::format("{}.{} %", tenths / 10, tenths % 10);
 }
 
 bool schedule_missed(const Facts& facts) {
@@ -25,9 +25,8 @@ bool schedule_missed(const Facts& facts) {
 
 std::string schedule_text(const Facts& facts) {
   const uint64_t missed = facts.dropped + facts.not_started;
-  return "the schedule was not achieved: " + format_count(missed) + " of " +
-         format_count(facts.scheduled, "iteration") + " (" + percent(missed, facts.scheduled) +
-         ") dropped or not started";
+  return fmt::format("the schedule was not achieved: {} of {} ({}) dropped or not started", format_count(missed),
+                     format_count(facts.scheduled, "iteration"), percent(missed, facts.scheduled));
 }
 
 // "25.0 % of the load was lost for 800ms", "up to 25.0 % of the load was lost in 3 places, 2.10s in all".
@@ -35,30 +34,32 @@ std::string loss_text(const LossSum& losses) {
   const double tenths = std::floor(std::clamp(losses.most_share, 0.0, 1.0) * 1000 + 1e-9);
   const std::string share = tenths < 1 ? "less than 0.1 %" : percent(static_cast<uint64_t>(tenths), 1000);
   const std::string time = format_duration(losses.time);
-  if (losses.entries == 1) return share + " of the load was lost for " + time;
-  return (tenths < 1 ? "" : "up to ") + share + " of the load was lost in " + format_count(losses.entries) +
-         " places, " + time + " in all";
+  if (losses.entries == 1) return fmt::format("{} of the load was lost for {}", share, time);
+  return fmt::format("{}{} of the load was lost in {} places, {} in all", tenths < 1 ? "" : "up to ", share,
+                     format_count(losses.entries), time);
 }
 
 Verdict lost(const Facts& facts) {
   const bool fails = facts.on_loss == plan::OnLoss::kFail;
   std::string reason = loss_text(facts.losses);
   if (facts.thresholds_no_samples > 0) {
-    reason += ", and " + format_count(facts.thresholds_no_samples) + " of " +
-              format_count(facts.thresholds, "threshold") + " had no samples to judge";
+    reason += fmt::format(", and {} of {} had no samples to judge", format_count(facts.thresholds_no_samples),
+                          format_count(facts.thresholds, "threshold"));
   }
   return {fails ? Outcome::kFail : Outcome::kInconclusive, kExitLost, std::move(reason)};
 }
 
 Verdict pass(const Facts& facts) {
-  std::string reason = "all " + format_count(facts.thresholds, "threshold") + " passed";
+  std::string reason = fmt::format("all {} passed", format_count(facts.thresholds, "threshold"));
   if (facts.thresholds == 0) reason = "no threshold was given";
   if (facts.thresholds == 1) reason = "the threshold passed";
-  if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses) + ", which on_loss: pass allows";
+  if (facts.losses.entries > 0) reason += fmt::format("; {}, which on_loss: pass allows", loss_text(facts.losses));
   return {Outcome::kPass, kExitPass, std::move(reason)};
 }
 
-std::string with_why(std::string text, const std::string& why) { return why.empty() ? text : text + ": " + why; }
+std::string with_why(std::string text, const std::string& why) {
+  return why.empty() ? text : fmt::format("{}: {}", text, why);
+}
 
 }  // namespace
 
@@ -86,7 +87,8 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
   for (const Strain strain : {Strain::kDescriptors, Strain::kThrottled, Strain::kStolen, Strain::kMemory}) {
     const Duration time = lasted(findings, strain);
     if (time <= Duration::zero() || time.seconds_f() < kStrainedShare * totals.elapsed().seconds_f()) continue;
-    because(strain, text_of(plan::sum_of(findings, strain)) + " (at worst; " + format_duration(time) + " in all)");
+    because(strain,
+            fmt::format("{} (at worst; {} in all)", text_of(plan::sum_of(findings, strain)), format_duration(time)));
   }
   out.findings = std::move(findings);
   return out;
@@ -197,10 +199,10 @@ Verdict verdict(const Facts& facts) {
     return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
   }
   if (facts.thresholds_failed > 0) {
-    std::string reason =
-        format_count(facts.thresholds_failed) + " of " + format_count(facts.thresholds, "threshold") + " failed";
+    std::string reason = fmt::format("{} of {} failed", format_count(facts.thresholds_failed),
+                                     format_count(facts.thresholds, "threshold"));
     if (facts.thresholds_no_samples > 0) {
-      reason += ", " + format_count(facts.thresholds_no_samples) + " had no samples to judge";
+      reason += fmt::format(", {} had no samples to judge", format_count(facts.thresholds_no_samples));
     }
     if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses);
     return {Outcome::kFail, kExitThresholds, std::move(reason)};
@@ -208,13 +210,14 @@ Verdict verdict(const Facts& facts) {
   if (facts.losses.entries > 0 && facts.on_loss != plan::OnLoss::kPass) return lost(facts);
   if (facts.thresholds_no_samples > 0) {
     return {Outcome::kInconclusive, kExitNoSamples,
-            format_count(facts.thresholds_no_samples) + " of " + format_count(facts.thresholds, "threshold") +
-                " had no samples to judge"};
+            fmt::format("{} of {} had no samples to judge", format_count(facts.thresholds_no_samples),
+                        format_count(facts.thresholds, "threshold"))};
   }
   if (facts.thresholds == 0 && facts.measures && facts.failed >= facts.requests) {
     const bool none = facts.requests == 0;
-    return {Outcome::kFail, kExitAllFailed,
-            none ? "no request was made" : "every request failed, " + format_count(facts.requests) + " of them"};
+    return {
+        Outcome::kFail, kExitAllFailed,
+        none ? "no request was made" : fmt::format("every request failed, {} of them", format_count(facts.requests))};
   }
   if (schedule_missed(facts)) {
     if (!facts.saturated) return {Outcome::kFail, kExitSchedule, schedule_text(facts)};

@@ -210,9 +210,9 @@ Result<std::string> encode_totals(const TotalsState& state) {
   put(state.metrics, to);
   const std::size_t bytes = to.ByteSizeLong();
   if (bytes > kMostTotalsBytes) {
-    return fail(Errc::kTooLarge, "the statistics of the run have " + std::to_string(bytes >> 20) + " MiB; at most " +
-                                     std::to_string(kMostTotalsBytes >> 20) +
-                                     " can be copied: give the scenario fewer steps");
+    return fail(Errc::kTooLarge,
+                "the statistics of the run have {} MiB; at most {} can be copied: give the scenario fewer steps",
+                bytes >> 20, kMostTotalsBytes >> 20);
   }
   return to.SerializeAsString();
 }

@@ -49,10 +49,11 @@ std::string ci_line(const Snapshot& now) {
     const double share = std::clamp(now.elapsed.seconds_f() / now.planned.seconds_f(), 0.0, 1.0);
     line += print("  %3d%%", static_cast<int>(share * 100));
   }
-  line += "  " + std::string(now.state) + "  vus " + std::to_string(now.vus);
-  line += "  " + format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))) + " req/s (" +
-          format_count(now.requests) + " total)";
-  if (now.p99 > Duration::zero()) line += "  p50 " + format_duration(now.p50) + " p99 " + format_duration(now.p99);
+  line += fmt::format("  {}  vus {}", now.state, now.vus);
+  line += fmt::format("  {} req/s ({} total)", format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))),
+                      format_count(now.requests));
+  if (now.p99 > Duration::zero())
+    line += fmt::format("  p50 {} p99 {}", format_duration(now.p50), format_duration(now.p99));
   const double failed = now.requests == 0 ? 0 : static_cast<double>(now.failed) / static_cast<double>(now.requests);
   line += print("  failed %.2f%%", failed * 100);
   if (now.open_model) line += "  dropped " + format_count(now.dropped);

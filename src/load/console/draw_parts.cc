@@ -115,9 +115,9 @@ void title(Brush& brush, const Box& box, std::string_view text, std::string_view
   const int space = box.columns - 4;
   const std::string shown = fitted(text, space, brush.utf8);
   if (shown.empty()) return;
-  const int after = grid.text(box.row, box.column + 2, " " + shown + " ", Style::kTitle, end);
+  const int after = grid.text(box.row, box.column + 2, fmt::format(" {} ", shown), Style::kTitle, end);
   if (right.empty() || after + columns_of(right) + 4 > end) return;
-  grid.text_right(box.row, end - 2, " " + std::string(right) + " ", Style::kDim);
+  grid.text_right(box.row, end - 2, fmt::format(" {} ", right), Style::kDim);
 }
 
 // Steps of the workflow that is shown, by their place in the table.
@@ -146,8 +146,7 @@ void step_cells(Brush& brush, const Box& box, int row, const Columns& widths, co
 std::string workflow_title(const Brush& brush, const WorkflowRow& workflow) {
   std::string text = workflow.name;
   if (brush.view.workflows.size() > 1) {
-    text +=
-        " (" + std::to_string(brush.steering.workflow + 1) + "/" + std::to_string(brush.view.workflows.size()) + ")";
+    text += fmt::format(" ({}/{})", brush.steering.workflow + 1, brush.view.workflows.size());
   }
   return text;
 }
@@ -204,7 +203,7 @@ void draw_header(Brush& brush, int row) {
   if (view.planned > Duration::zero()) time += " / " + clock_text(view.planned);
   const std::string& state = view.state;
   const bool roomy = grid.columns() >= 30;
-  const std::string right = roomy ? state + "  " + time : clock_text(view.elapsed);
+  const std::string right = roomy ? fmt::format("{}  {}", state, time) : clock_text(view.elapsed);
   const int end = grid.columns() - columns_of(right) - 1;
   grid.text_right(row, grid.columns(), right, view.state == "running" ? Style::kGood : Style::kWarn);
   int column = grid.text(row, 0, spinner(brush), Style::kGood);
@@ -223,7 +222,7 @@ void draw_bar(Brush& brush, int row) {
     return;
   }
   const double share = std::clamp(view.elapsed.seconds_f() / view.planned.seconds_f(), 0.0, 1.0);
-  const std::string text = std::to_string(static_cast<int>(share * 100)) + "%";
+  const std::string text = fmt::format("{}%", static_cast<int>(share * 100));
   const int columns = grid.columns() - 5;
   const int done = static_cast<int>(std::lround(share * columns));
   for (int column = 0; column < columns; ++column) {
@@ -243,7 +242,8 @@ int draw_counters(Brush& brush, int row, int rows) {
       {"now", rate(view.rate_per_s)},
       {"overall", rate(view.rate_total_per_s)},
       {"failed",
-       format_count(counts.failed) + (counts.failed > 0 ? " (" + percent(counts.failed, counts.requests) + ")" : ""),
+       format_count(counts.failed) +
+           (counts.failed > 0 ? fmt::format(" ({})", percent(counts.failed, counts.requests)) : ""),
        counts.failed > 0 ? Style::kBad : Style::kGood},
       {"users", format_count(static_cast<uint64_t>(std::max<int64_t>(view.users, 0)))},
       {"iterations", format_count(counts.iterations)},
@@ -346,12 +346,12 @@ std::size_t draw_steps(Brush& brush, const Box& box) {
   const std::size_t first = std::min(brush.steering.first_step, count > room ? count - room : 0);
   const std::size_t shown = std::min(room, count - first);
 
-  std::string right = "users " + format_count(static_cast<uint64_t>(std::max<int64_t>(workflow.users, 0))) +
-                      "  iterations " + format_count(workflow.iterations);
+  std::string right =
+      fmt::format("users {}  iterations {}", format_count(static_cast<uint64_t>(std::max<int64_t>(workflow.users, 0))),
+                  format_count(workflow.iterations));
   if (workflow.open_model) right += "  dropped " + format_count(workflow.dropped);
   if (shown < count) {
-    right = "steps " + std::to_string(first + 1) + "-" + std::to_string(first + shown) + " of " +
-            std::to_string(count) + "  " + right;
+    right = fmt::format("steps {}-{} of {}  {}", first + 1, first + shown, count, right);
   }
   title(brush, box, workflow_title(brush, workflow), right);
   const Columns widths = columns_for(box.columns);
@@ -378,7 +378,7 @@ void draw_thresholds(Brush& brush, const Box& box) {
   const View& view = brush.view;
   const auto fails = std::count_if(view.thresholds.begin(), view.thresholds.end(),
                                    [](const ThresholdRow& row) { return row.standing == Standing::kFails; });
-  title(brush, box, "thresholds", fails > 0 ? std::to_string(fails) + " fail" : "");
+  title(brush, box, "thresholds", fails > 0 ? fmt::format("{} fail", fails) : "");
   // Those that fail come first, so that they are seen when there is no room for all.
   int row = box.row + 1;
   for (const bool failing : {true, false}) {

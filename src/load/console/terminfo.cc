@@ -64,7 +64,8 @@ std::string Terminfo::move_to(int row, int column) const {
 Result<Terminfo> terminfo_of(const std::string& name, bool color) {
   int problem = 0;
   if (name.empty() || ::setupterm(name.c_str(), STDOUT_FILENO, &problem) != OK) {
-    return fail(Errc::kUnsupported, name.empty() ? "TERM is not set" : "the system knows no terminal '" + name + "'");
+    return fail(Errc::kUnsupported,
+                name.empty() ? "TERM is not set" : fmt::format("the system knows no terminal '{}'", name));
   }
   Terminfo info;
   info.move_code = ability("cup");
@@ -80,7 +81,7 @@ Result<Terminfo> terminfo_of(const std::string& name, bool color) {
   info.leave += away.empty() ? info.clear : back;
   ::del_curterm(::set_curterm(nullptr));
   if (info.move_code.empty() || info.clear.empty()) {
-    return fail(Errc::kUnsupported, "a terminal '" + name + "' cannot move its cursor");
+    return fail(Errc::kUnsupported, "a terminal '{}' cannot move its cursor", name);
   }
   return info;
 }

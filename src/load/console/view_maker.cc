@@ -38,7 +38,7 @@ std::string targets_of(const plan::Plan& plan) {
   }
   std::string text;
   for (std::size_t i = 0; i < std::min(origins.size(), kTargetsShown); ++i) text += (i > 0 ? ", " : "") + origins[i];
-  if (origins.size() > kTargetsShown) text += " and " + std::to_string(origins.size() - kTargetsShown) + " more";
+  if (origins.size() > kTargetsShown) text += fmt::format(" and {} more", origins.size() - kTargetsShown);
   return text;
 }
 
@@ -115,7 +115,7 @@ void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
   }
   view.thresholds.clear();
   for (const plan::Threshold& threshold : plan.thresholds) {
-    view.thresholds.push_back({threshold.metric_text + "  " + threshold.expression, "no samples", {}});
+    view.thresholds.push_back({fmt::format("{}  {}", threshold.metric_text, threshold.expression), "no samples", {}});
     view.thresholds.back().standing = ThresholdRow::Standing::kNoSamples;
   }
 }

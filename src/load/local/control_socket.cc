@@ -37,9 +37,8 @@ Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return fail(Errc::kInvalid, "'" + path + "' is too long for a socket: at most " +
-                                    std::to_string(sizeof address.sun_path - 1) +
-                                    " bytes (XDG_RUNTIME_DIR says where it goes)");
+    return fail(Errc::kInvalid, "'{}' is too long for a socket: at most {} bytes (XDG_RUNTIME_DIR says where it goes)",
+                path, sizeof address.sun_path - 1);
   }
   path.copy(address.sun_path, path.size());
   return address;
@@ -49,11 +48,12 @@ const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<co
 
 // Whoever may write there could put a socket of his own in its place.
 Status make_own_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(errno, "making '" + folder + "'");
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail_errno(errno, fmt::format("making '{}'", folder));
   struct stat about {};
-  if (::lstat(folder.c_str(), &about) != 0) return fail_errno(errno, "looking at '" + folder + "'");
+  if (::lstat(folder.c_str(), &about) != 0) return fail_errno(errno, fmt::format("looking at '{}'", folder));
   if (S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && (about.st_mode & 022) == 0) return {};
-  return fail(Errc::kRefused, "'" + folder + "' is no folder that is yours alone");
+  return fail(Errc::kRefused, "'{}' is no folder that is yours alone", folder);
 }
 
 using Json = nlohmann::ordered_json;
@@ -69,7 +69,7 @@ std::string member(const Json& json, const char* key) {
 
 Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& runtime, const std::string& folder,
                                                            const std::string& name, Handler& handler) {
-  std::string path = folder + "/" + name;
+  std::string path = fmt::format("{}/{}", folder, name);
   const auto address = address_of(path);
   if (!address) return tl::unexpected(address.error());
   BW_RETURN_IF_ERROR(make_own_folder(folder));
@@ -77,11 +77,12 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& run
   Closer closer(number);
   if (number < 0) return fail_errno(errno, "making a socket");
   ::unlink(path.c_str());
-  if (::bind(number, generic(*address), sizeof *address) != 0) return fail_errno(errno, "making '" + path + "'");
+  if (::bind(number, generic(*address), sizeof *address) != 0)
+    return fail_errno(errno, fmt::format("making '{}'", path));
   if (::chmod(path.c_str(), 0600) != 0 || ::listen(number, static_cast<int>(kMostAtOnce)) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
-    return fail_errno(error, "listening on '" + path + "'");
+    return fail_errno(error, fmt::format("listening on '{}'", path));
   }
   return std::unique_ptr<ControlSocket>(new ControlSocket(runtime, handler, std::move(path), closer.release()));
 }
@@ -160,15 +161,15 @@ Result<std::string> ask_control(const std::string& path, std::string_view line, 
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   if (::connect(fd, generic(*address), sizeof *address) != 0) {
-    if (errno == ENOENT) return fail(Errc::kNotFound, "there is no '" + path + "'");
-    if (errno == ECONNREFUSED) return fail(Errc::kUnreachable, "nobody listens at '" + path + "' any more");
-    return fail_errno(errno, "asking '" + path + "'");
+    if (errno == ENOENT) return fail(Errc::kNotFound, "there is no '{}'", path);
+    if (errno == ECONNREFUSED) return fail(Errc::kUnreachable, "nobody listens at '{}' any more", path);
+    return fail_errno(errno, fmt::format("asking '{}'", path));
   }
   std::string text = std::string(line) + "\n";
   while (!text.empty()) {
     const ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "asking '" + path + "'");
+    if (n < 0) return fail_errno(errno, fmt::format("asking '{}'", path));
     text.erase(0, static_cast<std::size_t>(n));
   }
   std::string answer;
@@ -177,12 +178,12 @@ Result<std::string> ask_control(const std::string& path, std::string_view line, 
     const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      return fail(Errc::kTimeout, "no answer from '" + path + "'");
+      return fail(Errc::kTimeout, "no answer from '{}'", path);
     }
-    if (n < 0) return fail_errno(errno, "asking '" + path + "'");
-    if (n == 0) return fail(Errc::kUnreachable, "'" + path + "' was closed without an answer");
+    if (n < 0) return fail_errno(errno, fmt::format("asking '{}'", path));
+    if (n == 0) return fail(Errc::kUnreachable, "'{}' was closed without an answer", path);
     answer.append(bytes, static_cast<std::size_t>(n));
-    if (answer.size() > 16 * kMostControlLine) return fail(Errc::kTooLarge, "the answer from '" + path + "'");
+    if (answer.size() > 16 * kMostControlLine) return fail(Errc::kTooLarge, "the answer from '{}'", path);
   }
   answer.resize(answer.find('\n'));
   return answer;
@@ -231,7 +232,7 @@ Status RunControls::obey(std::string_view line) {
     }
     return run_.scale(member(request, "workflow"), vus->get<uint32_t>());
   } else {
-    return fail(Errc::kInvalid, "'do' is one of status, pause, resume, stop, vus; not '" + what + "'");
+    return fail(Errc::kInvalid, "'do' is one of status, pause, resume, stop, vus; not '{}'", what);
   }
   return {};
 }

@@ -90,7 +90,7 @@ void LoadThread::start(Instant start, Duration resume_at) {
 }
 
 void LoadThread::main() {
-  runtime::set_up_thread("load-" + std::to_string(options_.share.part), options_.cpu);
+  runtime::set_up_thread(fmt::format("load-{}", options_.share.part), options_.cpu);
   Status prepared;
   auto runtime = runtime::EpollRuntime::create({.seed = options_.seed});
   if (runtime) {
@@ -217,7 +217,7 @@ void LoadThread::note(std::string_view step, std::string_view text) {
     LoadThread* thread;
     std::string text;
   };
-  auto* note = new Note{this, std::string(step) + ": " + std::string(text)};
+  auto* note = new Note{this, fmt::format("{}: {}", step, text)};
   const auto tell = [](void* one) {
     const std::unique_ptr<Note> owned(static_cast<Note*>(one));
     owned->thread->group_.noted(owned->text);

@@ -140,7 +140,7 @@ bool LocalRun::is_skipped(uint16_t workflow) {
   const auto need = plan::waits_in_vain_for(links_[workflow], [this](uint16_t one) { return standing(one); });
   if (!need) return false;
   workflows_[workflow].skipped_because =
-      "'" + links_[*need].name + "' is " + (workflows_[*need].timed_out ? "timed_out" : "skipped");
+      fmt::format("'{}' is {}", links_[*need].name, workflows_[*need].timed_out ? "timed_out" : "skipped");
   return true;
 }
 
@@ -221,8 +221,7 @@ Status LocalRun::scale(const std::string& workflow, uint32_t vus) {
   }
   BW_TRY(const auto which, plan::find_told(told, workflow, vus));
   const plan::Workflow& one = plan_.workflows[which];
-  note("scaled", "workflow '" + one.name + "': " + std::to_string(wanted_[which]) + " to " + std::to_string(vus) +
-                     " virtual users");
+  note("scaled", fmt::format("workflow '{}': {} to {} virtual users", one.name, wanted_[which], vus));
   wanted_[which] = vus;
   if (stage_ != nullptr) stage_->group->scale(which, vus);
   return {};
@@ -244,19 +243,20 @@ void LocalRun::second_over(const metrics::Window& window, Duration covered) {
   if (const auto failed = aggregate::abort_due(totals_)) {
     const plan::Threshold& threshold = plan_.thresholds[*failed];
     interrupt(aggregate::Ending::kThreshold,
-              "threshold " + threshold.metric_text + " " + threshold.expression + " failed");
+              fmt::format("threshold {} {} failed", threshold.metric_text, threshold.expression));
   }
 }
 
 void LocalRun::aborted_by(const std::string& step) {
-  if (interrupts_ == 0) interrupt(aggregate::Ending::kOnError, "step " + step + " failed and says on_error: abort");
+  if (interrupts_ == 0)
+    interrupt(aggregate::Ending::kOnError, fmt::format("step {} failed and says on_error: abort", step));
 }
 
 void LocalRun::noted(const std::string& text) { note("script", text); }
 
 std::string LocalRun::timeout_of(uint16_t workflow) const {
   const plan::Workflow& one = plan_.workflows[workflow];
-  return "workflow '" + one.name + "': " + plan::timeout_text(*one.timeout);
+  return fmt::format("workflow '{}': {}", one.name, plan::timeout_text(*one.timeout));
 }
 
 void LocalRun::timed_out(uint16_t workflow) {

@@ -44,10 +44,10 @@ SelfWatch::News news_of(const aggregate::Finding& finding) {
   const std::string text = aggregate::text_of(finding);
   if (!finding.over) {
     return {"generator_strained",
-            "the generator is a bottleneck: " + text + "; what helps: " + std::string(remedy(finding.strain))};
+            fmt::format("the generator is a bottleneck: {}; what helps: {}", text, remedy(finding.strain))};
   }
-  return {"generator_relieved", "the generator is no bottleneck any more: for " +
-                                    format_duration(finding.end - finding.begin) + " " + text + ", at worst"};
+  return {"generator_relieved", fmt::format("the generator is no bottleneck any more: for {} {}, at worst",
+                                            format_duration(finding.end - finding.begin), text)};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
   auto list = std::make_shared<GivenList>();
   for (const std::string& one : value.list) {
     if (whole.size() > 1) whole += ',';
-    whole += '"' + escape_json(one) + '"';
+    whole += fmt::format("\"{}\"", escape_json(one));
     list->elements.push_back(escaped(one, escape));
   }
   list->whole = *escaped(whole + "]", escape);  // JSON text has nothing that no place takes
@@ -183,10 +183,10 @@ std::optional<Given> Collection::given(uint16_t use) const {
 }
 
 std::string cut_text(std::string_view name, std::string_view workflow, const Collection& list) {
-  return "'" + std::string(name) + "' of workflow '" + std::string(workflow) + "' has the values of its first " +
-         std::to_string(list.items().size()) + " virtual users: from virtual user " + std::to_string(*list.cut()) +
-         " on they do not fit into " + std::to_string(kMostListValues) + " values and " +
-         std::to_string(kMostListText >> 10) + " KiB";
+  return fmt::format(
+      "'{}' of workflow '{}' has the values of its first {} virtual users: from virtual user {} on they do not fit "
+      "into {} values and {} KiB",
+      name, workflow, list.items().size(), *list.cut(), kMostListValues, kMostListText >> 10);
 }
 
 }  // namespace bellwether::plan

@@ -79,9 +79,9 @@ class Feeder::Indexer {
   // A row from `begin` to `end` is right.
   bool take(std::size_t begin, std::size_t end) {
     if (end - begin > kRowBytesMax) {
-      return wrong(begin, "the row is longer than " + std::to_string(kRowBytesMax >> 20) + " MiB");
+      return wrong(begin, fmt::format("the row is longer than {} MiB", kRowBytesMax >> 20));
     }
-    if (feeder_.rows_ == kRowsMax) return wrong(begin, "there are more than " + std::to_string(kRowsMax) + " rows");
+    if (feeder_.rows_ == kRowsMax) return wrong(begin, fmt::format("there are more than {} rows", kRowsMax));
     if (feeder_.rows_++ % kRowsAMark == 0) feeder_.marks_.push_back(begin);
     return true;
   }
@@ -104,12 +104,12 @@ class Feeder::Indexer {
       end = read_csv_field(text_, at_, feeder_.shape_.delimiter, field);
       if (end >= CsvEnd::kQuoteInside) return wrong(at_, what_is(end));
       if (names.size() == kColumnsMax) {
-        return wrong(begin, "there are more than " + std::to_string(kColumnsMax) + " columns");
+        return wrong(begin, fmt::format("there are more than {} columns", kColumnsMax));
       }
       std::string name;
       if (at_ - begin > kRowBytesMax) return wrong(begin, "the name of a column is too long");
       append_csv(field, name);
-      if (name.empty()) return wrong(begin, "column " + std::to_string(names.size() + 1) + " has no name");
+      if (name.empty()) return wrong(begin, fmt::format("column {} has no name", names.size() + 1));
       if (std::find(names.begin(), names.end(), name) != names.end()) {
         return wrong(begin, "two columns are called " + scenario::in_quotes(name));
       }
@@ -128,8 +128,8 @@ class Feeder::Indexer {
     }
     const std::size_t columns = feeder_.names_.size();
     if (fields != columns) {
-      return wrong(begin, "the row has " + std::to_string(fields) + (fields == 1 ? " field" : " fields") +
-                              ", and the first line names " + std::to_string(columns));
+      return wrong(begin, fmt::format("the row has {}{}, and the first line names {}", fields,
+                                      fields == 1 ? " field" : " fields", columns));
     }
     return take(begin, at_);
   }
@@ -142,7 +142,7 @@ class Feeder::Indexer {
     if (feeder_.rows_ == 0) {
       feeder_.names_ = members_of(text_.substr(begin, at_ - begin), kColumnsMax + 1);
       if (feeder_.names_.size() > kColumnsMax) {
-        return wrong(begin, "the row has more than " + std::to_string(kColumnsMax) + " members");
+        return wrong(begin, fmt::format("the row has more than {} members", kColumnsMax));
       }
     }
     return take(begin, at_);
@@ -186,7 +186,7 @@ class Feeder::Indexer {
 
 tl::expected<std::shared_ptr<const Feeder>, Trouble> Feeder::make(scenario::FileView file, Shape shape) {
   if (file.bytes.size() > kDataFileBytesMax) {
-    return tl::unexpected(Trouble{0, 0, "the file is larger than " + std::to_string(kDataFileBytesMax >> 30) + " GiB"});
+    return tl::unexpected(Trouble{0, 0, fmt::format("the file is larger than {} GiB", kDataFileBytesMax >> 30)});
   }
   const std::shared_ptr<Feeder> feeder(new Feeder(std::move(file), shape));
   Indexer indexer(*feeder);

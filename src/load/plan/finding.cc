@@ -13,7 +13,7 @@
 namespace bellwether::plan {
 namespace {
 
-std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+std::string percent(double share) { return fmt::format("{} %", std::lround(share * 100)); }
 
 // By worker; empty where there is none of that strain.
 std::map<std::string, Duration> times_of(std::span<const Finding> findings, Strain strain) {
@@ -67,8 +67,8 @@ std::string what_of(const Finding& finding) {
              " in a second found no free port or descriptor";
     case Strain::kDescriptors: return share + " of the files that it may open were open";
     case Strain::kThrottled:
-      return "its control group held it up in " + share + " of its periods, for its processor quota was used";
-    case Strain::kStolen: return "the hypervisor gave " + share + " of the CPU time that was wanted to others";
+      return fmt::format("its control group held it up in {} of its periods, for its processor quota was used", share);
+    case Strain::kStolen: return fmt::format("the hypervisor gave {} of the CPU time that was wanted to others", share);
     case Strain::kMemory: return share + " of the memory was in use";
   }
   return "";
@@ -77,7 +77,7 @@ std::string what_of(const Finding& finding) {
 }  // namespace
 
 std::string text_of(const Finding& finding) {
-  return (finding.worker.empty() ? "" : "worker '" + finding.worker + "': ") + what_of(finding);
+  return (finding.worker.empty() ? "" : fmt::format("worker '{}': ", finding.worker)) + what_of(finding);
 }
 
 bool is_possible(const Finding& finding) {
@@ -126,8 +126,8 @@ std::vector<std::string> summed_up(std::span<const Finding> findings) {
     const auto strain = static_cast<Strain>(s);
     if (times_of(findings, strain).empty()) continue;
     const Finding sum = sum_of(findings, strain);
-    out.push_back(text_of(sum) + " (at worst; between " + format_duration(sum.begin) + " and " +
-                  format_duration(sum.end) + ", " + format_duration(lasted(findings, strain)) + " in all)");
+    out.push_back(fmt::format("{} (at worst; between {} and {}, {} in all)", text_of(sum), format_duration(sum.begin),
+                              format_duration(sum.end), format_duration(lasted(findings, strain))));
   }
   return out;
 }

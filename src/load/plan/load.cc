@@ -39,16 +39,18 @@ const scenario::Node* env_of(const scenario::Node& root) {
 void check_sets(const scenario::Sources& sources, const std::vector<std::string>& texts,
                 const scenario::Environment& environment, scenario::Diagnostics& diagnostics) {
   const auto mentioned = [&texts](const std::string& name) {
-    return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& text) { return text.find("${" + name + "}") != std::string::npos; });
+    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+      return text.find(fmt::format("${{{}}}", name)) != std::string::npos;
+    });
   };
   for (const auto& [name, value] : sources.sets) {
     if (!scenario::is_value_name(name)) {
-      diagnostics.add({}, {.message = "--set " + scenario::in_quotes(name) + " cannot be the name of a value",
+      diagnostics.add({}, {.message = fmt::format("--set {} cannot be the name of a value", scenario::in_quotes(name)),
                            .expected = "NAME=VALUE, the name of letters, digits and _"});
     } else if (!environment.declares(name) && !mentioned(name)) {
-      diagnostics.add({}, {.message = "--set " + scenario::in_quotes(name) + ": the scenario mentions no such name",
-                           .hint = scenario::did_you_mean(name, environment.declared())});
+      diagnostics.add(
+          {}, {.message = fmt::format("--set {}: the scenario mentions no such name", scenario::in_quotes(name)),
+               .hint = scenario::did_you_mean(name, environment.declared())});
     }
   }
 }
@@ -61,7 +63,7 @@ Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {
   auto plan = load(scenario::sources_of(record, outside));
   if (plan) {
     if (Status vouched = check_signatures(*plan); !vouched) {
-      return fail(Errc::kInvalid, record.file_name + ": " + vouched.error().message);
+      return fail(Errc::kInvalid, "{}: {}", record.file_name, vouched.error().message);
     }
     return std::move(*plan);
   }
@@ -81,17 +83,18 @@ Result<HttpCall> make_call(const QuickRun& run) {
   append_literal(call.url, run.url);
   if (const Status completed = complete_url(call.url, {}); !completed) {
     const bool has_scheme = run.url.find("://") != std::string::npos;
-    return fail(completed.error().code, "wrong URL " + scenario::in_quotes(run.url) + ": " + completed.error().message +
-                                            (has_scheme ? "" : "; did you mean http://" + run.url + "?"));
+    return fail(completed.error().code, "wrong URL {}: {}{}", scenario::in_quotes(run.url), completed.error().message,
+                has_scheme ? "" : fmt::format("; did you mean http://{}?", run.url));
   }
   for (const auto& [name, value] : run.headers) {
     if (!scenario::is_http_token(name) || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
       return fail(Errc::kInvalid,
-                  "wrong header " + scenario::in_quotes(name) + "; write for example 'Accept: text/html'");
+                  fmt::format("wrong header {}; write for example 'Accept: text/html'", scenario::in_quotes(name)));
     }
     if (iequals(name, "transfer-encoding")) {
-      return fail(Errc::kInvalid, "the header " + scenario::in_quotes(name) +
-                                      " cannot be set: a body is always sent in one piece, with its Content-Length");
+      return fail(Errc::kInvalid,
+                  "the header {} cannot be set: a body is always sent in one piece, with its Content-Length",
+                  scenario::in_quotes(name));
     }
     Header& header = call.headers.emplace_back();
     header.name = name;
@@ -101,8 +104,9 @@ Result<HttpCall> make_call(const QuickRun& run) {
   call.tls_verify = !run.skip_tls_verify;
   if (!run.tls_ca.empty()) {
     if (!holds_certificate(run.tls_ca)) {
-      return fail(Errc::kInvalid, "the file " + scenario::in_quotes(run.tls_ca_name) +
-                                      " holds no certificate; expected: PEM, from -----BEGIN CERTIFICATE----- on");
+      return fail(Errc::kInvalid,
+                  "the file {} holds no certificate; expected: PEM, from -----BEGIN CERTIFICATE----- on",
+                  scenario::in_quotes(run.tls_ca_name));
     }
     call.tls_ca = std::make_shared<const std::string>(run.tls_ca);
     call.tls_ca_name = run.tls_ca_name;
@@ -168,7 +172,7 @@ Result<Plan> plan_of(const scenario::Bundle& bundle) {
 
 Result<Plan> make_plan(const QuickRun& run) {
   if (run.vus == 0 || run.vus > scenario::kVusMax) {
-    return fail(Errc::kInvalid, "--vus must be from 1 to " + std::to_string(scenario::kVusMax));
+    return fail(Errc::kInvalid, "--vus must be from 1 to {}", scenario::kVusMax);
   }
   if (run.duration <= Duration::zero()) return fail(Errc::kInvalid, "--duration must be longer than 0");
   if (run.rate_per_s && !(*run.rate_per_s > 0 && *run.rate_per_s <= scenario::kRateMax)) {
@@ -192,7 +196,7 @@ Result<Plan> make_plan(const QuickRun& run) {
   workflow.layers = {{0}};
   plan.steps.push_back({.workflow = 0,
                         .index = 0,
-                        .name = workflow.name + "." + step.name,
+                        .name = fmt::format("{}.{}", workflow.name, step.name),
                         .measured = true,
                         .open_model = run.rate_per_s.has_value()});
   return plan;

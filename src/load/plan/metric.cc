@@ -99,7 +99,7 @@ class TagResolver {
     }
     if (metric.scope == MetricScope::kWorkflow || !keys.contains(tag.key)) return unknown_tag(tag, metric, keys);
     if (!values.contains(tag.value)) {
-      return unknown("value of tag '" + tag.key + "':", tag.value, {values.begin(), values.end()});
+      return unknown(fmt::format("value of tag '{}':", tag.key), tag.value, {values.begin(), values.end()});
     }
     out.tags.push_back(tag);
     return {};
@@ -111,7 +111,7 @@ class TagResolver {
     if (metric.scope != MetricScope::kWorkflow) names.emplace_back("step");
     names.emplace_back("workflow");
     if (metric.scope != MetricScope::kWorkflow) names.insert(names.end(), keys.begin(), keys.end());
-    return wrong({.message = "metric " + in_quotes(metric.name) + " has no tag " + in_quotes(tag.key),
+    return wrong({.message = fmt::format("metric {} has no tag {}", in_quotes(metric.name), in_quotes(tag.key)),
                   .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(tag.key, names)});
   }
@@ -150,7 +150,7 @@ class TagResolver {
     if (matching.empty()) return unknown("step", name, names);
     if (matching.size() > 1) {
       return wrong({.message = "several workflows have a step " + in_quotes(name),
-                    .hint = "write {step:" + plan_.steps[matching.front()].name + "}"});
+                    .hint = fmt::format("write {{step:{}}}", plan_.steps[matching.front()].name)});
     }
     out.step = matching.front();
     return {};
@@ -175,7 +175,7 @@ class TagResolver {
     if (matching.size() > 1) {
       const std::string& step = plan_.steps[plan_.checks[matching.front()].step].name;
       return wrong({.message = "several steps have a check " + in_quotes(name),
-                    .hint = "add a step: {check:" + name + ",step:" + step + "}"});
+                    .hint = fmt::format("add a step: {{check:{},step:{}}}", name, step)});
     }
     out.check = matching.front();
     return {};
@@ -183,7 +183,7 @@ class TagResolver {
 
   static tl::unexpected<Problem> unknown(std::string_view kind, const std::string& name,
                                          const std::vector<std::string_view>& names) {
-    return wrong({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
+    return wrong({.message = fmt::format("unknown {} {} in a threshold", kind, in_quotes(name)),
                   .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(name, names)});
   }
@@ -293,7 +293,7 @@ bool take_op(std::string_view& rest, Op& out) {
 Checked parse_expression(std::string_view text, const Metric& metric, Threshold& out) {
   const auto bad = [&](std::string_view what) {
     return wrong(
-        {.message = in_quotes(text) + " is no threshold: " + std::string(what),
+        {.message = fmt::format("{} is no threshold: {}", in_quotes(text), what),
          .expected = "AGGREGATION OPERATOR NUMBER such as p(95)<300 or rate>=0.99; times in ms, rates 0 to 1"});
   };
   std::string_view rest = trim(text);
@@ -306,7 +306,7 @@ Checked parse_expression(std::string_view text, const Metric& metric, Threshold&
   if (!value || !std::isfinite(*value)) return bad(in_quotes(rest) + " is no number");
   out.value = *value;
   if (fits(metric.kind, out.aggregation)) return {};
-  return wrong({.message = in_quotes(text) + " does not fit metric " + in_quotes(metric.name),
+  return wrong({.message = fmt::format("{} does not fit metric {}", in_quotes(text), in_quotes(metric.name)),
                 .expected = std::string(aggregations_of(metric.kind))});
 }
 

@@ -56,7 +56,7 @@ class Scanner {
     std::size_t end = at_ + 1;
     while (end < text_.size() && text_[end] == '=') ++end;
     if (at_ >= text_.size() || text_[at_] != '[' || end >= text_.size() || text_[end] != '[') return false;
-    const std::string close = "]" + std::string(end - at_ - 1, '=') + "]";
+    const std::string close = fmt::format("]{}]", std::string(end - at_ - 1, '='));
     const std::size_t found = text_.find(close, end);
     at_ = found == std::string_view::npos ? text_.size() : found + close.size();
     return true;
@@ -102,16 +102,16 @@ Result<std::vector<Module>> read_modules(std::string_view script, const std::str
   for (std::size_t next = 0; next < wanted.size(); ++next) {
     const std::string name = wanted[next];
     if (!is_module_name(name)) {
-      return fail(Errc::kInvalid, "'" + name + "' cannot be the name of a module: words with dots between them");
+      return fail(Errc::kInvalid, "'{}' cannot be the name of a module: words with dots between them", name);
     }
     if (out.size() == kModulesMax) {
-      return fail(Errc::kInvalid, "more than " + std::to_string(kModulesMax) + " modules are required");
+      return fail(Errc::kInvalid, "more than {} modules are required", kModulesMax);
     }
     std::string path = name;
     std::replace(path.begin(), path.end(), '.', '/');
     path += ".lua";
     auto text = outside.read_file(folder + path, kModuleBytesMax);
-    if (!text) return fail(text.error().code, "the module '" + name + "': " + text.error().message);
+    if (!text) return fail(text.error().code, "the module '{}': {}", name, text.error().message);
     for (std::string& inner : required_names(*text)) {
       if (std::find(wanted.begin(), wanted.end(), inner) == wanted.end()) wanted.push_back(std::move(inner));
     }

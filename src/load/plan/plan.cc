@@ -9,7 +9,7 @@ constexpr std::string_view kTimeoutOf = "its timeout of ";
 
 }  // namespace
 
-std::string timeout_text(Duration timeout) { return std::string(kTimeoutOf) + format_duration(timeout) + " is over"; }
+std::string timeout_text(Duration timeout) { return fmt::format("{}{} is over", kTimeoutOf, format_duration(timeout)); }
 bool is_timeout_text(std::string_view why) { return why.starts_with(kTimeoutOf); }
 
 namespace {

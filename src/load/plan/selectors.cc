@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kStepsMax = 64;
 
 tl::unexpected<Error> bad(std::string_view whole, std::string_view rest, std::string_view what) {
-  return fail(Errc::kInvalid, std::string(what) + " at character " + std::to_string(whole.size() - rest.size() + 1));
+  return fail(Errc::kInvalid, "{} at character {}", what, whole.size() - rest.size() + 1);
 }
 
 // Takes ['name'] or [12] off the front of `rest`.
@@ -64,20 +64,20 @@ std::string lower(std::string text) {
 
 // XPath 1.0 has no escapes: a text with both kinds of quotes is put together.
 std::string quoted(std::string_view text) {
-  if (text.find('\'') == std::string_view::npos) return "'" + std::string(text) + "'";
-  if (text.find('"') == std::string_view::npos) return "\"" + std::string(text) + "\"";
+  if (text.find('\'') == std::string_view::npos) return fmt::format("'{}'", text);
+  if (text.find('"') == std::string_view::npos) return fmt::format("\"{}\"", text);
   std::string out = "concat(";
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\'', at), text.size());
     if (at > 0) out += ",\"'\",";
-    out += "'" + std::string(text.substr(at, end - at)) + "'";
+    out += fmt::format("'{}'", text.substr(at, end - at));
     at = end + 1;
   }
   return out + ")";
 }
 
 std::string has_word(const std::string& attribute, std::string_view word) {
-  return "contains(concat(' ',normalize-space(" + attribute + "),' ')," + quoted(" " + std::string(word) + " ") + ")";
+  return fmt::format("contains(concat(' ',normalize-space({}),' '),{})", attribute, quoted(fmt::format(" {} ", word)));
 }
 
 class Translator {
@@ -133,7 +133,7 @@ class Translator {
     }
     std::string out = std::move(before);
     if (next_sibling_) {
-      out += "*[1][self::" + name + "]";
+      out += fmt::format("*[1][self::{}]", name);
       next_sibling_ = false;
     } else {
       out += name;
@@ -141,7 +141,7 @@ class Translator {
     while (!at_end()) {
       BW_TRY(auto condition, simple(true));
       if (condition.empty()) break;
-      out += "[" + condition + "]";
+      out += fmt::format("[{}]", condition);
     }
     if (at_ == begin) return wrong("the name of an element, *, #id, .class, [attribute] or :first-child");
     return out;
@@ -187,15 +187,15 @@ class Translator {
     switch (op) {
       case '~': return value->find(' ') == std::string::npos ? has_word(subject, *value) : std::string("false()");
       case '|':
-        return "(" + subject + "=" + quoted(*value) + " or starts-with(" + subject + "," + quoted(*value + "-") + "))";
-      case '^': return "starts-with(" + subject + "," + quoted(*value) + ")";
-      case '*': return "contains(" + subject + "," + quoted(*value) + ")";
+        return fmt::format("({}={} or starts-with({},{}))", subject, quoted(*value), subject, quoted(*value + "-"));
+      case '^': return fmt::format("starts-with({},{})", subject, quoted(*value));
+      case '*': return fmt::format("contains({},{})", subject, quoted(*value));
       case '$': {
         // Characters, as XPath counts them.
-        const std::string length = "string-length(" + quoted(*value) + ")";
-        return "substring(" + subject + ",string-length(" + subject + ")-" + length + "+1)=" + quoted(*value);
+        const std::string length = fmt::format("string-length({})", quoted(*value));
+        return fmt::format("substring({},string-length({})-{}+1)={}", subject, subject, length, quoted(*value));
       }
-      default: return subject + "=" + quoted(*value);
+      default: return fmt::format("{}={}", subject, quoted(*value));
     }
   }
 
@@ -222,7 +222,7 @@ class Translator {
       if (inner.empty()) return wrong("one simple selector");
       skip_spaces();
       if (!take(')')) return wrong(")");
-      return "not(" + inner + ")";
+      return fmt::format("not({})", inner);
     }
     at_ = begin;
     return wrong(":first-child, :last-child, :only-child, :nth-child(), :nth-last-child(), :empty or :not()");
@@ -254,9 +254,9 @@ class Translator {
     }
     if (!text.empty() || n == std::string::npos) offset = whole(text);
     if (!offset) return wrong("odd, even, a number, or an+b");
-    if (step == 0) return position + "=" + std::to_string(*offset);
-    const std::string past = position + "-(" + std::to_string(*offset) + ")";
-    return past + (step > 0 ? ">=0" : "<=0") + " and (" + past + ") mod " + std::to_string(step) + "=0";
+    if (step == 0) return fmt::format("{}={}", position, *offset);
+    const std::string past = fmt::format("{}-({})", position, *offset);
+    return fmt::format("{}{} and ({}) mod {}=0", past, step > 0 ? ">=0" : "<=0", past, step);
   }
 
   static std::optional<int64_t> whole(std::string_view text) {
@@ -298,7 +298,7 @@ class Translator {
   }
   bool at_end() const { return at_ >= text_.size(); }
   Result<std::string> wrong(const std::string& expected) const {
-    return fail(Errc::kInvalid, "at character " + std::to_string(at_ + 1) + " " + expected + " is expected");
+    return fail(Errc::kInvalid, "at character {} {} is expected", at_ + 1, expected);
   }
 
   std::string_view text_;
@@ -343,7 +343,7 @@ Result<JsonPath> parse_json_path(std::string_view text) {
 Result<std::string> css_to_xpath(std::string_view selector, std::string_view attribute) {
   if (selector.size() > kSelectorBytesMax) return fail(Errc::kTooLarge, "a selector has at most 4096 bytes");
   for (const char c : attribute) {
-    if (!is_name(c) && c != ':') return fail(Errc::kInvalid, "'" + std::string(attribute) + "' is no attribute");
+    if (!is_name(c) && c != ':') return fail(Errc::kInvalid, "'{}' is no attribute", attribute);
   }
   return Translator(selector, attribute).group();
 }

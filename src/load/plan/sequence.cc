@@ -38,11 +38,11 @@ Result<uint16_t> find_told(const std::vector<Told>& all, const std::string& name
     return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
   }
   if (found == nullptr) {
-    return fail(Errc::kNotFound, "no workflow '" + name + "' is controlled from outside; there is: " + names);
+    return fail(Errc::kNotFound, "no workflow '{}' is controlled from outside; there is: {}", name, names);
   }
   if (vus > found->vus_most) {
-    return fail(Errc::kInvalid, "workflow '" + found->name + "' may have at most " + std::to_string(found->vus_most) +
-                                    " virtual users ('max_vus'), not " + std::to_string(vus));
+    return fail(Errc::kInvalid, "workflow '{}' may have at most {} virtual users ('max_vus'), not {}", found->name,
+                found->vus_most, vus);
   }
   return found->workflow;
 }
@@ -90,8 +90,8 @@ std::vector<Given> Values::given_to(const Links& links) const {
 }
 
 Remark remark_on_too_large(const Links& links, uint16_t provide) {
-  return {"value_too_large", "'" + links.provides[provide] + "' of workflow '" + links.name + "' is longer than " +
-                                 std::to_string(kMostContextText >> 10) + " KiB, and is left out"};
+  return {"value_too_large", fmt::format("'{}' of workflow '{}' is longer than {} KiB, and is left out",
+                                         links.provides[provide], links.name, kMostContextText >> 10)};
 }
 
 }  // namespace bellwether::plan

@@ -214,7 +214,7 @@ double tick_for(double most, int parts) {
 
 std::string legend(const std::vector<std::pair<std::string, std::string>>& entries) {
   std::string out;
-  for (const auto& [look, text] : entries) out += "<span class=\"key " + look + "\">" + text + "</span>";
+  for (const auto& [look, text] : entries) out += fmt::format("<span class=\"key {}\">{}</span>", look, text);
   return out;
 }
 
@@ -236,14 +236,16 @@ std::string Chart::grid() const {
   const double ticks = std::round((most_ - least_) / tick_);
   for (double i = 0; i <= ticks; ++i) {
     const double value = (std::round(least_ / tick_) + i) * tick_;
-    out += "<line class=\"grid\" x1=\"" + number(kLeft) + "\" x2=\"" + number(kWidth - kRight) + "\" y1=\"" +
-           number(y(value)) + "\" y2=\"" + number(y(value)) + "\"/><text x=\"" + number(kLeft - 6) + "\" y=\"" +
-           number(y(value) + 4) + "\" text-anchor=\"end\">" + label(value) + "</text>";
+    out += fmt::format(
+        "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/><text x=\"{}\" y=\"{}\" "
+        "text-anchor=\"end\">{}</text>",
+        number(kLeft), number(kWidth - kRight), number(y(value)), number(y(value)), number(kLeft - 6),
+        number(y(value) + 4), label(value));
   }
   const double tick = time_tick(length_);
   for (double t = 0; t <= length_ * 1.001; t += tick) {
-    out += "<text x=\"" + number(x(t)) + "\" y=\"" + number(kHeight - 7) + "\" text-anchor=\"middle\">" +
-           clock_label(t, tick) + "</text>";
+    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", number(x(t)), number(kHeight - 7),
+                       clock_label(t, tick));
   }
   return out;
 }
@@ -253,16 +255,18 @@ std::string Chart::marks() const {
   for (std::size_t i = 0; i < std::min(run_.lost.size(), kMostMarks); ++i) {
     const ResultLoss& loss = run_.lost[i];
     const double width = std::max(2.0, x(loss.to) - x(loss.from));
-    out += "<rect class=\"lost\" x=\"" + number(x(loss.from)) + "\" width=\"" + number(width) + "\" y=\"" +
-           number(kTop) + "\" height=\"" + number(kHeight - kTop - kBottom) + "\"><title>lost: " + escaped(loss.cause) +
-           "</title></rect>";
+    out += fmt::format(
+        "<rect class=\"lost\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"><title>lost: {}</title></rect>",
+        number(x(loss.from)), number(width), number(kTop), number(kHeight - kTop - kBottom), escaped(loss.cause));
   }
   for (std::size_t i = 0; i < std::min(run_.events.size(), kMostMarks); ++i) {
     const ResultEvent& event = run_.events[i];
     const std::string at = number(x(event.t));
-    out += "<g class=\"event\"><title>" + escaped(event.kind + ": " + event.detail) + "</title><line x1=\"" + at +
-           "\" x2=\"" + at + "\" y1=\"" + number(kTop) + "\" y2=\"" + number(kHeight - kBottom) + "\"/><text x=\"" +
-           at + "\" y=\"" + number(kTop - 2) + "\" text-anchor=\"middle\">" + std::to_string(i + 1) + "</text></g>";
+    out += fmt::format(
+        "<g class=\"event\"><title>{}</title><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/><text x=\"{}\" y=\"{}\" "
+        "text-anchor=\"middle\">{}</text></g>",
+        escaped(fmt::format("{}: {}", event.kind, event.detail)), at, at, number(kTop), number(kHeight - kBottom), at,
+        number(kTop - 2), i + 1);
   }
   return out;
 }
@@ -283,13 +287,13 @@ std::string Chart::line(const std::string& look, const Values& values) const {
     const bool there = !std::isnan(values[i]);
     if (points > 0 && (!there || column.from > end + (column.to - column.from))) close();
     if (!there) continue;
-    part += (points > 0 ? "L" : "M") + number(middle(i)) + " " + number(y(values[i]));
+    part += fmt::format("{}{} {}", points > 0 ? "L" : "M", number(middle(i)), number(y(values[i])));
     ++points;
     end = column.to;
   }
   close();
-  std::string out = "<path class=\"line " + look + "\" d=\"" + path + "\"/>";
-  if (!dots.empty()) out += "<path class=\"line dots " + look + "\" d=\"" + dots + "\"/>";
+  std::string out = fmt::format("<path class=\"line {}\" d=\"{}\"/>", look, path);
+  if (!dots.empty()) out += fmt::format("<path class=\"line dots {}\" d=\"{}\"/>", look, dots);
   return out;
 }
 
@@ -299,23 +303,24 @@ std::string Chart::band(const std::string& look, const Values& least, const Valu
     if (std::isnan(most[first])) continue;
     std::size_t end = first;
     for (; end < columns_.size() && !std::isnan(most[end]); ++end) {
-      path += (end == first ? "M" : "L") + number(middle(end)) + " " + number(y(most[end]));
+      path += fmt::format("{}{} {}", end == first ? "M" : "L", number(middle(end)), number(y(most[end])));
     }
-    for (std::size_t i = end; i-- > first;) path += "L" + number(middle(i)) + " " + number(y(least[i]));
+    for (std::size_t i = end; i-- > first;) path += fmt::format("L{} {}", number(middle(i)), number(y(least[i])));
     path += "Z";
     first = end;
   }
-  return "<path class=\"band " + look + "\" d=\"" + path + "\"/>";
+  return fmt::format("<path class=\"band {}\" d=\"{}\"/>", look, path);
 }
 
 std::string Chart::wrap(const std::string& title, const std::string& legend, const std::string& kind,
                         const std::string& inside, const std::string& metric) const {
   const std::string name = escaped(title);
-  return "<figure><figcaption><b>" + name + "</b>" + legend + "<output></output></figcaption><svg data-kind=\"" + kind +
-         "\"" + (metric.empty() ? "" : " data-metric=\"" + metric + "\"") + " data-length=\"" + number(length_ * 1000) +
-         "\" viewBox=\"0 0 720 190\" role=\"img\" aria-label=\"" + name + " over time\">" + grid() + inside + marks() +
-         "<line class=\"cursor\" y1=\"" + number(kTop) + "\" y2=\"" + number(kHeight - kBottom) +
-         "\" x1=\"-9\" x2=\"-9\"/></svg></figure>\n";
+  return fmt::format(
+      "<figure><figcaption><b>{}</b>{}<output></output></figcaption><svg data-kind=\"{}\"{} data-length=\"{}\" "
+      "viewBox=\"0 0 720 190\" role=\"img\" aria-label=\"{} over time\">{}{}{}<line class=\"cursor\" y1=\"{}\" "
+      "y2=\"{}\" x1=\"-9\" x2=\"-9\"/></svg></figure>\n",
+      name, legend, kind, metric.empty() ? "" : fmt::format(" data-metric=\"{}\"", metric), number(length_ * 1000),
+      name, grid(), inside, marks(), number(kTop), number(kHeight - kBottom));
 }
 
 double Chart::middle(std::size_t column) const { return x((columns_[column].from + columns_[column].to) / 2); }

@@ -28,7 +28,7 @@ std::string quoted(const std::string& text) {
     special |= c == '"' || c == ',' || c == '\n' || c == '\r';
     out += c;
   }
-  return special ? '"' + out + '"' : out;
+  return special ? fmt::format("\"{}\"", out) : out;
 }
 
 class CsvRow {

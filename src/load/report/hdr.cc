@@ -64,8 +64,8 @@ Result<std::string> to_hdr(const ResultFile& run, std::string_view step) {
     names.emplace_back(one.name);
   }
   const std::string_view near = nearest(step, names);
-  const std::string hint = near.empty() ? "" : "; did you mean '" + std::string(near) + "'?";
-  return fail(Errc::kNotFound, "there is no step '" + std::string(step) + "' that makes requests" + hint);
+  const std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+  return fail(Errc::kNotFound, "there is no step '{}' that makes requests{}", step, hint);
 }
 
 }  // namespace bellwether::report

@@ -116,10 +116,11 @@ class Table {
   // Nothing for a table without rows.
   std::string under(const std::string& heading, const std::string& note = {}) const {
     if (rows_ == 0) return {};
-    std::string out = "<section><h2>" + heading + "</h2>";
-    if (!note.empty()) out += "<p class=\"dim\">" + note + "</p>";
-    out += "<div class=\"wide\"><table><thead>" + heads_ + "</thead><tbody>" + text_ + "</tbody></table></div>";
-    if (rows_ > kMostRows) out += "<p class=\"dim\">" + whole(rows_ - kMostRows) + " more rows are left out.</p>";
+    std::string out = fmt::format("<section><h2>{}</h2>", heading);
+    if (!note.empty()) out += fmt::format("<p class=\"dim\">{}</p>", note);
+    out += fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>", heads_, text_);
+    if (rows_ > kMostRows)
+      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMostRows));
     return out + "</section>\n";
   }
 
@@ -127,7 +128,7 @@ class Table {
   static std::string row(const std::string& tag, const std::vector<Cell>& cells) {
     std::string out = "<tr>";
     for (const Cell& cell : cells) {
-      const std::string look = cell.look.empty() ? "" : " class=\"" + cell.look + "\"";
+      const std::string look = cell.look.empty() ? "" : fmt::format(" class=\"{}\"", cell.look);
       out.append("<")
           .append(tag)
           .append(look)
@@ -146,14 +147,15 @@ class Table {
 
 std::string head(const ResultFile& run, const std::vector<Column>& columns) {
   std::string look = run.verdict == "pass" || run.verdict == "fail" ? run.verdict : "other";
-  std::string out = "<h1>" + escaped(run.scenario) + "</h1><p class=\"dim\">Run " + escaped(run.id) + ", started " +
-                    escaped(run.started_at) + ", " + escaped(decimal(run.elapsed_s)) + " s on " +
-                    (run.cores == 1 ? std::string("1 core") : std::to_string(run.cores) + " cores") + "</p>\n";
-  out += "<div class=\"verdict " + look + "\"><b>" + escaped(run.verdict) + "</b> (exit code " +
-         std::to_string(run.exit_code) + ")<p>" + escaped(run.reason) + "</p>";
+  std::string out =
+      fmt::format("<h1>{}</h1><p class=\"dim\">Run {}, started {}, {} s on {}</p>\n", escaped(run.scenario),
+                  escaped(run.id), escaped(run.started_at), escaped(decimal(run.elapsed_s)),
+                  run.cores == 1 ? std::string("1 core") : fmt::format("{} cores", run.cores));
+  out += fmt::format("<div class=\"verdict {}\"><b>{}</b> (exit code {})<p>{}</p>", look, escaped(run.verdict),
+                     run.exit_code, escaped(run.reason));
   if (run.saturated) {
-    out += "<p class=\"warn\">The load generator was saturated: " + escaped(run.saturation) + ".";
-    if (!run.remedy.empty()) out += " What helps: " + escaped(run.remedy) + ".";
+    out += fmt::format("<p class=\"warn\">The load generator was saturated: {}.", escaped(run.saturation));
+    if (!run.remedy.empty()) out += fmt::format(" What helps: {}.", escaped(run.remedy));
     out += "</p>";
   }
   out += "</div>\n<div class=\"tiles\">";
@@ -161,13 +163,13 @@ std::string head(const ResultFile& run, const std::vector<Column>& columns) {
   uint64_t vus = 0;
   for (const Column& column : columns) vus = std::max(vus, column.vus);
   const auto tile = [&](const std::string& name, const std::string& value) {
-    out += "<div><span class=\"dim\">" + name + "</span><b>" + escaped(value) + "</b></div>";
+    out += fmt::format("<div><span class=\"dim\">{}</span><b>{}</b></div>", name, escaped(value));
   };
   tile("Requests", whole(run.requests));
   tile("Per second", decimal(run.rate_per_s));
   tile("Failed", percent(run.failed, run.requests));
   for (const double p : {50.0, 95.0, 99.0}) {
-    tile("p" + plain(p) + ", ms", times.empty() ? "-" : millis(times.percentile(p)));
+    tile(fmt::format("p{}, ms", plain(p)), times.empty() ? "-" : millis(times.percentile(p)));
   }
   tile("Longest, ms", times.empty() ? "-" : millis(times.max()));
   tile("Most users", whole(vus));
@@ -187,8 +189,8 @@ std::string chart_section(const ResultFile& run, const std::vector<Column>& colu
   }
   if (!run.lost.empty()) note += " Red: figures are missing.";
   if (!run.events.empty()) note += " Dashed: an event, by its number.";
-  return "<h2>Over time</h2><p class=\"dim\">" + note + "</p><div class=\"charts\">" + charts(run, columns) +
-         "</div>\n";
+  return fmt::format("<h2>Over time</h2><p class=\"dim\">{}</p><div class=\"charts\">{}</div>\n", note,
+                     charts(run, columns));
 }
 
 std::string metric_section(const MetricCharts& made) {
@@ -197,18 +199,18 @@ std::string metric_section(const MetricCharts& made) {
       "All steps together. A gauge keeps its value until it is set again; where several seconds share a point, "
       "percentiles are the greatest of theirs.";
   if (made.left_out > 0) {
-    note += " The first " + std::to_string(kMostMetricCharts) + " metrics are shown; " + whole(made.left_out) +
-            " more are in the result file and in the csv report.";
+    note += fmt::format(" The first {} metrics are shown; {} more are in the result file and in the csv report.",
+                        kMostMetricCharts, whole(made.left_out));
   }
-  return "<h2>Own metrics over time</h2><p class=\"dim\">" + note + "</p><div class=\"charts\">" + made.figures +
-         "</div>\n";
+  return fmt::format("<h2>Own metrics over time</h2><p class=\"dim\">{}</p><div class=\"charts\">{}</div>\n", note,
+                     made.figures);
 }
 
 std::string thresholds(const ResultFile& run) {
   Table table({{"Threshold"}, {"Value"}, {"", "text"}});
   for (const ResultThreshold& one : run.thresholds) {
     const std::string said = one.ok ? "✓ met" : (one.value ? "✗ not met" : "✗ no samples");
-    table.add({{one.metric + " " + one.expression},
+    table.add({{fmt::format("{} {}", one.metric, one.expression)},
                {one.value ? plain(*one.value) : "-"},
                {said, one.ok ? "text good" : "text bad"}});
   }
@@ -320,22 +322,19 @@ std::string course(const ResultFile& run) {
 std::string to_html(const ResultFile& run) {
   const std::vector<Column> columns = columns_of(run);
   const MetricCharts own = metric_charts(run, columns);
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-      "script-src 'unsafe-inline'\">"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-      "<title>" +
-      escaped(run.scenario) + ": " + escaped(run.verdict) + "</title><style>" + std::string(kStyle) +
-      "</style></head><body>\n";
+  std::string out = fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"><meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\"><title>{}: {}</title><style>{}</style></head><body>\n",
+      escaped(run.scenario), escaped(run.verdict), kStyle);
   out += head(run, columns) + chart_section(run, columns) + metric_section(own) + thresholds(run) + steps(run) +
          checks(run) + metrics(run) + answers(run) + workflows(run) + course(run);
-  out += "<footer>Load generator: " + decimal(run.cpu_cores) + " of " + std::to_string(run.cores) +
-         " cores busy, event loop late by " + decimal(run.loop_lag_p99_ms) +
-         " ms (p99). Made by Bellwether from bellwether.result/1.</footer>\n";
+  out += fmt::format(
+      "<footer>Load generator: {} of {} cores busy, event loop late by {} ms (p99). Made by Bellwether from "
+      "bellwether.result/1.</footer>\n",
+      decimal(run.cpu_cores), run.cores, decimal(run.loop_lag_p99_ms));
   if (!columns.empty()) {
-    out +=
-        "<script>const C=" + columns_script(columns) + ",M=" + own.script + ";" + std::string(kScript) + "</script>\n";
+    out += fmt::format("<script>const C={},M={};{}</script>\n", columns_script(columns), own.script, kScript);
   }
   return out + "</body></html>\n";
 }

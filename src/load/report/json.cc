@@ -206,7 +206,7 @@ Json metric_json(const aggregate::Sample& sample) {
       put("min", Aggregation::kMin);
       put("med", Aggregation::kMed);
       put("max", Aggregation::kMax);
-      for (const int p : {90, 95, 99}) put(("p(" + std::to_string(p) + ")").c_str(), Aggregation::kPercentile, p);
+      for (const int p : {90, 95, 99}) put((fmt::format("p({})", p)).c_str(), Aggregation::kPercentile, p);
       break;
   }
   return out;

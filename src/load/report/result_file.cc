@@ -27,14 +27,14 @@ class Value {
   Value(const Json& json, std::string at) : json_(json), at_(std::move(at)) {}
 
   [[noreturn]] void refuse(const std::string& what, Errc code = Errc::kInvalid) const {
-    throw Wrong{code, at_ + " " + what};
+    throw Wrong{code, fmt::format("{} {}", at_, what)};
   }
 
   Value operator[](const char* key) const {
     if (!json_.is_object()) refuse("is no object");
     const auto found = json_.find(key);
-    if (found == json_.end()) refuse(std::string("has no '") + key + "'");
-    return {*found, at_ + "." + key};
+    if (found == json_.end()) refuse(fmt::format("has no '{}'", key));
+    return {*found, fmt::format("{}.{}", at_, key)};
   }
   bool null() const { return json_.is_null(); }
   bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
@@ -68,7 +68,7 @@ class Value {
   void each(std::size_t most, Visit visit) const {
     if (!json_.is_array()) refuse("is no list");
     if (json_.size() > most) refuse("has too many entries", Errc::kTooLarge);
-    for (std::size_t i = 0; i < json_.size(); ++i) visit(Value(json_[i], at_ + "[" + std::to_string(i) + "]"));
+    for (std::size_t i = 0; i < json_.size(); ++i) visit(Value(json_[i], fmt::format("{}[{}]", at_, i)));
   }
   template <class Visit>
   void each_member(std::size_t most, Visit visit) const {
@@ -76,7 +76,7 @@ class Value {
     if (json_.size() > most) refuse("has too many members", Errc::kTooLarge);
     for (const auto& [key, value] : json_.items()) {
       if (key.size() > kMostResultText) refuse("has too long a name", Errc::kTooLarge);
-      visit(key, Value(value, at_ + "." + key));
+      visit(key, Value(value, fmt::format("{}.{}", at_, key)));
     }
   }
 
@@ -292,7 +292,7 @@ Result<ResultFile> read_result(std::string_view text) {
   try {
     const Value root(document, "$");
     if (const std::string format = root["format"].text(); format != kFormat) {
-      return fail(Errc::kUnsupported, "of the format '" + format + "'; this program reads " + std::string(kFormat));
+      return fail(Errc::kUnsupported, "of the format '{}'; this program reads {}", format, kFormat);
     }
     ResultFile out;
     read_run(root["run"], out);

@@ -20,7 +20,7 @@ class Page {
   explicit Page(const SummaryOptions& options);
 
   void heading(std::string_view title, std::string_view note = {});
-  void line(std::string_view text) { text_ += "  " + std::string(text) + "\n"; }
+  void line(std::string_view text) { text_ += fmt::format("  {}\n", text); }
   // At most as wide as the page: continued under its own beginning, `indent` columns further in.
   void wrapped(std::string_view first, std::string_view text, std::size_t indent);
   void rows(const std::vector<std::vector<std::string>>& rows);
@@ -72,9 +72,9 @@ bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
 }
 
 void write_head(Page& page, const RunReport& run) {
-  const std::string facts = "  " + format_wall(run.started_at) + "  " + format_duration(run.elapsed) + "  " +
-                            format_count(static_cast<uint64_t>(run.generator.cores), "core") + "  run " +
-                            printable(run.run_id);
+  const std::string facts =
+      fmt::format("  {}  {}  {}  run {}", format_wall(run.started_at), format_duration(run.elapsed),
+                  format_count(static_cast<uint64_t>(run.generator.cores), "core"), printable(run.run_id));
   const std::size_t space = page.width() - 2;
   const std::string name = shorten(printable(run.totals->plan().name), space - std::min(width_of(facts), space - 10));
   page.line(page.style(name, Style::kBold) + page.style(facts, Style::kDim));
@@ -85,7 +85,7 @@ void write_thresholds(Page& page, const RunReport& run) {
   page.heading("THRESHOLDS");
   std::size_t width = 0;
   const auto text_of = [](const plan::Threshold& threshold) {
-    return printable(threshold.metric_text + "  " + threshold.expression);
+    return printable(fmt::format("{}  {}", threshold.metric_text, threshold.expression));
   };
   for (const plan::Threshold& threshold : run.totals->plan().thresholds) {
     width = std::max(width, width_of(text_of(threshold)));
@@ -94,9 +94,10 @@ void write_thresholds(Page& page, const RunReport& run) {
   for (std::size_t t = 0; t < run.thresholds.size(); ++t) {
     const plan::Threshold& threshold = run.totals->plan().thresholds[t];
     const aggregate::ThresholdResult& result = run.thresholds[t];
-    page.line(page.style(result.ok ? "✓" : "✗", result.ok ? Style::kGood : Style::kBad) + " " +
-              pad_right(shorten(text_of(threshold), width), width) + "  " +
-              (result.no_samples() ? "no samples" : threshold_value(run.totals->plan(), threshold, *result.value)));
+    page.line(fmt::format(
+        "{} {}  {}", page.style(result.ok ? "✓" : "✗", result.ok ? Style::kGood : Style::kBad),
+        pad_right(shorten(text_of(threshold), width), width),
+        result.no_samples() ? "no samples" : threshold_value(run.totals->plan(), threshold, *result.value)));
   }
 }
 
@@ -109,10 +110,10 @@ void write_checks(Page& page, const RunReport& run) {
     passes += count.passes;
     all += count.passes + count.fails;
   }
-  page.heading("CHECKS", percent(passes, all) + " of " + format_count(all) + " passed");
+  page.heading("CHECKS", fmt::format("{} of {} passed", percent(passes, all), format_count(all)));
   std::size_t width = 0;
   const auto text_of = [&](const plan::CheckInfo& info) {
-    return printable(plan.steps[info.step].name + ": " + info.name);
+    return printable(fmt::format("{}: {}", plan.steps[info.step].name, info.name));
   };
   for (const plan::CheckInfo& info : plan.checks) width = std::max(width, width_of(text_of(info)));
   width = std::min(width, page.width() - 45);
@@ -123,25 +124,25 @@ void write_checks(Page& page, const RunReport& run) {
     if (count.fails > 0) {
       mark = page.style("✗", Style::kBad);
       figures +=
-          ", " + format_count(count.fails) + " failed (" + percent(count.fails, count.passes + count.fails) + ")";
+          fmt::format(", {} failed ({})", format_count(count.fails), percent(count.fails, count.passes + count.fails));
     } else if (count.passes == 0) {
       mark = "-";
       figures = "never reached";
     }
-    page.line(mark + " " + pad_right(shorten(text_of(plan.checks[c]), width), width) + "  " + figures);
+    page.line(fmt::format("{} {}  {}", mark, pad_right(shorten(text_of(plan.checks[c]), width), width), figures));
   }
 }
 
 void write_generator(Page& page, const RunReport& run) {
   const aggregate::Generator& generator = run.generator;
   page.heading("GENERATOR");
-  page.line("CPU " + decimal(generator.cpu_cores) + " of " +
-            format_count(static_cast<uint64_t>(generator.cores), "core") + ", event loop lag p99 " +
-            format_duration(generator.loop_lag_p99));
+  page.line(fmt::format("CPU {} of {}, event loop lag p99 {}", decimal(generator.cpu_cores),
+                        format_count(static_cast<uint64_t>(generator.cores), "core"),
+                        format_duration(generator.loop_lag_p99)));
   if (!generator.saturated()) return;
   page.wrapped(page.style("!", Style::kWarn) + " ",
-               "The generator was a bottleneck: " + generator.saturation +
-                   ". Latencies may include its own delay. What helps: " + generator.remedy + ".",
+               fmt::format("The generator was a bottleneck: {}. Latencies may include its own delay. What helps: {}.",
+                           generator.saturation, generator.remedy),
                2);
 }
 
@@ -152,7 +153,7 @@ void write_verdict(Page& page, const RunReport& run) {
   const Style style = outcome == Outcome::kPass ? Style::kGood : outcome == Outcome::kFail ? Style::kBad : Style::kWarn;
   page.heading({});
   page.wrapped(page.style(word, style) + "  ",
-               run.verdict.reason + " (exit code " + std::to_string(run.verdict.exit_code) + ")", word.size() + 2);
+               fmt::format("{} (exit code {})", run.verdict.reason, run.verdict.exit_code), word.size() + 2);
 }
 
 constexpr std::size_t kWorkersShown = 12;
@@ -163,7 +164,8 @@ constexpr std::size_t kWordsShown = 400;  // columns of what others have written
 std::string words(const std::string& text) { return shorten(printable(text), kWordsShown); }
 
 void write_more(Page& page, std::size_t left, const char* what) {
-  if (left > 0) page.line("… and " + format_count(left, std::string("more ") + what) + ", all in the result file");
+  if (left > 0)
+    page.line(fmt::format("… and {}, all in the result file", format_count(left, std::string("more ") + what)));
 }
 
 bool hides_stalls(const plan::Plan& plan) {
@@ -172,7 +174,7 @@ bool hides_stalls(const plan::Plan& plan) {
 }
 
 void write_event(Page& page, const Event& event) {
-  page.wrapped("- ", "at " + format_duration(event.at) + ": " + words(event.detail), 2);
+  page.wrapped("- ", fmt::format("at {}: {}", format_duration(event.at), words(event.detail)), 2);
 }
 
 // The share of a loss, never shown as none.
@@ -216,15 +218,15 @@ std::string figures(const plan::CustomMetric& metric, const Sample& sample) {
     return figure(metric, sample, aggregation, percentile);
   };
   switch (metric.kind) {
-    case plan::MetricKind::kCounter: return one(Aggregation::kCount) + "  " + one(Aggregation::kRate);
+    case plan::MetricKind::kCounter: return fmt::format("{}  {}", one(Aggregation::kCount), one(Aggregation::kRate));
     case plan::MetricKind::kRate:
-      return one(Aggregation::kRate) + "  " + format_count(static_cast<uint64_t>(sample.count)) + " of " +
-             format_count(sample.total);
-    case plan::MetricKind::kGauge: return one(Aggregation::kValue) + "  max " + one(Aggregation::kMax);
+      return fmt::format("{}  {} of {}", one(Aggregation::kRate), format_count(static_cast<uint64_t>(sample.count)),
+                         format_count(sample.total));
+    case plan::MetricKind::kGauge: return fmt::format("{}  max {}", one(Aggregation::kValue), one(Aggregation::kMax));
     case plan::MetricKind::kTrend:
-      return "avg " + one(Aggregation::kAvg) + "  min " + one(Aggregation::kMin) + "  med " + one(Aggregation::kMed) +
-             "  p95 " + one(Aggregation::kPercentile, 95) + "  p99 " + one(Aggregation::kPercentile, 99) + "  max " +
-             one(Aggregation::kMax);
+      return fmt::format("avg {}  min {}  med {}  p95 {}  p99 {}  max {}", one(Aggregation::kAvg),
+                         one(Aggregation::kMin), one(Aggregation::kMed), one(Aggregation::kPercentile, 95),
+                         one(Aggregation::kPercentile, 99), one(Aggregation::kMax));
   }
   return {};
 }
@@ -233,7 +235,8 @@ void write_workers(Page& page, const RunReport& run) {
   if (run.workers.empty()) return;
   uint64_t cores = 0;
   for (const Worker& worker : run.workers) cores += worker.cores;
-  page.heading("WORKERS", format_count(run.workers.size(), "worker") + ", " + format_count(cores, "core"));
+  page.heading("WORKERS",
+               fmt::format("{}, {}", format_count(run.workers.size(), "worker"), format_count(cores, "core")));
   std::vector<const Worker*> order;
   for (const Worker& worker : run.workers) order.push_back(&worker);
   if (order.size() > kWorkersShown) {  // then those that something happened to
@@ -277,8 +280,8 @@ void write_losses(Page& page, const RunReport& run) {
   for (std::size_t l = 0; l < std::min(run.losses.size(), kLossesShown); ++l) {
     const plan::Loss& loss = run.losses[l];
     page.wrapped(page.style("!", Style::kWarn) + " ",
-                 "from " + format_duration(loss.from) + " to " + format_duration(loss.to) + ", " +
-                     share_text(loss.share) + " of the load: " + words(loss.cause),
+                 fmt::format("from {} to {}, {} of the load: {}", format_duration(loss.from), format_duration(loss.to),
+                             share_text(loss.share), words(loss.cause)),
                  2);
   }
   write_more(page, run.losses.size() - std::min(run.losses.size(), kLossesShown), "gap");
@@ -312,7 +315,7 @@ void write_iterations(Page& page, const RunReport& run) {
     const WorkflowState& state = run.workflows[w];
     if (state.status != "completed" && state.status != "stopped") {
       const std::string because = state.skipped_because.empty() ? "" : ": " + printable(state.skipped_because);
-      all.push_back({"  " + state.status + because});
+      all.push_back({fmt::format("  {}{}", state.status, because)});
     }
     if (!open_model(plan.workflows[w])) continue;
     open.push_back({name, format_count(sum.scheduled), format_count(sum.on_time), format_count(sum.late),
@@ -334,9 +337,8 @@ void write_latencies(Page& page, const RunReport& run) {
     const plan::StepInfo& info = plan.steps[s];
     const metrics::StepWindow& step = totals.sum().steps[s];
     if (!info.measured || step.count == 0) continue;
-    const std::string figures = "  " + format_count(step.count) + " requests, " +
-                                rate_text(step.count, totals.elapsed()) + ", " + percent(step.failed, step.count) +
-                                " failed";
+    const std::string figures = fmt::format("  {} requests, {}, {} failed", format_count(step.count),
+                                            rate_text(step.count, totals.elapsed()), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
     if (has_due_times(plan, info) && !step.response.empty()) rows.push_back(latency_row("  response", step.response));
@@ -345,7 +347,8 @@ void write_latencies(Page& page, const RunReport& run) {
       const char* const why = info.open_model             ? "dropped or unfinished"
                               : has_due_times(plan, info) ? "not asked in time, or unfinished"
                                                           : "unfinished";
-      rows.push_back({"  " + format_count(step.censored) + " of the response times are lower bounds: " + why});
+      rows.push_back(
+          {fmt::format("  {} of the response times are lower bounds: {}", format_count(step.censored), why)});
     }
   }
   if (rows.size() == 1) return;
@@ -431,8 +434,8 @@ void write_errors(Page& page, const RunReport& run) {
   page.heading("ERRORS");
   const std::size_t width = format_count(counts[0].count).size();
   for (const Count& each : counts) {
-    const std::string first =
-        pad_left(format_count(each.count), width) + "  " + pad_right(std::string(to_string(each.kind)), 18) + "  ";
+    const std::string first = fmt::format("{}  {}  ", pad_left(format_count(each.count), width),
+                                          pad_right(std::string(to_string(each.kind)), 18));
     page.wrapped(page.style(first, Style::kBad), describe(each.kind), width_of(first));
   }
 }
@@ -449,7 +452,7 @@ void write_metrics(Page& page, const RunReport& run) {
     const Sample seen = *aggregate::sample(*run.totals, metric.name);
     std::string text = seen.any ? figures(metric, seen) : "nothing was recorded";
     if (seen.refused > 0) text += "  " + page.style(format_count(seen.refused, "value") + " refused", Style::kWarn);
-    page.line(pad_right(shorten(metric.name, width), width) + "  " + text);
+    page.line(fmt::format("{}  {}", pad_right(shorten(metric.name, width), width), text));
   }
 }
 

@@ -53,7 +53,7 @@ bool in_xml(uint32_t code) {
 }
 
 std::string in_unit(const plan::CustomMetric& metric, const std::string& value) {
-  return metric.unit.empty() ? value : value + " " + metric.unit;
+  return metric.unit.empty() ? value : fmt::format("{} {}", value, metric.unit);
 }
 
 std::string amount(double value) {
@@ -130,7 +130,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 std::string styled(std::string_view text, Style style, bool color) {
   static constexpr std::array<std::string_view, 6> kCodes{"", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[33m"};
   if (!color || style == Style::kPlain) return std::string(text);
-  return std::string(kCodes[static_cast<std::size_t>(style)]) + std::string(text) + "\x1b[0m";
+  return fmt::format("{}{}\x1b[0m", kCodes[static_cast<std::size_t>(style)], text);
 }
 
 std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width) {
@@ -187,13 +187,13 @@ std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregatio
 }
 
 std::string title_text(const ResultMetric& metric) {
-  return metric.unit.empty() ? metric.name : metric.name + ", " + metric.unit;
+  return metric.unit.empty() ? metric.name : fmt::format("{}, {}", metric.name, metric.unit);
 }
 
 std::string figures_text(const ResultMetric& metric) {
   std::string out;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  for (const auto& [name, value] : metric.figures) add(name + " " + amount(value));
+  for (const auto& [name, value] : metric.figures) add(fmt::format("{} {}", name, amount(value)));
   if (metric.refused > 0) add(format_count(metric.refused, "value") + " refused");
   return out.empty() ? "nothing was recorded" : out;
 }

@@ -11,7 +11,7 @@ namespace bellwether::report {
 namespace {
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error_number) {
-  Error error = error_from_errno(error_number, "cannot write '" + path + "'");
+  Error error = error_from_errno(error_number, fmt::format("cannot write '{}'", path));
   if (error_number == ENOSPC || error_number == EDQUOT) {
     error.code = Errc::kNoSpace;
     error.message += "; free some space or name a file on another disk";
@@ -58,7 +58,7 @@ void sync_folder_of(const std::string& path) {
   ::close(fd);
 }
 
-std::string temporary_beside(const std::string& path) { return path + "." + std::to_string(::getpid()) + ".tmp"; }
+std::string temporary_beside(const std::string& path) { return fmt::format("{}.{}.tmp", path, ::getpid()); }
 
 int create_new(const std::string& temporary) {
   ::unlink(temporary.c_str());  // of a process that died under the same number

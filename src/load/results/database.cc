@@ -29,7 +29,8 @@ static_assert(kApplication == 1113936498 && kFormat == 1, "the text above says t
 Status make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(errno, "making '" + folder + "'");
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+      return fail_errno(errno, fmt::format("making '{}'", folder));
   }
   return {};
 }
@@ -39,7 +40,7 @@ Status make_folders(const std::string& path) {
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 tl::unexpected<Error> Database::failed(std::string_view what) {
-  const std::string text = std::string(what) + " '" + path_ + "': " + sqlite3_errmsg(handle_);
+  const std::string text = fmt::format("{} '{}': {}", what, path_, sqlite3_errmsg(handle_));
   switch (sqlite3_errcode(handle_) & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return fail(Errc::kTimeout, text + ". Other processes write to it");
@@ -65,10 +66,10 @@ Status Database::open(Store::Use use) {
     BW_RETURN_IF_ERROR(make_folders(path_));
     // SQLite would make it readable for everybody, and names of scenarios are nobody else's business.
     const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (made < 0) return fail_errno(errno, "opening '" + path_ + "'");
+    if (made < 0) return fail_errno(errno, fmt::format("opening '{}'", path_));
     ::close(made);
   } else if (::access(path_.c_str(), F_OK) != 0) {
-    return fail(Errc::kNotFound, "there is no '" + path_ + "'");
+    return fail(Errc::kNotFound, "there is no '{}'", path_);
   }
   // Who only looks at it has to write as well: the index of the log that readers share.
   int flags = SQLITE_OPEN_READWRITE;
@@ -103,13 +104,13 @@ Status Database::set_up(Store::Use use) {
   const int64_t format = about.integer(1);
   const bool fresh = application == 0 && format == 0 && about.integer(2) == 0;
   if (!fresh && application != kApplication) {
-    return fail(Errc::kInvalid, "'" + path_ + "' is a database of another program");
+    return fail(Errc::kInvalid, "'{}' is a database of another program", path_);
   }
   if (format > kFormat) {
-    return fail(Errc::kUnsupported, "'" + path_ + "' has format " + std::to_string(format) +
-                                        "; this version of the program knows formats up to " + std::to_string(kFormat));
+    return fail(Errc::kUnsupported, "'{}' has format {}; this version of the program knows formats up to {}", path_,
+                format, kFormat);
   }
-  if (fresh && use == Store::Use::kRead) return fail(Errc::kNotFound, "'" + path_ + "' is empty");
+  if (fresh && use == Store::Use::kRead) return fail(Errc::kNotFound, "'{}' is empty", path_);
   if (fresh) {
     BW_RETURN_IF_ERROR(run(kTables));
   }

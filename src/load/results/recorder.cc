@@ -123,7 +123,7 @@ struct Recorder::Work {
     }
     if (left_out > 0) {
       outcome.problem =
-          std::to_string(left_out) + " seconds are missing in it: the disk was too slow, or they came out of turn";
+          fmt::format("{} seconds are missing in it: the disk was too slow, or they came out of turn", left_out);
     }
   }
 

@@ -184,8 +184,8 @@ Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visi
     if (!more) return {};
     auto window = account::decode_sum(select.bytes(3), shape);
     if (!window) {
-      return fail(Errc::kInvalid, "run " + run.id + ": second " + std::to_string(select.integer(0)) +
-                                      " is damaged: " + window.error().message);
+      return fail(Errc::kInvalid, "run {}: second {} is damaged: {}", run.id, select.integer(0),
+                  window.error().message);
     }
     window->second = static_cast<uint64_t>(select.integer(0));
     window->covered = Duration::nanos(std::max<int64_t>(0, select.integer(2)));
@@ -207,10 +207,10 @@ class AddUp final : public Store::Visitor {
 }  // namespace
 
 Result<std::string> Store::document(const Run& run) {
-  if (run.state == State::kRunning) return fail(Errc::kNotFound, "run " + run.id + " goes on; it has no result yet");
+  if (run.state == State::kRunning) return fail(Errc::kNotFound, "run {} goes on; it has no result yet", run.id);
   Statement select(*database_, "SELECT document, cores FROM runs WHERE id = ?");
   BW_TRY(const auto found, select.text(run.id).row());
-  if (!found) return fail(Errc::kNotFound, "run " + run.id + " was deleted meanwhile");
+  if (!found) return fail(Errc::kNotFound, "run {} was deleted meanwhile", run.id);
   if (run.state == State::kEnded) return select.bytes(0);
   BW_TRY(const auto plan, plan_of(run));
   aggregate::Totals totals(plan);
@@ -223,8 +223,10 @@ Result<std::string> Store::document(const Run& run) {
                                 .cores = static_cast<int>(std::max<int64_t>(1, select.integer(1))),
                                 .ending = aggregate::Ending::kSignal});
   report.verdict.reason =
-      run.cluster ? "who followed job " + run.id + " ended without a word, and the job may go on or have ended: " +
-                        "`bellwether job watch` and `job results` bring its result; thresholds were not judged"
+      run.cluster ? fmt::format(
+                        "who followed job {} ended without a word, and the job may go on or have ended: `bellwether "
+                        "job watch` and `job results` bring its result; thresholds were not judged",
+                        run.id)
                   : "its process ended without a word; thresholds were not judged";
   return report::to_json(report);
 }
@@ -260,7 +262,7 @@ Status Store::copy(const Run& run, Store& to) {
   BW_RETURN_IF_ERROR(transaction.begin());
   Statement exists(*to.database_, "SELECT 1 FROM runs WHERE id = ?");
   BW_TRY(const auto there, exists.text(run.id).row());
-  if (there) return fail(Errc::kExists, "run " + run.id + " is in '" + to.database_->path() + "' already");
+  if (there) return fail(Errc::kExists, "run {} is in '{}' already", run.id, to.database_->path());
   Statement select(*database_, "SELECT shape, cores FROM runs WHERE id = ?");
   BW_RETURN_IF_ERROR(select.text(run.id).row());
   BW_TRY(const auto document, this->document(run));
@@ -290,18 +292,18 @@ Status Store::copy(const Run& run, Store& to) {
 }
 
 Result<std::size_t> pick(std::string_view name, const std::vector<std::string_view>& ids) {
-  const std::string said = "'" + std::string(name) + "'";
-  if (ids.empty()) return fail(Errc::kNotFound, "there is no run " + said + ": none is stored");
+  const std::string said = fmt::format("'{}'", name);
+  if (ids.empty()) return fail(Errc::kNotFound, "there is no run {}: none is stored", said);
   if (name.starts_with(kLast)) {
     std::size_t back = 0;
     const std::string_view rest = name.substr(kLast.size());
     const auto number = parse_u64(rest.empty() ? rest : rest.substr(1));
     if (!rest.empty() && (rest.front() != '~' || !number)) {
-      return fail(Errc::kInvalid, "there is no run " + said + "; write last, last~1, last~2, …");
+      return fail(Errc::kInvalid, "there is no run {}; write last, last~1, last~2, …", said);
     }
     if (number) back = *number;
     if (back < ids.size()) return back;
-    return fail(Errc::kNotFound, "there is no run " + said + ": " + std::to_string(ids.size()) + " are stored");
+    return fail(Errc::kNotFound, "there is no run {}: {} are stored", said, ids.size());
   }
   const auto exact = std::find(ids.begin(), ids.end(), name);
   if (exact != ids.end()) return static_cast<std::size_t>(exact - ids.begin());
@@ -311,16 +313,14 @@ Result<std::size_t> pick(std::string_view name, const std::vector<std::string_vi
   }
   if (begin_so.size() == 1) return begin_so.front();
   if (begin_so.size() > 1) {
-    return fail(Errc::kInvalid, said + " is the beginning of " + std::to_string(begin_so.size()) +
-                                    " runs: " + std::string(ids[begin_so[0]]) + ", " + std::string(ids[begin_so[1]]) +
-                                    (begin_so.size() > 2 ? ", …" : "") + "; write more of it");
+    return fail(Errc::kInvalid, "{} is the beginning of {} runs: {}, {}{}; write more of it", said, begin_so.size(),
+                ids[begin_so[0]], ids[begin_so[1]], begin_so.size() > 2 ? ", …" : "");
   }
   std::vector<std::string_view> candidates = ids;
   candidates.push_back(kLast);
   const std::string_view near = nearest(name, candidates);
-  return fail(Errc::kNotFound, "there is no run " + said +
-                                   (near.empty() ? "; `bellwether results list` shows them"
-                                                 : "; did you mean '" + std::string(near) + "'?"));
+  return fail(Errc::kNotFound, "there is no run {}{}", said,
+              near.empty() ? "; `bellwether results list` shows them" : fmt::format("; did you mean '{}'?", near));
 }
 
 Status Store::note_cluster(const std::string& id, const Cluster& cluster) {

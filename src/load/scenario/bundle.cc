@@ -76,7 +76,7 @@ Result<FileView> ReplayingOutside::view_file(const std::string& path, uint64_t b
 
 Result<std::vector<std::string>> ReplayingOutside::list_folder(const std::string& path, std::size_t most) const {
   auto names = cut(read_file(folder_of(path), most));
-  if (names && names->size() > most) return fail(Errc::kTooLarge, "it has more files than " + std::to_string(most));
+  if (names && names->size() > most) return fail(Errc::kTooLarge, "it has more files than {}", most);
   return names;
 }
 

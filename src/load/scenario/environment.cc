@@ -89,17 +89,18 @@ Environment Environment::resolve(const Node* env, const Sources& sources, Diagno
     if (const auto given = sources.outside->env(entry.key)) {
       value = *given;
     } else if (entry.is_null()) {
-      diagnostics.add(entry.place(), {.message = in_quotes(entry.key) + " in 'env' has no value",
-                                      .hint = "give one with --set " + entry.key + "=… or as environment variable"});
+      diagnostics.add(entry.place(),
+                      {.message = in_quotes(entry.key) + " in 'env' has no value",
+                       .hint = fmt::format("give one with --set {}=… or as environment variable", entry.key)});
     } else if (!entry.is_scalar()) {
-      diagnostics.add(entry.place(), {.message = "wrong value of " + in_quotes(entry.key) + " in 'env'",
+      diagnostics.add(entry.place(), {.message = fmt::format("wrong value of {} in 'env'", in_quotes(entry.key)),
                                       .found = describe(entry),
                                       .expected = "a text or a number"});
     } else if (auto text = replace(entry.text, lookup)) {
       value = std::move(*text);
     } else if (text.error().code == Errc::kNotFound) {
       const auto names = out.names();
-      diagnostics.add(entry.mark, {.message = "unknown name " + in_quotes(text.error().message) + " in 'env'",
+      diagnostics.add(entry.mark, {.message = fmt::format("unknown name {} in 'env'", in_quotes(text.error().message)),
                                    .expected = "an environment variable, a --set name or an entry above this one",
                                    .hint = did_you_mean(text.error().message, names)});
     } else {

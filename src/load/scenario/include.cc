@@ -120,9 +120,9 @@ class Reader {
     if (!may_include(path, place.path)) return;
     auto text = sources_.outside->read_file(where, kIncludeBytesMax);
     if (!text) {
-      diagnostics_.add(path.mark,
-                       {.message = "the file " + in_quotes(path.text) + " cannot be read: " + text.error().message,
-                        .hint = "a relative path is relative to the folder of the file that includes"});
+      diagnostics_.add(path.mark, {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text),
+                                                          text.error().message),
+                                   .hint = "a relative path is relative to the folder of the file that includes"});
       return;
     }
     const uint16_t file = diagnostics_.add_file(beside(sources_.file_name, where));
@@ -152,18 +152,18 @@ class Reader {
       const std::string before =
           file == 0 ? "it is the scenario itself" : "it is included at " + diagnostics_.place_of(same->included_at);
       const bool cycle = std::find(open_.begin(), open_.end(), file) != open_.end();
-      diagnostics_.add(path.mark, {.message = "the file " + in_quotes(path.text) +
-                                              (cycle ? " includes itself" : " is included twice"),
+      diagnostics_.add(path.mark, {.message = fmt::format("the file {}{}", in_quotes(path.text),
+                                                          cycle ? " includes itself" : " is included twice"),
                                    .hint = before});
       return false;
     }
     if (places_.size() > kIncludesMax) {
-      diagnostics_.add(path.mark, {.message = "more than " + std::to_string(kIncludesMax) + " files are included"});
+      diagnostics_.add(path.mark, {.message = fmt::format("more than {} files are included", kIncludesMax)});
       return false;
     }
     if (open_.size() > kIncludeDepthMax) {
-      diagnostics_.add(path.mark, {.message = "files include each other more than " + std::to_string(kIncludeDepthMax) +
-                                              " levels deep"});
+      diagnostics_.add(path.mark,
+                       {.message = fmt::format("files include each other more than {} levels deep", kIncludeDepthMax)});
       return false;
     }
     return true;
@@ -176,9 +176,10 @@ class Reader {
         diagnostics_.add(item.place(), {.message = in_quotes(item.key) + " cannot stand in an included file",
                                         .hint = "write it into the scenario itself"});
       } else {
-        diagnostics_.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in an included file",
-                                        .expected = one_of(kIncludedKeys),
-                                        .hint = did_you_mean(item.key, kIncludedKeys)});
+        diagnostics_.add(item.place(),
+                         {.message = fmt::format("unknown key {} in an included file", in_quotes(item.key)),
+                          .expected = one_of(kIncludedKeys),
+                          .hint = did_you_mean(item.key, kIncludedKeys)});
       }
       return true;
     });
@@ -206,7 +207,7 @@ class Reader {
       for (Node& inner : item.items) put(*there, std::move(inner), levels - 1, in_quotes(item.key));
       return;
     }
-    diagnostics_.add(item.place(), {.message = in_quotes(item.key) + " in " + where + " is given twice",
+    diagnostics_.add(item.place(), {.message = fmt::format("{} in {} is given twice", in_quotes(item.key), where),
                                     .hint = "the first time at " + diagnostics_.place_of(there->place())});
   }
 

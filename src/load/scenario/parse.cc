@@ -20,9 +20,10 @@ std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
       out.push_back(&node);
       continue;
     }
-    file.reading().diagnostics.add(node.place(), {.message = in_quotes(node.key) + " is there twice: beside " +
-                                                             "'workflows', and as the name of one of them",
-                                                  .hint = "choose another name"});
+    file.reading().diagnostics.add(
+        node.place(), {.message = fmt::format("{} is there twice: beside 'workflows', and as the name of one of them",
+                                              in_quotes(node.key)),
+                       .hint = "choose another name"});
   }
   if (const Node* teardown = file.find("teardown")) out.push_back(teardown);
   return out;
@@ -56,7 +57,7 @@ void parse_workflows(const Section& file, Scenario& scenario) {
     return;
   }
   if (workflows->items.size() > kWorkflowsMax) {
-    report_wrong(*workflows, file.what(*workflows), "at most " + std::to_string(kWorkflowsMax) + " workflows", reading);
+    report_wrong(*workflows, file.what(*workflows), fmt::format("at most {} workflows", kWorkflowsMax), reading);
     return;
   }
   std::size_t steps = 0;
@@ -68,9 +69,9 @@ void parse_workflows(const Section& file, Scenario& scenario) {
     steps += workflow.steps.size();
     for (const Step& step : workflow.steps) checks += step.checks.size();
     if (steps <= kStepsMax && checks <= kChecksMax) continue;
-    reading.diagnostics.add(node->place(), {.message = "the scenario is too large",
-                                            .expected = "at most " + std::to_string(kStepsMax) + " steps and " +
-                                                        std::to_string(kChecksMax) + " checks"});
+    reading.diagnostics.add(node->place(),
+                            {.message = "the scenario is too large",
+                             .expected = fmt::format("at most {} steps and {} checks", kStepsMax, kChecksMax)});
     return;
   }
 }
@@ -109,8 +110,9 @@ void read_path(const Section& section, Feeder& feeder) {
     const Node* node = section.find(kFormats[i]);
     if (node == nullptr) continue;
     if (given != nullptr) {
-      reading.diagnostics.add(node->place(), {.message = section.what(*node) + " contradicts " + in_quotes(given->key),
-                                              .hint = "data comes from one file: remove one of them"});
+      reading.diagnostics.add(node->place(),
+                              {.message = fmt::format("{} contradicts {}", section.what(*node), in_quotes(given->key)),
+                               .hint = "data comes from one file: remove one of them"});
       return;
     }
     given = node;
@@ -176,7 +178,7 @@ std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading) {
     const std::size_t count = metric.is_list() ? metric.items.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       if (out.size() == kThresholdsMax) {
-        report_wrong(node, "'thresholds'", "at most " + std::to_string(kThresholdsMax) + " thresholds", reading);
+        report_wrong(node, "'thresholds'", fmt::format("at most {} thresholds", kThresholdsMax), reading);
         return out;
       }
       auto threshold = parse_threshold(metric.is_list() ? metric.items[i] : metric, name, reading);
@@ -297,7 +299,7 @@ std::vector<Feeder> parse_data(const Node& node, Reading& reading) {
   }
   for (const Node& item : node.items) {
     if (out.size() == kFeedersMax) {
-      report_wrong(node, "'data'", "at most " + std::to_string(kFeedersMax) + " files", reading);
+      report_wrong(node, "'data'", fmt::format("at most {} files", kFeedersMax), reading);
       break;
     }
     const auto is = [&item](std::string_view name) { return name == item.key; };

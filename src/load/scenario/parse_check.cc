@@ -170,7 +170,8 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
       continue;
     }
     for (const Node& entry : item.items) {
-      reader.read(entry, subject, {entry.key, entry.key_mark}, in_quotes(entry.key) + " in " + section.what(item));
+      reader.read(entry, subject, {entry.key, entry.key_mark},
+                  fmt::format("{} in {}", in_quotes(entry.key), section.what(item)));
     }
   }
   return out;
@@ -185,7 +186,7 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
     return out;
   }
   for (const Node& item : node.items) {
-    const Section section(item, in_quotes(item.key) + " in " + where, reading, maps::kExtraction);
+    const Section section(item, fmt::format("{} in {}", in_quotes(item.key), where), reading, maps::kExtraction);
     if (!item.is_map()) continue;
     Extraction extraction;
     extraction.name = {item.key, item.key_mark};

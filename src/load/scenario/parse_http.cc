@@ -103,9 +103,9 @@ void parse_method_and_url(const Section& section, Http& http) {
   const bool is_short = given.front()->key != "method";
   const Node* second = given.size() > 1 ? given[1] : is_short ? url : nullptr;
   if (second != nullptr) {
-    reading.diagnostics.add(second->place(),
-                            {.message = section.what(*second) + " contradicts " + in_quotes(given.front()->key),
-                             .hint = "a step makes one request: remove one of them"});
+    reading.diagnostics.add(second->place(), {.message = fmt::format("{} contradicts {}", section.what(*second),
+                                                                     in_quotes(given.front()->key)),
+                                              .hint = "a step makes one request: remove one of them"});
     return;
   }
   http.method = is_short ? given.front()->key : read_method(section);
@@ -187,7 +187,7 @@ std::optional<OAuth2> parse_oauth2(const Node& node, const Section& auth) {
   bool whole = true;
   const auto take = [&](std::string_view key, Text& into) {
     if (section.find(key) == nullptr) {
-      section.report_missing(in_quotes(key) + " is missing in " + section.where(),
+      section.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section.where()),
                              "{token_url: URL, client_id: NAME, client_secret: SECRET}");
     }
     auto text = section.constant(key);
@@ -213,7 +213,7 @@ std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading
     return out;
   }
   for (const Node& item : node.items) {
-    const std::string name = in_quotes(item.key) + " in " + what;
+    const std::string name = fmt::format("{} in {}", in_quotes(item.key), what);
     for (Text& text : read_texts(item, name, reading)) out.push_back({{item.key, item.key_mark}, std::move(text)});
   }
   return out;
@@ -283,14 +283,14 @@ std::optional<Auth> parse_auth(const Section& http) {
     if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(schemes));
     return std::nullopt;
   }
-  const Section credentials(*basic, in_quotes(basic->key) + " of " + section.where(), reading,
+  const Section credentials(*basic, fmt::format("{} of {}", in_quotes(basic->key), section.where()), reading,
                             auth.is_digest ? maps::kDigest : maps::kBasic);
   if (!basic->is_map()) return std::nullopt;
   bool whole = true;
   for (const std::string_view key : {"user", "password"}) {
     const Node* part = credentials.find(key);
     if (part == nullptr) {
-      credentials.report_missing(in_quotes(key) + " is missing in " + credentials.where(),
+      credentials.report_missing(fmt::format("{} is missing in {}", in_quotes(key), credentials.where()),
                                  "{user: NAME, password: SECRET}");
       whole = false;
       continue;

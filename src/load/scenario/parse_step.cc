@@ -37,7 +37,7 @@ decltype(Step::work) parse_action(const Node& node, const std::string& where, Re
   if (set != nullptr && !set->is_map()) report_wrong(*set, section.what(*set), "a map of names and texts", reading);
   if (set != nullptr && set->is_map()) {
     for (const Node& item : set->items) {
-      auto value = read_text(item, in_quotes(item.key) + " in " + section.what(*set), reading);
+      auto value = read_text(item, fmt::format("{} in {}", in_quotes(item.key), section.what(*set)), reading);
       if (value) out.push_back({{item.key, item.key_mark}, std::move(*value)});
     }
   }
@@ -54,8 +54,8 @@ void parse_work(const Section& section, Step& step) {
     const Node* work = section.find(key);
     if (work == nullptr) continue;
     if (first != nullptr) {
-      reading.diagnostics.add(work->place(), {.message = section.where() + " has both " + in_quotes(first->key) +
-                                                         " and " + in_quotes(work->key),
+      reading.diagnostics.add(work->place(), {.message = fmt::format("{} has both {} and {}", section.where(),
+                                                                     in_quotes(first->key), in_quotes(work->key)),
                                               .hint = "make two steps of it"});
       return;
     }
@@ -83,8 +83,8 @@ void parse_work(const Section& section, Step& step) {
   const std::string_view kind = action != nullptr ? "an action" : "a step without a request";
   for (const std::string_view key : {"check", "extract"}) {
     if (const Node* node = section.find(key)) {
-      reading.diagnostics.add(node->place(), {.message = section.what(*node) + " needs a response, and " +
-                                                         std::string(kind) + " has none"});
+      reading.diagnostics.add(
+          node->place(), {.message = fmt::format("{} needs a response, and {} has none", section.what(*node), kind)});
     }
   }
 }
@@ -97,7 +97,7 @@ void parse_arguments(const Section& section, Code& out) {
   if (arguments == nullptr) return;
   if (!arguments->is_map() || arguments->items.size() > kArgumentsMax) {
     report_wrong(*arguments, section.what(*arguments),
-                 "a map of at most " + std::to_string(kArgumentsMax) + " names and texts", reading);
+                 fmt::format("a map of at most {} names and texts", kArgumentsMax), reading);
     return;
   }
   for (const Node& item : arguments->items) {
@@ -118,7 +118,7 @@ std::vector<Text> parse_names(const Section& section, std::string_view key) {
   if (node == nullptr) return {};
   std::vector<Text> names = read_texts(*node, section.what(*node), reading);
   if (names.size() > kArgumentsMax) {
-    report_wrong(*node, section.what(*node), "at most " + std::to_string(kArgumentsMax) + " names", reading);
+    report_wrong(*node, section.what(*node), fmt::format("at most {} names", kArgumentsMax), reading);
     names.resize(kArgumentsMax);
   }
   for (auto name = names.begin(); name != names.end(); ++name) {
@@ -126,10 +126,10 @@ std::vector<Text> parse_names(const Section& section, std::string_view key) {
     if (name->text.empty() || name->text.size() > kNameMax) {
       reading.diagnostics.add(name->mark, {.message = section.what(*node) + " has a name that cannot be one",
                                            .found = in_quotes(name->text),
-                                           .expected = "1 to " + std::to_string(kNameMax) + " bytes"});
+                                           .expected = fmt::format("1 to {} bytes", kNameMax)});
     } else if (again) {
-      reading.diagnostics.add(name->mark,
-                              {.message = in_quotes(name->text) + " is there twice in " + section.what(*node)});
+      reading.diagnostics.add(
+          name->mark, {.message = fmt::format("{} is there twice in {}", in_quotes(name->text), section.what(*node))});
     }
   }
   return names;
@@ -140,7 +140,7 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
   if (!is_value_name(node.key) || node.key.size() > kMetricNameMax) {
     reading.diagnostics.add(node.place(),
                             {.message = in_quotes(node.key) + " cannot be the name of a metric",
-                             .expected = "letters, digits and _, at most " + std::to_string(kMetricNameMax)});
+                             .expected = fmt::format("letters, digits and _, at most {}", kMetricNameMax)});
     return std::nullopt;
   }
   Metric out;
@@ -161,7 +161,7 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
     out.unit = unit->text;
     if (out.unit.size() > kUnitMax) {
       report_wrong(*section.find("unit"), section.what(*section.find("unit")),
-                   "at most " + std::to_string(kUnitMax) + " bytes", reading);
+                   fmt::format("at most {} bytes", kUnitMax), reading);
     }
   }
   return out;
@@ -176,17 +176,18 @@ bool is_value(std::string_view text) {
 }
 
 void report_value(const Text& value, const std::string& what, Reading& reading) {
-  reading.diagnostics.add(value.mark, {.message = "wrong " + what,
-                                       .found = in_quotes(value.text),
-                                       .expected = "1 to " + std::to_string(kValueMax) +
-                                                   " bytes, none of , { and }: a threshold could not name it"});
+  reading.diagnostics.add(
+      value.mark,
+      {.message = "wrong " + what,
+       .found = in_quotes(value.text),
+       .expected = fmt::format("1 to {} bytes, none of , {{ and }}: a threshold could not name it", kValueMax)});
 }
 
 // Everything that is wrong with one of them goes to its node.
 class LawReader {
  public:
   LawReader(const Node& node, const std::string& what, Reading& reading, const Map& map)
-      : section_(node, in_quotes(node.key) + " of " + what, reading, map), reading_(reading) {}
+      : section_(node, fmt::format("{} of {}", in_quotes(node.key), what), reading, map), reading_(reading) {}
 
   bool is_map() const { return section_.node().is_map(); }
   bool wrong() const { return wrong_; }
@@ -220,7 +221,7 @@ class LawReader {
   void check_order(std::string_view centre, const Delay& delay) {
     if (wrong_ || (delay.low <= delay.centre && delay.centre <= delay.high)) return;
     const bool is_low = delay.centre < delay.low;
-    refuse(is_low ? "min" : "max", std::string(is_low ? "at most" : "at least") + " the " + std::string(centre));
+    refuse(is_low ? "min" : "max", fmt::format("{} the {}", is_low ? "at most" : "at least", centre));
   }
   void check_bounds(const Delay& delay) {
     if (!wrong_ && delay.low > delay.high) refuse("max", "a duration that is not shorter than 'min'");
@@ -234,7 +235,7 @@ class LawReader {
   }
   void missing(std::string_view key, std::string expected) {
     wrong_ = true;
-    section_.report_missing(in_quotes(key) + " is missing in " + section_.where(), std::move(expected));
+    section_.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section_.where()), std::move(expected));
   }
   void refuse(std::string_view key, std::string expected) {
     wrong_ = true;
@@ -317,13 +318,14 @@ bool is_test_step(const Step& step) {
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {
   Step step;
   step.name = {node.key, node.key_mark};
-  const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, maps::kStep);
+  const Section section(node, "step " + in_quotes(fmt::format("{}.{}", workflow, node.key)), reading, maps::kStep);
   if (!is_step_name(node.key)) {
     reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
                                            .expected = "1 to 100 letters, digits, _ and -"});
   } else if (is_taken_prefix(node.key)) {
-    reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
-                                           .expected = "another name: ${" + node.key + ".…} is a made-up value"});
+    reading.diagnostics.add(node.place(),
+                            {.message = in_quotes(node.key) + " cannot be the name of a step",
+                             .expected = fmt::format("another name: ${{{}.…}} is a made-up value", node.key)});
   }
   if (!node.is_map()) return step;
   if (const Node* after = section.find("after")) step.after = read_texts(*after, section.what(*after), reading);
@@ -339,13 +341,13 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
 }
 
 Code parse_code(const Node& node, const std::string& where, Reading& reading) {
-  const Section section(node, in_quotes(node.key) + " of " + where, reading, maps::kCode);
+  const Section section(node, fmt::format("{} of {}", in_quotes(node.key), where), reading, maps::kCode);
   Code out;
   if (node.key == "native") out.language = Code::Language::kNative;
   if (!node.is_map()) return out;
   for (const auto& [key, text] : {std::pair<std::string_view, Text*>{"file", &out.file}, {"call", &out.function}}) {
     if (section.find(key) == nullptr) {
-      section.report_missing(in_quotes(key) + " is missing in " + section.where(),
+      section.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section.where()),
                              key == "file" ? "the file of the program" : "the name of a function of the program");
     } else if (auto value = section.constant(key)) {
       *text = std::move(*value);
@@ -360,7 +362,7 @@ Code parse_code(const Node& node, const std::string& where, Reading& reading) {
 std::vector<Metric> parse_metrics(const Node& node, Reading& reading) {
   std::vector<Metric> out;
   if (!node.is_map() || node.items.size() > kMetricsMax) {
-    report_wrong(node, "'metrics'", "a map of at most " + std::to_string(kMetricsMax) + " names and kinds", reading,
+    report_wrong(node, "'metrics'", fmt::format("a map of at most {} names and kinds", kMetricsMax), reading,
                  "such as {orders: counter}");
     return out;
   }
@@ -373,12 +375,12 @@ std::vector<Metric> parse_metrics(const Node& node, Reading& reading) {
 std::vector<Pair> parse_records(const Node& node, const std::string& what, Reading& reading) {
   std::vector<Pair> out;
   if (!node.is_map() || node.items.empty() || node.items.size() > kMetricsMax) {
-    report_wrong(node, what, "a map of at most " + std::to_string(kMetricsMax) + " metrics and values", reading,
+    report_wrong(node, what, fmt::format("a map of at most {} metrics and values", kMetricsMax), reading,
                  "such as {orders: 1}");
     return out;
   }
   for (const Node& item : node.items) {
-    auto value = read_text(item, in_quotes(item.key) + " in " + what, reading);
+    auto value = read_text(item, fmt::format("{} in {}", in_quotes(item.key), what), reading);
     if (value) out.push_back({{item.key, item.key_mark}, std::move(*value)});
   }
   return out;
@@ -390,11 +392,11 @@ std::vector<Pair> parse_tags(const Section& section, bool with_group) {
   if (const Node* tags = section.find("tags")) {
     if (!tags->is_map() || tags->items.size() > kTagsMax) {
       report_wrong(*tags, section.what(*tags),
-                   "a map of at most " + std::to_string(kTagsMax) + " names and texts: {page: checkout}", reading);
+                   fmt::format("a map of at most {} names and texts: {{page: checkout}}", kTagsMax), reading);
       return out;
     }
     for (const Node& item : tags->items) {
-      const std::string what = "tag " + in_quotes(item.key) + " of " + section.where();
+      const std::string what = fmt::format("tag {} of {}", in_quotes(item.key), section.where());
       auto value = read_constant(item, what, reading);
       if (!is_value_name(item.key) || std::find(kTaken.begin(), kTaken.end(), item.key) != kTaken.end()) {
         reading.diagnostics.add(item.place(), {.message = in_quotes(item.key) + " cannot be the name of a tag",

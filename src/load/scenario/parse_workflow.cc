@@ -54,7 +54,7 @@ void read_uses(const Section& section, Workflow& workflow) {
     }
   }
   if (workflow.uses.size() <= kProvidesMax) return;
-  report_wrong(*uses, section.what(*uses), "at most " + std::to_string(kProvidesMax) + " values", reading);
+  report_wrong(*uses, section.what(*uses), fmt::format("at most {} values", kProvidesMax), reading);
   workflow.uses.resize(kProvidesMax);
 }
 
@@ -62,7 +62,7 @@ void read_uses(const Section& section, Workflow& workflow) {
 std::optional<Provide> read_provide(const Node& value, const std::string& where, Reading& reading) {
   Provide out;
   out.name = {value.key, value.key_mark};
-  const std::string what = in_quotes(value.key) + " in " + where;
+  const std::string what = fmt::format("{} in {}", in_quotes(value.key), where);
   if (!value.is_map()) {
     auto text = read_text(value, what, reading);
     if (!text) return std::nullopt;
@@ -98,7 +98,7 @@ void read_provides(const Section& section, Workflow& workflow) {
     }
   }
   if (workflow.provides.size() <= kProvidesMax) return;
-  report_wrong(*provides, section.what(*provides), "at most " + std::to_string(kProvidesMax) + " values", reading);
+  report_wrong(*provides, section.what(*provides), fmt::format("at most {} values", kProvidesMax), reading);
   workflow.provides.resize(kProvidesMax);
 }
 
@@ -140,7 +140,7 @@ bool is_of_executors(std::string_view key) {
 }
 
 void report_missing(const Section& section, std::string_view key, std::string expected) {
-  section.report_missing(in_quotes(key) + " is missing in " + section.where(), std::move(expected));
+  section.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section.where()), std::move(expected));
 }
 
 void refuse_all_but(const Section& section, Names read, const std::string& why) {
@@ -148,7 +148,8 @@ void refuse_all_but(const Section& section, Names read, const std::string& why) 
     if (!is_of_executors(key.name) || has(read, key.name)) continue;
     const Node* node = section.find(key.name);
     if (node == nullptr) continue;
-    section.reading().diagnostics.add(node->place(), {.message = section.what(*node) + " has no effect: " + why});
+    section.reading().diagnostics.add(node->place(),
+                                      {.message = fmt::format("{} has no effect: {}", section.what(*node), why)});
   }
 }
 
@@ -193,10 +194,9 @@ double read_rate(const Node& node, const Section& section, bool zero_too) {
     *rate /= unit->seconds_f();
   }
   if (rate && (*rate > 0 || (zero_too && *rate == 0)) && *rate <= kRateMax) return *rate;
-  report_wrong(
-      node, section.what(node),
-      std::string("a rate ") + (zero_too ? "from 0" : "above 0 and") + " up to 10000000/s, such as 500/s or 30/m",
-      reading);
+  report_wrong(node, section.what(node),
+               fmt::format("a rate {} up to 10000000/s, such as 500/s or 30/m", zero_too ? "from 0" : "above 0 and"),
+               reading);
   return 1;
 }
 
@@ -210,8 +210,7 @@ void read_stages(const Section& section, Read read) {
   }
   if (!stages->is_list() || stages->items.empty() || stages->items.size() > kStagesMax) {
     return report_wrong(*stages, section.what(*stages),
-                        "a list of 1 to " + std::to_string(kStagesMax) + " stages: [{duration: 30s, target: 100}]",
-                        reading);
+                        fmt::format("a list of 1 to {} stages: [{{duration: 30s, target: 100}}]", kStagesMax), reading);
   }
   Duration sum;
   for (const Node& one : stages->items) {
@@ -267,7 +266,7 @@ Iterations read_iterations(const Section& section, bool shared) {
     const Node* node = section.find("iterations");
     section.reading().diagnostics.add(
         node->place(), {.message = section.where() + " shares fewer iterations than it has virtual users",
-                        .found = std::to_string(out.iterations) + " iterations, " + std::to_string(out.vus) + " users",
+                        .found = fmt::format("{} iterations, {} users", out.iterations, out.vus),
                         .expected = "at least one iteration for each of them",
                         .hint = "per-vu-iterations gives each user as many"});
   }
@@ -302,10 +301,10 @@ ArrivalUsers read_arrival_users(const Section& section) {
   out.preallocated = static_cast<uint32_t>(preallocated.value_or(1));
   out.most = static_cast<uint32_t>(max.value_or(out.preallocated));
   if (out.most < out.preallocated) {
-    reading.diagnostics.add(
-        place->place(), {.message = section.where() + " may use fewer virtual users than it prepares",
-                         .found = std::to_string(out.preallocated) + " prepared, at most " + std::to_string(out.most),
-                         .expected = "a maximum of at least the number prepared"});
+    reading.diagnostics.add(place->place(),
+                            {.message = section.where() + " may use fewer virtual users than it prepares",
+                             .found = fmt::format("{} prepared, at most {}", out.preallocated, out.most),
+                             .expected = "a maximum of at least the number prepared"});
   }
   return out;
 }
@@ -349,10 +348,10 @@ ExternallyControlled read_external(const Section& section) {
   out.graceful_ramp_down = section.duration("graceful_ramp_down");
   out.pacing = read_pacing(section);
   if (const Node* node = section.find("max_vus"); node != nullptr && most && out.vus_most < out.vus) {
-    section.reading().diagnostics.add(
-        node->place(), {.message = section.where() + " begins with more virtual users than there may be",
-                        .found = std::to_string(out.vus) + " at its begin, at most " + std::to_string(out.vus_most),
-                        .expected = "a maximum of at least the number at the begin"});
+    section.reading().diagnostics.add(node->place(),
+                                      {.message = section.where() + " begins with more virtual users than there may be",
+                                       .found = fmt::format("{} at its begin, at most {}", out.vus, out.vus_most),
+                                       .expected = "a maximum of at least the number at the begin"});
   }
   return out;
 }
@@ -415,7 +414,8 @@ void parse_executor(const Section& section, Workflow& workflow) {
     static constexpr std::array<std::string_view, 1> kVus{"vus"};
     refuse_all_but(section, kVus, why);
     if (const Node* named = section.find("executor")) {
-      section.reading().diagnostics.add(named->place(), {.message = section.what(*named) + " has no effect: " + why});
+      section.reading().diagnostics.add(named->place(),
+                                        {.message = fmt::format("{} has no effect: {}", section.what(*named), why)});
     }
     return;
   }

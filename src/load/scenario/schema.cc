@@ -17,7 +17,7 @@ constexpr const char* kDurationText = R"(((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d
 constexpr const char* kSizeText = R"((\d+\.?\d*|\.\d+)\s*([KMG]i?B|kB|B)?)";
 constexpr const char* kRateText = R"(\s*(\d+\.?\d*|\.\d+)\s*(/\s*[0-9a-zµ.]+\s*)?)";
 
-std::string either(const std::string& text) { return "^(" + text + ")$|" + kMention; }
+std::string either(const std::string& text) { return fmt::format("^({})$|{}", text, kMention); }
 Json text_like(const std::string& text) { return {{"type", "string"}, {"pattern", either(text)}}; }
 Json reference(std::string_view name) { return {{"$ref", "#/definitions/" + std::string(name)}}; }
 
@@ -59,7 +59,7 @@ class Writer {
       out["properties"][std::string(key.name)] = described(key, std::string(key.text) + ".");
       if (!key.alias.empty()) {
         out["properties"][std::string(key.alias)] =
-            described(key, std::string(key.text) + " (k6's name of " + std::string(key.name) + ").");
+            described(key, fmt::format("{} (k6's name of {}).", key.text, key.name));
       }
       if (!key.alias.empty()) {
         out["allOf"].push_back({{"not", {{"required", Json::array({key.name, key.alias})}}}});
@@ -149,7 +149,7 @@ class Writer {
 
   Json named(const Value& value) {
     Json out{{"type", "object"}};
-    if (!value.names.empty()) out["propertyNames"] = {{"pattern", "^" + std::string(value.names) + "$"}};
+    if (!value.names.empty()) out["propertyNames"] = {{"pattern", fmt::format("^{}$", value.names)}};
     out["additionalProperties"] = any(value.elements);
     return out;
   }

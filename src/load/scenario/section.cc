@@ -45,13 +45,14 @@ std::optional<Text> read_constant(const Node& node, const std::string& what, Rea
   Result<std::string> folded = reading.environment.fold(node.text);
   if (folded) return Text{std::move(*folded), node.mark};
   if (folded.error().code != Errc::kNotFound) {
-    reading.diagnostics.add(node.mark, {.message = folded.error().message + ", in " + what});
+    reading.diagnostics.add(node.mark, {.message = fmt::format("{}, in {}", folded.error().message, what)});
     return std::nullopt;
   }
   const std::string& name = folded.error().message;
-  reading.diagnostics.add(node.mark, {.message = what + " mentions " + in_quotes(name) + ", which is no constant",
-                                      .expected = "a name from 'env' or --set",
-                                      .hint = did_you_mean(name, reading.environment.names())});
+  reading.diagnostics.add(node.mark,
+                          {.message = fmt::format("{} mentions {}, which is no constant", what, in_quotes(name)),
+                           .expected = "a name from 'env' or --set",
+                           .hint = did_you_mean(name, reading.environment.names())});
   return std::nullopt;
 }
 
@@ -61,7 +62,7 @@ std::string path_of(const Text& path, const Reading& reading) {
 }
 
 std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading) {
-  const std::string expected = "a whole number from " + std::to_string(range.low) + " to " + std::to_string(range.high);
+  const std::string expected = fmt::format("a whole number from {} to {}", range.low, range.high);
   if (!node.is_scalar()) {
     report_wrong(node, what, expected, reading);
     return std::nullopt;
@@ -162,7 +163,7 @@ Section::Section(const Node& node, std::string where, Reading& reading, const Ma
     }
     has_unknown_ = true;
     if (reading.diagnostics.full()) return;
-    reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
+    reading.diagnostics.add(item.place(), {.message = fmt::format("unknown key {} in {}", in_quotes(item.key), where_),
                                            .found = in_quotes(item.key),
                                            .expected = one_of(listed),
                                            .hint = did_you_mean(item.key, listed)});
@@ -193,8 +194,9 @@ const Node* Section::find(std::string_view key) const {
   for (const Node& item : node_.items) {
     if (item.key != key && (alias.empty() || item.key != alias)) continue;
     if (found != nullptr && found->key != item.key) {
-      reading_.diagnostics.add(item.place(), {.message = what(item) + " means the same as " + in_quotes(found->key),
-                                              .hint = "remove one of them"});
+      reading_.diagnostics.add(item.place(),
+                               {.message = fmt::format("{} means the same as {}", what(item), in_quotes(found->key)),
+                                .hint = "remove one of them"});
     }
     if (found == nullptr) found = &item;
   }

@@ -115,7 +115,7 @@ void Engine::note_proxy(const PreparedStep& step, const http1::Response& respons
   note(plan_.steps[step.step().id].name,
        response.proxy_status == 0
            ? std::string("the proxy opened no tunnel, and gave no answer")
-           : "the proxy opened no tunnel, and answered with status " + std::to_string(response.proxy_status));
+           : fmt::format("the proxy opened no tunnel, and answered with status {}", response.proxy_status));
 }
 
 task<Engine::Flow> Engine::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {

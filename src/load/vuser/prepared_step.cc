@@ -38,7 +38,7 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool measured
     const RenderContext context{none, 1, 0, {}, unused};
     prepared.constant_text_ = std::make_unique<RequestText>();
     if (!prepared.build(context, origins, *prepared.constant_text_, prepared.request_)) {
-      return fail(Errc::kInvalid, "step '" + step.name + "': the URL or a header holds characters that cannot be sent");
+      return fail(Errc::kInvalid, "step '{}': the URL or a header holds characters that cannot be sent", step.name);
     }
     prepared.constant_ = true;
   }

@@ -110,7 +110,7 @@ Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeou
   if (!site_->maker().make(change, context(site_->maker().mentions_time()), site_->thread().origins, text_, request_)) {
     const std::string shown = text_.url.empty() ? std::string(change.url) : text_.url;
     return bellwether::fail(Errc::kInvalid,
-                            "the request to '" + shown + "' cannot be sent: its URL or a header is wrong");
+                            fmt::format("the request to '{}' cannot be sent: its URL or a header is wrong", shown));
   }
   request_.want_body = true;
   if (timeout) {

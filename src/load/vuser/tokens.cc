@@ -51,12 +51,12 @@ Result<TokenAnswer> read_token(int status, std::string_view body) {
   JsonReader reader;
   const bool is_json = reader.open(std::string_view(padded).substr(0, body.size()));
   if (status != 200) {
-    std::string why = "status " + std::to_string(status);
+    std::string why = fmt::format("status {}", status);
     if (is_json) {
       const std::string error = member(reader, "error");
       const std::string words = member(reader, "error_description");
       if (!error.empty()) why += ", " + shown(error);
-      if (!words.empty()) why += " (" + shown(words) + ")";
+      if (!words.empty()) why += fmt::format(" ({})", shown(words));
     }
     return fail(Errc::kRefused, std::move(why));
   }
@@ -66,7 +66,7 @@ Result<TokenAnswer> read_token(int status, std::string_view body) {
   if (!is_bearer_token(out.token)) return fail(Errc::kProtocol, "the answer has no 'access_token' that can be sent");
   const std::string type = member(reader, "token_type");
   if (!type.empty() && !iequals(type, "bearer")) {
-    return fail(Errc::kProtocol, "the token is of type '" + shown(type) + "', not Bearer");
+    return fail(Errc::kProtocol, "the token is of type '{}', not Bearer", shown(type));
   }
   const auto seconds = parse_double(member(reader, "expires_in"));
   constexpr double kYears = 1e9;
@@ -107,7 +107,7 @@ task<Status> Tokens::obtain() {
     const Status given = co_await ask_patiently(*one);
     if (given) continue;
     const std::string url(plan_.tokens[one->index].url.text());
-    co_return fail(given.error().code, "no access token from " + url + ": " + given.error().message);
+    co_return fail(given.error().code, "no access token from {}: {}", url, given.error().message);
   }
   co_return Status{};
 }
@@ -175,8 +175,8 @@ task<void> Tokens::renew_one(One& one, runtime::Cancellation* cancel) {
       pause = kFirstPause;
       continue;
     }
-    engine_.note("access token", "no access token from " + std::string(plan_.tokens[one.index].url.text()) + ": " +
-                                     given.error().message);
+    engine_.note("access token",
+                 fmt::format("no access token from {}: {}", plan_.tokens[one.index].url.text(), given.error().message));
     one.renew_at = runtime_.now() + pause;
     pause = std::min(pause * 2, kLongestPause);
   }

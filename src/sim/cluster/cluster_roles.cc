@@ -144,7 +144,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
     const auto left = co_await disk.get(kLeft);
     const auto right = co_await disk.get(kRight);
     if (left && right && *left != *right) {
-      place_.home.fail("I4: " + place_.name + " begins with a ledger whose columns do not agree");
+      place_.home.fail(fmt::format("I4: {} begins with a ledger whose columns do not agree", place_.name));
     }
     const std::string line = std::to_string(place_.starts);
     std::vector<cluster::KvChange> changes{{kLeft, line}, {kRight, line}};
@@ -173,7 +173,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
   }
   void on_message(link::Connection&, const wire::Inbound&) override {
     BW_PROBE("cluster world: a role is talked to");
-    if (!ready_) place_.home.fail("I4: a message reached " + place_.name + " before it was ready for it");
+    if (!ready_) place_.home.fail(fmt::format("I4: a message reached {} before it was ready for it", place_.name));
   }
 
  private:
@@ -209,7 +209,7 @@ std::vector<std::shared_ptr<node::NodeRole>> ClusterPlace::make_roles(runtime::R
 
 void ClusterPlace::ended() {
   const auto lives = [](const auto& role) { return !role.expired(); };
-  if (std::any_of(roles_.begin(), roles_.end(), lives)) home.fail("I9: a role of " + name + " outlives it");
+  if (std::any_of(roles_.begin(), roles_.end(), lives)) home.fail(fmt::format("I9: a role of {} outlives it", name));
 }
 
 bool ClusterPlace::may_act(Instant boot) const { return work != nullptr && work->may_act(boot); }

@@ -23,7 +23,7 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
   explicit ClusterWorld(const RunSettings& settings) : MachineWorld(settings) {
     const std::size_t count = 3 + prng().below(3);
     for (std::size_t i = 0; i < count; ++i) {
-      Node& node = world_.add_node("m" + std::to_string(i + 1));
+      Node& node = world_.add_node(fmt::format("m{}", i + 1));
       places_.push_back(std::make_unique<ClusterPlace>(node, *this, *this, settings.mistake));
     }
     places_.front()->founds = true;
@@ -46,11 +46,11 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
 
   // --- what must always hold
   void elected(ClusterPlace& place, uint64_t term) override {
-    place.say("elected, term " + std::to_string(term));
+    place.say(fmt::format("elected, term {}", term));
     ++terms_;
-    if (term == highest_term_) fail("I1: a second leader in term " + std::to_string(term) + ": " + place.name);
+    if (term == highest_term_) fail(fmt::format("I1: a second leader in term {}: {}", term, place.name));
     if (term < highest_term_) {
-      fail("I3: " + place.name + " leads in term " + std::to_string(term) + ", which is an earlier one");
+      fail(fmt::format("I3: {} leads in term {}, which is an earlier one", place.name, term));
     }
     highest_term_ = std::max(highest_term_, term);
   }
@@ -59,11 +59,12 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
     const ClusterPlace* acting = nullptr;
     for (const auto& place : places_) {
       if (place->lost && takes_part(*place)) {
-        fail("I5: " + place->name + " votes although nobody knows what it voted for on the disk that it had");
+        fail(fmt::format("I5: {} votes although nobody knows what it voted for on the disk that it had", place->name));
       }
-      if (place->is_misled()) fail("I9: a role of " + place->name + " works on a term that its node knows to be over");
+      if (place->is_misled())
+        fail(fmt::format("I9: a role of {} works on a term that its node knows to be over", place->name));
       if (!place->may_act(place->machine.clock().boot(now()))) continue;
-      if (acting != nullptr) fail("I2: " + acting->name + " and " + place->name + " may act at once");
+      if (acting != nullptr) fail(fmt::format("I2: {} and {} may act at once", acting->name, place->name));
       acting = place.get();
     }
   }
@@ -88,7 +89,7 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
   bool replace_disk(ClusterPlace& place) {
     const auto lost = std::count_if(places_.begin(), places_.end(), [](const auto& one) { return one->lost; });
     if (place.lost || (static_cast<std::size_t>(lost) + 1) * 2 >= places_.size()) return false;
-    say("the disk of " + place.name + " is replaced");
+    say(fmt::format("the disk of {} is replaced", place.name));
     place.machine.lose_power();
     place.stored.replace();
     place.lost = true;
@@ -190,11 +191,12 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
   void tell_states() override {
     for (const auto& place : places_) {
       const node::ClusterNode* process = place->process;
-      place->say(process == nullptr
-                     ? std::string("does not run")
-                     : std::string(place->leads(now()) ? "leads" : "follows '" + process->election().leader() + "'") +
-                           " in term " + std::to_string(term_of(*place)) + ", sees " + std::to_string(place->alive()) +
-                           " alive" + (takes_part(*place) ? "" : ", takes no part"));
+      place->say(
+          process == nullptr
+              ? std::string("does not run")
+              : fmt::format("{} in term {}, sees {} alive{}",
+                            place->leads(now()) ? "leads" : fmt::format("follows '{}'", process->election().leader()),
+                            term_of(*place), place->alive(), takes_part(*place) ? "" : ", takes no part"));
     }
   }
   std::vector<Run::Count> counts() const override {

@@ -43,7 +43,7 @@ node::NodeSupplies NodePlace::make_supplies(runtime::Runtime& runtime) {
 }
 
 void NodePlace::on_line(std::string_view event, const std::string& text, const Journal::Fields&) {
-  say(std::string(event) + ": " + text);
+  say(fmt::format("{}: {}", event, text));
 }
 
 // --- what is seen of it ----------------------------------------------------------------------------------------------

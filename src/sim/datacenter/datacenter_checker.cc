@@ -15,9 +15,7 @@ using dispatch::ShareState;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 
-std::string of_share(uint32_t share, const JobStory& job) {
-  return "share " + std::to_string(share) + " of job '" + job.id + "'";
-}
+std::string of_share(uint32_t share, const JobStory& job) { return fmt::format("share {} of job '{}'", share, job.id); }
 
 const ShareSheet* find(const dispatch::JobSheet& sheet, uint32_t share) {
   const auto at = std::find_if(sheet.shares.begin(), sheet.shares.end(),
@@ -61,10 +59,10 @@ std::vector<Numbered> numbers_of(const ShareStory& share, const ShareSheet& shee
 std::string describe(const ShareStory& share, const ShareSheet& sheet, uint64_t base) {
   const uint64_t first = share.told.empty() ? 0 : share.told.front().second;
   const uint64_t last = share.told.empty() ? 0 : share.told.back().second;
-  return std::string(share.resumed ? "it goes on" : "it began") + " at second " + std::to_string(sheet.from) +
-         " of the run with a clock that began at second " + std::to_string(base) + ", and told seconds " +
-         std::to_string(first) + " to " + std::to_string(last) + " of that clock; its end was at number " +
-         std::to_string(sheet.end ? sheet.end->last_number : 0);
+  return fmt::format(
+      "{} at second {} of the run with a clock that began at second {}, and told seconds {} to {} of that clock; its "
+      "end was at number {}",
+      share.resumed ? "it goes on" : "it began", sheet.from, base, first, last, sheet.end ? sheet.end->last_number : 0);
 }
 
 class JobJudge {
@@ -72,17 +70,18 @@ class JobJudge {
   JobJudge(const JobStory& job, CountedSeconds& seconds) : job_(job), seconds_(seconds) {}
 
   std::string judge(const std::string& account) {
-    if (!dispatch::is_final(job_.sheet.state)) return "job '" + job_.id + "' has an end that is none";
+    if (!dispatch::is_final(job_.sheet.state)) return fmt::format("job '{}' has an end that is none", job_.id);
     const auto copy = message::decode<account::AccountCopy>(account);
-    if (!copy) return "the account of job '" + job_.id + "' cannot be read";
+    if (!copy) return fmt::format("the account of job '{}' cannot be read", job_.id);
     if (account.empty()) {
       // It never began.
       const bool streams = std::any_of(job_.sheet.shares.begin(), job_.sheet.shares.end(),
                                        [](const ShareSheet& share) { return share.streams; });
-      return streams ? "nobody has kept the account of job '" + job_.id + "'" : std::string();
+      return streams ? fmt::format("nobody has kept the account of job '{}'", job_.id) : std::string();
     }
-    if (!copy->open.empty()) return "the account of job '" + job_.id + "' has seconds that do not count yet";
-    if (copy->totals != job_.totals) return "the client of job '" + job_.id + "' has other totals than its account";
+    if (!copy->open.empty()) return fmt::format("the account of job '{}' has seconds that do not count yet", job_.id);
+    if (copy->totals != job_.totals)
+      return fmt::format("the client of job '{}' has other totals than its account", job_.id);
     std::string wrong = count(*copy);
     if (wrong.empty()) wrong = compare(copy->totals);
     if (wrong.empty()) wrong = look_for_gaps();
@@ -120,8 +119,8 @@ class JobJudge {
       const uint64_t last = numbers.empty() ? 0 : numbers.back().number;
       if (stream->applied > last) return of_share(id, job_) + " counts with more than it has told";
       if (sheet->state == ShareState::kEnded && stream->applied < last) {
-        return of_share(id, job_) + " has ended, and of its " + std::to_string(last) + " seconds only " +
-               std::to_string(stream->applied) + " count: " + describe(share, *sheet, base);
+        return fmt::format("{} has ended, and of its {} seconds only {} count: {}", of_share(id, job_), last,
+                           stream->applied, describe(share, *sheet, base));
       }
     }
     for (const auto& stream : copy.streams) {
@@ -144,19 +143,19 @@ class JobJudge {
       if (may_be_double) {
         covered_.insert(place);
       } else if (!full_.insert(place).second) {
-        twice_ = "second " + std::to_string(one.second) + " of part " + std::to_string(part) + " of workflow " +
-                 std::to_string(share.workflow) + " of job '" + job_.id + "' counts twice";
+        twice_ = fmt::format("second {} of part {} of workflow {} of job '{}' counts twice", one.second, part,
+                             share.workflow, job_.id);
       }
     }
   }
 
   std::string compare(const std::string& bytes) const {
     auto state = account::decode_totals(bytes, *job_.plan);
-    if (!state) return "the totals of job '" + job_.id + "' cannot be read: " + state.error().message;
+    if (!state) return fmt::format("the totals of job '{}' cannot be read: {}", job_.id, state.error().message);
     const metrics::Window nothing(job_.shape);
     const std::string told = sums_of(sum_ ? *sum_ : nothing, job_.shape);
     if (sums_of(state->sum, job_.shape) == told) return {};
-    return "the totals of job '" + job_.id + "' are not the sum of the seconds that count";
+    return fmt::format("the totals of job '{}' are not the sum of the seconds that count", job_.id);
   }
 
   bool is_in_losses(uint64_t second) const {
@@ -178,8 +177,8 @@ class JobJudge {
         for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
           const Place place(w, part, second);
           if (full_.contains(place) || covered_.contains(place) || is_in_losses(second)) continue;
-          return "second " + std::to_string(second) + " of part " + std::to_string(part) + " of workflow " +
-                 std::to_string(w) + " of job '" + job_.id + "' is missing, and no loss tells of it";
+          return fmt::format("second {} of part {} of workflow {} of job '{}' is missing, and no loss tells of it",
+                             second, part, w, job_.id);
         }
       }
     }
@@ -194,12 +193,11 @@ class JobJudge {
       const uint64_t planned = job_.spec[w].counted->planned(0, 1);
       const auto counted = iterations_.find(w);
       const uint64_t done = counted == iterations_.end() ? 0 : counted->second;
-      const std::string whose = " iterations of workflow " + std::to_string(w) + " of job '" + job_.id +
-                                "' count, of " + std::to_string(planned);
+      const std::string whose = fmt::format(" iterations of workflow {} of job '{}' count, of {}", w, job_.id, planned);
       if (done > planned) return std::to_string(done) + whose;
       const bool completed = one.state == dispatch::WorkflowState::kCompleted && !job_.sheet.stop;
       if (completed && done < planned && job_.sheet.losses.empty()) {
-        return "only " + std::to_string(done) + whose + ", and no loss tells of it";
+        return fmt::format("only {}{}, and no loss tells of it", done, whose);
       }
     }
     return {};
@@ -226,7 +224,7 @@ class JobJudge {
           const auto& made = maker.second.provided;
           return maker.second.workflow == from && std::find(made.begin(), made.end(), one.text) != made.end();
         });
-        if (!known) return of_share(id, job_) + " has a value that nobody provided: " + one.text;
+        if (!known) return fmt::format("{} has a value that nobody provided: {}", of_share(id, job_), one.text);
       }
     }
     return {};
@@ -251,8 +249,7 @@ std::string fault_of(const dispatch::JobSheet& sheet) {
       if (!is_live(a) || !is_live(b) || a.workflow != b.workflow || !overlap(a.parts, b.parts)) continue;
       // One hands over to the other, or is going to.
       if (a.handed_over || (b.follows == a.id && !b.streams)) continue;
-      return "shares " + std::to_string(a.id.value()) + " and " + std::to_string(b.id.value()) + " of job '" +
-             sheet.id + "' have parts in common";
+      return fmt::format("shares {} and {} of job '{}' have parts in common", a.id.value(), b.id.value(), sheet.id);
     }
   }
   return {};
@@ -268,15 +265,17 @@ std::string loss_of(const JobStory& job) {
   const bool unsynced =
       std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "layer_sync_failed"; });
   if (!job.sheet.losses.empty() && !unsynced) {
-    return "job '" + job.id + "' has a loss although nothing could be lost: " + job.sheet.losses.front().cause;
+    return fmt::format("job '{}' has a loss although nothing could be lost: {}", job.id,
+                       job.sheet.losses.front().cause);
   }
   const bool stopped = job.sheet.stop.has_value() || unsynced;
   if (!stopped && job.sheet.state != dispatch::JobState::kCompleted) {
-    return "job '" + job.id + "' is " + std::string(to_string(job.sheet.state)) +
-           " although no worker broke: " + job.sheet.why;
+    return fmt::format("job '{}' is {} although no worker broke: {}", job.id, to_string(job.sheet.state),
+                       job.sheet.why);
   }
   for (const dispatch::WorkflowSheet& one : job.sheet.workflows) {
-    if (one.retries > 0) return "a share of job '" + job.id + "' was given to somebody else although no worker broke";
+    if (one.retries > 0)
+      return fmt::format("a share of job '{}' was given to somebody else although no worker broke", job.id);
   }
   return {};
 }

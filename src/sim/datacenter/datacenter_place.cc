@@ -154,13 +154,12 @@ std::string DatacenterPlace::business() const {
   if (worker == nullptr) return "it has not found its cluster";
   const dispatch::WorkerDesk& desk = worker->service().desk();
   if (desk.free_cores() != desk.cores()) {
-    return std::to_string(desk.cores() - desk.free_cores()) + " of its cores are taken";
+    return fmt::format("{} of its cores are taken", desk.cores() - desk.free_cores());
   }
-  if (desk.unfinished() > 0) return std::to_string(desk.unfinished()) + " of its shares have a process";
+  if (desk.unfinished() > 0) return fmt::format("{} of its shares have a process", desk.unfinished());
   const dispatch::WorkerReport report = desk.report();
   if (report.held.empty()) return {};
-  return "it keeps share " + std::to_string(report.held.front().share.value()) + " of job '" + report.held.front().job +
-         "'";
+  return fmt::format("it keeps share {} of job '{}'", report.held.front().share.value(), report.held.front().job);
 }
 
 void DatacenterPlace::hold(Inquest& inquest) {

@@ -44,8 +44,8 @@ struct DatacenterWorld : MachineWorld {
                             : 13 + prng().below(28);
     gentle_ = chance(0.3);
     stage_.shares_fail = !gentle_ && chance(0.3);
-    for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, "m" + std::to_string(i + 1));
-    for (std::size_t i = 0; i < workers_; ++i) add_place(Kind::kWorker, "w" + std::to_string(i + 1));
+    for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, fmt::format("m{}", i + 1));
+    for (std::size_t i = 0; i < workers_; ++i) add_place(Kind::kWorker, fmt::format("w{}", i + 1));
     add_place(Kind::kClient, "client");
     introduce();
     add_jobs();
@@ -86,7 +86,7 @@ struct DatacenterWorld : MachineWorld {
 
   void add_contexts() {
     const uint64_t contexts = chance(0.3) ? 0 : 1 + prng().below(12);
-    for (uint64_t i = 0; i < contexts; ++i) stage_.contexts.push_back({.payload = "request " + std::to_string(i)});
+    for (uint64_t i = 0; i < contexts; ++i) stage_.contexts.push_back({.payload = fmt::format("request {}", i)});
   }
 
   // --- processes
@@ -107,7 +107,7 @@ struct DatacenterWorld : MachineWorld {
       Node& node = place->machine;
       if (is_starting(node) || node.is_paused()) continue;
       if (place->disk_is_broken()) {
-        say("the disk of " + place->name + " is seen to");
+        say(fmt::format("the disk of {} is seen to", place->name));
         node.kill();
       }
       const bool done = place->kind == Kind::kClient && node.ended() > 0;
@@ -127,7 +127,7 @@ struct DatacenterWorld : MachineWorld {
     for (std::size_t i = 0; i < managers_; ++i) {
       const DatacenterPlace& place = *places_[i];
       if (place.maker == nullptr || !place.maker->may_act(place.machine.clock().boot(now()))) continue;
-      if (acting != nullptr) fail("I2: " + acting->name + " and " + place.name + " may make contexts at once");
+      if (acting != nullptr) fail(fmt::format("I2: {} and {} may make contexts at once", acting->name, place.name));
       acting = &place;
     }
   }
@@ -143,11 +143,11 @@ struct DatacenterWorld : MachineWorld {
         const auto content = registers::parse_content(record->value);
         if (!content || !content->value) continue;
         const auto sheet = dispatch::read_sheet(*content->value);
-        if (!sheet) return fail("the register of job '" + job + "' cannot be read: " + sheet.error().message);
+        if (!sheet) return fail(fmt::format("the register of job '{}' cannot be read: {}", job, sheet.error().message));
         if (std::string wrong = fault_of(*sheet); !wrong.empty()) return fail(wrong);
         if (record->unsettled || !dispatch::is_final(sheet->state)) continue;
         if (ends_.try_emplace(job, *sheet).first->second != *sheet) {
-          return fail("managers show two ends of job '" + job + "'");
+          return fail(fmt::format("managers show two ends of job '{}'", job));
         }
       }
     }
@@ -226,25 +226,28 @@ struct DatacenterWorld : MachineWorld {
   // What is still to be done; empty: everything is at rest.
   std::string unrest() {
     for (const auto& job : stage_.jobs) {
-      if (!job->refused.empty()) return "job '" + job->id + "' is refused: " + job->refused;
-      if (!job->acknowledged) return "job '" + job->id + "' is not acknowledged";
-      if (!job->followed) return "job '" + job->id + "' is " + std::string(to_string(job->sheet.state));
+      if (!job->refused.empty()) return fmt::format("job '{}' is refused: {}", job->id, job->refused);
+      if (!job->acknowledged) return fmt::format("job '{}' is not acknowledged", job->id);
+      if (!job->followed) return fmt::format("job '{}' is {}", job->id, to_string(job->sheet.state));
     }
     for (const ContextStory& story : stage_.contexts) {
-      if (!story.made) return "the context of '" + story.payload + "' is not made: " + story.trouble;
+      if (!story.made) return fmt::format("the context of '{}' is not made: {}", story.payload, story.trouble);
     }
     for (std::size_t i = 0; i < managers_ + workers_; ++i) {
       DatacenterPlace& place = *places_[i];
-      if (place.process == nullptr || place.process->leaves()) return "'" + place.name + "' does not run";
+      if (place.process == nullptr || place.process->leaves()) return fmt::format("'{}' does not run", place.name);
       const std::size_t seen = place.alive();
-      if (seen != managers_ + workers_) return "'" + place.name + "' knows of " + format_count(seen, "living member");
-      if (place.sight == nullptr) return "'" + place.name + "' has not found its cluster";
-      if (std::string why = place.process->admin().not_ready(); !why.empty()) return "'" + place.name + "': " + why;
+      if (seen != managers_ + workers_)
+        return fmt::format("'{}' knows of {}", place.name, format_count(seen, "living member"));
+      if (place.sight == nullptr) return fmt::format("'{}' has not found its cluster", place.name);
+      if (std::string why = place.process->admin().not_ready(); !why.empty())
+        return fmt::format("'{}': {}", place.name, why);
       if (place.manager != nullptr && place.manager->service().jobs() > 0)
-        return "'" + place.name + "' has jobs in hand";
+        return fmt::format("'{}' has jobs in hand", place.name);
       if (place.manager != nullptr) continue;
-      if (std::string business = place.business(); !business.empty()) return "'" + place.name + "': " + business;
-      if (place.children > 0) return "a process of a share is left on '" + place.name + "'";
+      if (std::string business = place.business(); !business.empty())
+        return fmt::format("'{}': {}", place.name, business);
+      if (place.children > 0) return fmt::format("a process of a share is left on '{}'", place.name);
     }
     return {};
   }
@@ -256,7 +259,7 @@ struct DatacenterWorld : MachineWorld {
       left = unrest();
     }
     if (!left.empty()) {
-      fail("I13: nothing is broken any more, and after " + format_duration(kRestWithin) + ": " + left);
+      fail(fmt::format("I13: nothing is broken any more, and after {}: {}", format_duration(kRestWithin), left));
     }
   }
   void hold_inquest(const JobStory& job) {
@@ -265,8 +268,8 @@ struct DatacenterWorld : MachineWorld {
     DatacenterPlace& place = any_manager();
     place.hold(inquest);
     world_.run_while_waiting(kAnswerWithin, [&] { return inquest.answered; });
-    if (!inquest.answered) return fail("the account of job '" + job.id + "' is not told");
-    if (!inquest.trouble.empty()) return fail("the account of job '" + job.id + "': " + inquest.trouble);
+    if (!inquest.answered) return fail(fmt::format("the account of job '{}' is not told", job.id));
+    if (!inquest.trouble.empty()) return fail(fmt::format("the account of job '{}': {}", job.id, inquest.trouble));
     CountedSeconds seconds;
     const std::string wrong = fault_of(job, inquest.account, seconds);
     seconds_ += seconds.counted;
@@ -274,7 +277,7 @@ struct DatacenterWorld : MachineWorld {
     if (!wrong.empty()) return fail(wrong);
     if (!gentle_) return;
     if (std::string lost = loss_of(job); !lost.empty()) return fail(lost);
-    if (seconds.lost > 0) fail(std::to_string(seconds.lost) + " seconds of job '" + job.id + "' were lost");
+    if (seconds.lost > 0) fail(fmt::format("{} seconds of job '{}' were lost", seconds.lost, job.id));
   }
   // A majority of the managers has the sheet that the client was shown.
   void expect_kept(const JobStory& job) {
@@ -287,7 +290,7 @@ struct DatacenterWorld : MachineWorld {
       const auto sheet = dispatch::read_sheet(*content->value);
       if (sheet && *sheet == job.sheet) ++have;
     }
-    if (have * 2 <= managers_) fail("a minority of the managers has the last sheet of job '" + job.id + "'");
+    if (have * 2 <= managers_) fail(fmt::format("a minority of the managers has the last sheet of job '{}'", job.id));
   }
   // A job of which its client was told that its id is used up, or nothing at all, does not run.
   void expect_no_others() {
@@ -298,28 +301,27 @@ struct DatacenterWorld : MachineWorld {
         if (!content || !content->value) continue;
         const auto followed = [&id](const auto& job) { return job->id == id; };
         if (std::any_of(stage_.jobs.begin(), stage_.jobs.end(), followed)) continue;
-        return fail("'" + places_[i]->name + "' keeps a job '" + id + "' that nobody was told of");
+        return fail(fmt::format("'{}' keeps a job '{}' that nobody was told of", places_[i]->name, id));
       }
     }
   }
   // Where everything stands at the end of a run that went wrong.
   void tell_states() override {
     for (const auto& job : stage_.jobs) {
-      say("job '" + job->id + "' is " + std::string(to_string(job->sheet.state)) + " for its client");
+      say(fmt::format("job '{}' is {} for its client", job->id, to_string(job->sheet.state)));
       for (const dispatch::ShareSheet& share : job->sheet.shares) {
-        say("  share " + std::to_string(share.id.value()) + ", workflow " + std::to_string(share.workflow) + ", '" +
-            share.worker + "', " + std::to_string(share.parts.count) + " parts from " +
-            std::to_string(share.parts.first) + ": " + std::string(to_string(share.state)) +
-            (share.streams ? ", from second " + std::to_string(share.from) : std::string()) +
-            (share.end ? ", " + std::string(to_string(share.end->outcome)) + " at number " +
-                             std::to_string(share.end->last_number)
-                       : std::string()));
+        say(fmt::format("  share {}, workflow {}, '{}', {} parts from {}: {}{}{}", share.id.value(), share.workflow,
+                        share.worker, share.parts.count, share.parts.first, to_string(share.state),
+                        share.streams ? fmt::format(", from second {}", share.from) : std::string(),
+                        share.end
+                            ? fmt::format(", {} at number {}", to_string(share.end->outcome), share.end->last_number)
+                            : std::string()));
       }
       for (const dispatch::JobEvent& event : job->sheet.events) {
-        say("  " + format_duration(event.at) + " of the run: " + event.kind + ": " + event.detail);
+        say(fmt::format("  {} of the run: {}: {}", format_duration(event.at), event.kind, event.detail));
       }
       for (const plan::Loss& loss : job->sheet.losses) {
-        say("  lost from " + format_duration(loss.from) + " to " + format_duration(loss.to) + ": " + loss.cause);
+        say(fmt::format("  lost from {} to {}: {}", format_duration(loss.from), format_duration(loss.to), loss.cause));
       }
     }
     for (const auto& place : places_) {

@@ -31,7 +31,7 @@ std::string steps_of(Prng& prng, bool measured) {
   if (!measured) return text + "      note: {action: {set: {at: \"${now}\"}}}\n";
   const auto steps = prng.between(1, 3);
   for (int64_t i = 0; i < steps; ++i) {
-    text += "      s" + std::to_string(i) + ": {http: {get: \"http://127.0.0.1:1/\"}, check: {status: 200}}\n";
+    text += fmt::format("      s{}: {{http: {{get: \"http://127.0.0.1:1/\"}}, check: {{status: 200}}}}\n", i);
   }
   return text;
 }
@@ -42,40 +42,43 @@ using Bonds = std::vector<std::optional<int64_t>>;
 std::string bonds_of(const Bonds& bonds, int64_t number) {
   std::string text;
   if (const auto on = bonds[static_cast<std::size_t>(number)]) {
-    const std::string name = "w" + std::to_string(*on);
-    text += "    depends: " + name + "\n    use: {" + name + ": [v]}\n";
+    const std::string name = fmt::format("w{}", *on);
+    text += fmt::format("    depends: {}\n    use: {{{}: [v]}}\n", name, name);
   }
   std::string provides;
   for (std::size_t i = 0; i < bonds.size(); ++i) {
-    if (bonds[i] == number) provides += (provides.empty() ? "" : ", ") + ("w" + std::to_string(i)) + ": {v: x}";
+    if (bonds[i] == number)
+      provides += fmt::format("{}{}: {{v: x}}", provides.empty() ? "" : ", ", fmt::format("w{}", i));
   }
-  return provides.empty() ? text : text + "    provide: {" + provides + "}\n";
+  return provides.empty() ? text : fmt::format("{}    provide: {{{}}}\n", text, provides);
 }
 
 std::string workflow(Prng& prng, const Bonds& bonds, int64_t number, int64_t most_vus) {
-  std::string text = "  w" + std::to_string(number) + ":\n" + bonds_of(bonds, number);
-  const std::string duration = std::to_string(prng.between(3, 25)) + "s";
-  const std::string graceful = std::to_string(prng.between(0, 3)) + "s";
+  std::string text = fmt::format("  w{}:\n{}", number, bonds_of(bonds, number));
+  const std::string duration = fmt::format("{}s", prng.between(3, 25));
+  const std::string graceful = fmt::format("{}s", prng.between(0, 3));
   switch (prng.below(8)) {
     case 0: return text + steps_of(prng, false);
     case 1:
     case 2:
     case 3:
-      text += "    executor: constant-arrival-rate\n    rate: " + std::to_string(prng.between(1, 900)) +
-              "/s\n    vus: {preallocated: 2, max: " + std::to_string(prng.between(2, most_vus + 20)) + "}\n";
+      text +=
+          fmt::format("    executor: constant-arrival-rate\n    rate: {}/s\n    vus: {{preallocated: 2, max: {}}}\n",
+                      prng.between(1, 900), prng.between(2, most_vus + 20));
       break;
     case 4: {
       const bool each = prng.chance(0.5);
       const int64_t vus = prng.between(1, most_vus);
       const int64_t iterations = each ? prng.between(1, 60) : prng.between(vus, 60 * vus);
-      return text + "    executor: " + (each ? "per-vu" : "shared") + "-iterations\n    vus: " + std::to_string(vus) +
-             "\n    iterations: " + std::to_string(iterations) +
-             "\n    max_duration: 10m\n    graceful_stop: " + graceful + "\n" + steps_of(prng, true);
+      return fmt::format(
+          "{}    executor: {}-iterations\n    vus: {}\n    iterations: {}\n    max_duration: 10m\n    graceful_stop: "
+          "{}\n{}",
+          text, each ? "per-vu" : "shared", vus, iterations, graceful, steps_of(prng, true));
     }
-    default: text += "    vus: " + std::to_string(prng.between(1, most_vus)) + "\n";
+    default: text += fmt::format("    vus: {}\n", prng.between(1, most_vus));
   }
-  text += "    duration: " + duration + "\n    graceful_stop: " + graceful + "\n";
-  if (prng.chance(0.2)) text += "    start_time: " + std::to_string(prng.between(1, 4)) + "s\n";
+  text += fmt::format("    duration: {}\n    graceful_stop: {}\n", duration, graceful);
+  if (prng.chance(0.2)) text += fmt::format("    start_time: {}s\n", prng.between(1, 4));
   return text + steps_of(prng, true);
 }
 
@@ -84,7 +87,7 @@ std::string workflow(Prng& prng, const Bonds& bonds, int64_t number, int64_t mos
 std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus) {
   scenario::Sources sources;
   sources.file_name = "job.yaml";
-  sources.text = "name: job-" + std::to_string(number) + "\nworkflows:\n";
+  sources.text = fmt::format("name: job-{}\nworkflows:\n", number);
   const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
   Bonds bonds(static_cast<std::size_t>(workflows));
   for (int64_t i = 1; i < workflows; ++i) {
@@ -101,7 +104,7 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus
   auto bytes = dispatch::encode_bundle(made->bundle);
   check(bytes.has_value(), "the bundle of a drawn scenario is small");
   auto job = std::make_unique<JobStory>();
-  job->id = "job-" + std::to_string(number);
+  job->id = fmt::format("job-{}", number);
   job->number = number;
   job->bundle = std::move(*bytes);
   job->plan = std::make_unique<plan::Plan>(std::move(made->plan));
@@ -139,7 +142,7 @@ class SimClient {
   }
 
  private:
-  void say(const JobStory& job, const std::string& text) { place_.say("job '" + job.id + "': " + text); }
+  void say(const JobStory& job, const std::string& text) { place_.say(fmt::format("job '{}': {}", job.id, text)); }
 
   static task<void> see_through(SimClient* self, JobStory* job) {
     co_await self->runtime_.sleep(job->submit_after);
@@ -203,7 +206,7 @@ class SimClient {
     check(totals.has_value(), "what was decoded can be encoded");
     job->totals = std::move(*totals);
     job->followed = true;
-    say(*job, "is " + std::string(to_string(follower.sheet().state)) + ", as '" + follower.owner() + "' says");
+    say(*job, fmt::format("is {}, as '{}' says", to_string(follower.sheet().state), follower.owner()));
   }
 
   runtime::Runtime& runtime_;

@@ -49,7 +49,7 @@ void hear(ContextStory& story, const cluster::ContextAnswer& answer, DatacenterS
   BW_PROBE("datacenter: a context is made");
   story.made = true;
   if (!outcome->result_gone && outcome->result != context_of(story.payload)) {
-    stage.violation = "the context of '" + story.payload + "' is '" + outcome->result + "'";
+    stage.violation = fmt::format("the context of '{}' is '{}'", story.payload, outcome->result);
   }
 }
 

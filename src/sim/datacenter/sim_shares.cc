@@ -143,7 +143,7 @@ class SimShare final : public node::ShareProcess {
     const std::vector<std::string>& names = job_.spec[workflow_].provides;
     if (prng_.chance(0.2)) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::string text = names[i] + " of share " + std::to_string(key_.second);
+      const std::string text = fmt::format("{} of share {}", names[i], key_.second);
       end.provided.push_back({static_cast<uint16_t>(i), first_ + 1, end.elapsed, text});
       story_.provided.push_back(text);
     }
@@ -264,7 +264,7 @@ std::unique_ptr<node::ShareProcess> SimShares::start(node::ChildOrder order, nod
   Key key = key_of(job);
   ShareStory& story = job.shares[key.second];
   if (story.begun && stage.violation.empty()) {
-    stage.violation = "share " + std::to_string(key.second) + " of job '" + job.id + "' is begun twice";
+    stage.violation = fmt::format("share {} of job '{}' is begun twice", key.second, job.id);
   }
   story = ShareStory();
   story.worker = place_.name;

@@ -9,23 +9,23 @@
 namespace bellwether::sim {
 namespace {
 
-std::string name(uint64_t who) { return "member " + std::to_string(who); }
-std::string show(election::Term term) { return "term " + std::to_string(term.value()); }
+std::string name(uint64_t who) { return fmt::format("member {}", who); }
+std::string show(election::Term term) { return fmt::format("term {}", term.value()); }
 
 }  // namespace
 
 void GroupChecker::voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate) {
   const auto [place, first] = votes_.try_emplace({term, voter, process}, candidate);
   if (first || place->second == candidate) return;
-  world_.fail("I5: " + name(voter) + " votes for " + name(candidate) + " in " + show(term) + " after " +
-              name(place->second));
+  world_.fail(
+      fmt::format("I5: {} votes for {} in {} after {}", name(voter), name(candidate), show(term), name(place->second)));
 }
 
 void GroupChecker::elected(uint64_t who, election::Term term, const std::vector<std::vector<uint64_t>>& electorates) {
   ++terms_;
-  if (term == highest_elected_) world_.fail("I1: a second leader in " + show(term) + ": " + name(who));
+  if (term == highest_elected_) world_.fail(fmt::format("I1: a second leader in {}: {}", show(term), name(who)));
   if (term < highest_elected_) {
-    world_.fail("I3: " + name(who) + " leads in " + show(term) + " after " + show(highest_elected_));
+    world_.fail(fmt::format("I3: {} leads in {} after {}", name(who), show(term), show(highest_elected_)));
   }
   highest_elected_ = std::max(highest_elected_, term);
   const auto votes = [&](const std::vector<uint64_t>& list) {
@@ -38,13 +38,13 @@ void GroupChecker::elected(uint64_t who, election::Term term, const std::vector<
   };
   for (const std::vector<uint64_t>& electorate : electorates) {
     if (votes(electorate) > electorate.size() / 2) continue;
-    world_.fail("I6: " + name(who) + " leads in " + show(term) + " without a majority of the declared members");
+    world_.fail(fmt::format("I6: {} leads in {} without a majority of the declared members", name(who), show(term)));
   }
 }
 
 void GroupChecker::accepted(election::Term term) {
   if (term < highest_accepted_) {
-    world_.fail("I4: the resource accepted " + show(term) + " after " + show(highest_accepted_));
+    world_.fail(fmt::format("I4: the resource accepted {} after {}", show(term), show(highest_accepted_)));
   }
   highest_accepted_ = std::max(highest_accepted_, term);
 }
@@ -52,7 +52,7 @@ void GroupChecker::accepted(election::Term term) {
 using election::Term;
 
 void GroupWork::elected(GroupMember& member, Term term, Instant ends, Instant stop_by) {
-  host_.say(member, "elected, term " + std::to_string(term.value()));
+  host_.say(member, fmt::format("elected, term {}", term.value()));
   timeline_.record(term.value() * 64 + member.index);
   if (member.working) world_.fail("I10: a term begins before the work of the last one has stopped");
   if (ends <= member.clock.local(timeline_.now())) world_.fail("I9: a term that is over before it begins");
@@ -80,8 +80,8 @@ void GroupWork::expect_nobody_beside(const GroupMember& member) {
     if (other == &member || !other->working || other->suspended) continue;
     const Instant until = other->clock.world_at(other->stop_by);
     if (until <= timeline_.now()) continue;
-    world_.fail("I2: members " + std::to_string(member.index + 1) + " and " + std::to_string(other->index + 1) +
-                " may act at once for another " + format_duration(until - timeline_.now()));
+    world_.fail(fmt::format("I2: members {} and {} may act at once for another {}", member.index + 1, other->index + 1,
+                            format_duration(until - timeline_.now())));
   }
 }
 
@@ -120,7 +120,7 @@ void GroupWork::drain(GroupMember& member, Duration at_most) {
 }
 
 void GroupWork::term_ended(GroupMember& member, const election::TermEnded& ended) {
-  host_.say(member, std::string("term ends: ") + to_string(ended.reason) + ": " + ended.why);
+  host_.say(member, fmt::format("term ends: {}: {}", to_string(ended.reason), ended.why));
   const Instant now = member.clock.local(timeline_.now());
   last_end_world_ = timeline_.now();
   if (!ended.work_runs || !member.working) return;

@@ -5,11 +5,11 @@
 namespace bellwether::sim {
 
 void FaultyWorld::fail(const std::string& rule) {
-  if (holds()) run_.violation = rule + " (at " + format_duration(now() - Instant()) + ")";
+  if (holds()) run_.violation = fmt::format("{} (at {})", rule, format_duration(now() - Instant()));
 }
 
 void FaultyWorld::say(const std::string& text) {
-  if (tracing()) run_.trace += format_duration(now() - Instant()) + "  " + text + "\n";
+  if (tracing()) run_.trace += fmt::format("{}  {}\n", format_duration(now() - Instant()), text);
 }
 
 // What the fault itself has said comes after its name.

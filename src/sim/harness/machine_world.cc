@@ -60,8 +60,8 @@ bool MachineWorld::cut_off(Node& node) {
 }
 
 bool MachineWorld::cut(const Node& from, const Node& to, bool both_ways) {
-  say("nothing goes " + std::string(both_ways ? "between " : "from ") + from.name() + (both_ways ? " and " : " to ") +
-      to.name());
+  say(fmt::format("nothing goes {}{}{}{}", both_ways ? "between " : "from ", from.name(), both_ways ? " and " : " to ",
+                  to.name()));
   if (both_ways) {
     world_.network().block_both_ways(from, to);
   } else {
@@ -96,8 +96,8 @@ bool MachineWorld::spoil_links() {
   if (chance(0.7)) link.loss = prng().unit() * 0.3;
   if (chance(0.5)) link.duplicate = prng().unit() * 0.2;
   if (chance(0.5)) link.reorder = prng().unit() * 0.5;
-  say("the network loses " + std::to_string(static_cast<int>(link.loss * 100)) + " %, and takes up to " +
-      format_duration(link.latency_max));
+  say(fmt::format("the network loses {} %, and takes up to {}", static_cast<int>(link.loss * 100),
+                  format_duration(link.latency_max)));
   world_.network().set_links(link);
   world_.after(draw(Duration::millis(500), kLongestSpoilt), [this] {
     say("the network is fast again");
@@ -113,14 +113,14 @@ bool MachineWorld::spoil_disk(Node& node) {
   } else {
     settings.sync_max = draw(Duration::millis(10), Duration::seconds(2));
   }
-  say("the disk of " + node.name() + " is slow or fails");
+  say(fmt::format("the disk of {} is slow or fails", node.name()));
   node.disk().settings() = settings;
   world_.after(draw(Duration::millis(500), kLongestSpoilt), [&node] { node.disk().settings() = {}; });
   return true;
 }
 
 bool MachineWorld::let_clocks_drift(Node& node) {
-  say("the clocks of " + node.name() + " drift");
+  say(fmt::format("the clocks of {} drift", node.name()));
   node.set_drift(prng().between(-kDriftPpm, kDriftPpm));
   return true;
 }
@@ -128,7 +128,7 @@ bool MachineWorld::let_clocks_drift(Node& node) {
 // Nothing may go by what it shows.
 bool MachineWorld::set_wall_clock(Node& node) {
   const Duration by = draw(-kWallStep, kWallStep);
-  say("the wall clock of " + node.name() + " is set by " + format_duration(by));
+  say(fmt::format("the wall clock of {} is set by {}", node.name(), format_duration(by)));
   node.step_wall(by);
   return true;
 }

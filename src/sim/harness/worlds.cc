@@ -12,8 +12,8 @@ constexpr uint64_t kMostTold = 10;  // of the seeds that violate something
 
 std::string told(const std::vector<Run::Count>& counts, uint64_t events) {
   std::string text;
-  for (const Run::Count& count : counts) text += format_count(count.number) + " " + std::string(count.what) + ", ";
-  return text + format_count(events) + " events";
+  for (const Run::Count& count : counts) text += fmt::format("{} {}, ", format_count(count.number), count.what);
+  return fmt::format("{}{} events", text, format_count(events));
 }
 
 std::string row_of(std::string_view name, std::string_view what) {
@@ -33,8 +33,7 @@ std::optional<std::size_t> mistake_of(const WorldRow& world, std::string_view na
 }
 
 std::string command_for(const WorldRow& world, const RunSettings& settings) {
-  std::string command =
-      "bellwether sim --world " + std::string(world.name) + " --seed " + std::to_string(settings.seed);
+  std::string command = fmt::format("bellwether sim --world {} --seed {}", world.name, settings.seed);
   if (settings.mistake != 0) command.append(" --mistake ").append(world.mistakes[settings.mistake - 1].name);
   return command;
 }
@@ -55,7 +54,7 @@ void SimReport::list() const {
     }
     text += names + ":\n";
     for (const Mistake& mistake : world.mistakes) {
-      const std::string where = mistake.world.empty() ? "" : " (in " + std::string(mistake.world) + ")";
+      const std::string where = mistake.world.empty() ? "" : fmt::format(" (in {})", mistake.world);
       text += row_of(mistake.name, std::string(mistake.what) + where);
     }
   }
@@ -71,12 +70,12 @@ Result<SimOutcome> SimReport::run(const SimRequest& request) const {
   }
   const auto world = std::ranges::find_if(worlds_, named);
   if (world == worlds_.end()) {
-    return fail(Errc::kNotFound, "there is no world '" + request.world + "'; `bellwether sim --list` names them");
+    return fail(Errc::kNotFound, "there is no world '{}'; `bellwether sim --list` names them", request.world);
   }
   const auto mistake = mistake_of(*world, request.mistake);
   if (!mistake) {
-    return fail(Errc::kNotFound, "there is no mistake '" + request.mistake + "' in world '" + request.world +
-                                     "'; `bellwether sim --list` names them");
+    return fail(Errc::kNotFound, "there is no mistake '{}' in world '{}'; `bellwether sim --list` names them",
+                request.mistake, request.world);
   }
   return request.seed ? run_one(*world, request, *mistake) : run_many(*world, request, *mistake);
 }
@@ -86,20 +85,20 @@ SimOutcome SimReport::judge(const WorldRow& world, std::size_t mistake, uint64_t
   const Mistake& row = world.mistakes[mistake - 1];
   const std::string name(row.name);
   if (violated > 0) {
-    print_("the mistake '" + name + "' is found\n");
+    print_(fmt::format("the mistake '{}' is found\n", name));
     return SimOutcome::kViolated;
   }
   const bool elsewhere = !row.world.empty() && row.world != world.name;
-  print_("NOT FOUND: the mistake '" + name + "' was put in, and nothing shows it; run more seeds (--seeds)" +
-         (elsewhere ? ", or world " + std::string(row.world) + ", where it shows sooner\n" : "\n"));
+  print_(fmt::format("NOT FOUND: the mistake '{}' was put in, and nothing shows it; run more seeds (--seeds){}", name,
+                     elsewhere ? fmt::format(", or world {}, where it shows sooner\n", row.world) : "\n"));
   return SimOutcome::kNotFound;
 }
 
 SimOutcome SimReport::run_one(const WorldRow& world, const SimRequest& request, std::size_t mistake) const {
   const Run run = world.live({*request.seed, mistake, true});
-  print_(run.trace + "seed " + std::to_string(*request.seed) + ": " + told(run.counts, run.events) + " in " +
-         format_duration(run.lived) + ", fingerprint " + hex(run.fingerprint) + "\n" +
-         (run.violation.empty() ? "everything held\n" : "VIOLATED: " + run.violation + "\n"));
+  print_(fmt::format("{}seed {}: {} in {}, fingerprint {}\n{}", run.trace, *request.seed, told(run.counts, run.events),
+                     format_duration(run.lived), hex(run.fingerprint),
+                     run.violation.empty() ? "everything held\n" : fmt::format("VIOLATED: {}\n", run.violation)));
   return judge(world, mistake, run.violation.empty() ? 0 : 1);
 }
 
@@ -114,11 +113,10 @@ SimOutcome SimReport::run_many(const WorldRow& world, const SimRequest& request,
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = {run.counts[i].what, sums[i].number + run.counts[i].number};
     events += run.events;
     if (run.violation.empty() || ++violated > kMostTold) continue;
-    print_("seed " + std::to_string(seed) + ": " + run.violation + "\n  " + command_for(world, settings) + "\n");
+    print_(fmt::format("seed {}: {}\n  {}\n", seed, run.violation, command_for(world, settings)));
   }
-  print_(request.world + ": seeds " + std::to_string(request.from) + " to " +
-         std::to_string(request.from + request.seeds - 1) + ": " + told(sums, events) + ", " +
-         (violated == 0 ? "everything held" : format_count(violated) + " VIOLATED") + "\n");
+  print_(fmt::format("{}: seeds {} to {}: {}, {}\n", request.world, request.from, request.from + request.seeds - 1,
+                     told(sums, events), violated == 0 ? "everything held" : format_count(violated) + " VIOLATED"));
   return judge(world, mistake, violated);
 }
 

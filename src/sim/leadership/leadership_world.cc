@@ -27,7 +27,7 @@ struct Contender : GroupMember {
   bool late = false;  // answers take nearly as long as anybody waits for them
   bool deaf = false;  // requests arrive, answers do not
 
-  std::string name() const { return "m" + std::to_string(id.value()); }
+  std::string name() const { return fmt::format("m{}", id.value()); }
 };
 
 struct LeadershipWorld;
@@ -186,7 +186,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     request.record.renewed_at = wall_clock(c);
     election::WriteOutcome outcome = store_.act(client_of(c, life), request, now());
     const bool released = outcome.applied && request.kind == WriteRequest::Kind::kRelease && life == c.life;
-    if (released && work_->may_act(c)) fail("I12: " + c.name() + " gave the key back while its work ran");
+    if (released && work_->may_act(c)) fail(fmt::format("I12: {} gave the key back while its work ran", c.name()));
     return election::Acted{std::move(outcome)};
   }
   election::Event carried_out(Contender& c, uint32_t life, const election::Look&, const std::string& token) {
@@ -231,7 +231,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
   }
   void on(Contender& c, const election::FailOpen& open) {
     if (open.open && is("fail-open-is-leadership")) {
-      fail("I11: " + c.name() + " leads although no store has confirmed it");
+      fail(fmt::format("I11: {} leads although no store has confirmed it", c.name()));
     }
   }
   void on(Contender& c, const election::Note& note) { say(c, note.text); }
@@ -313,7 +313,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
                            &timing.margin, &timing.retry}) {
       *span = Duration::from_seconds_f(span->seconds_f() * share);
     }
-    say(c, "has a lease of " + format_duration(timing.lease) + " from now on");
+    say(c, fmt::format("has a lease of {} from now on", format_duration(timing.lease)));
     deliver(c, election::Retime{timing});
   }
   bool set_wall_clock(Contender& c) {

@@ -33,8 +33,8 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
   seen.present = present_;
   seen.record = record_;
   // As the real stores do: in which history of the store, who, which epoch, which renewal.
-  seen.version = std::to_string(history_) + "." + record_.token + "." + std::to_string(epoch_.value()) + "." +
-                 std::to_string(record_.renewal) + "." + record_.heir + (present_ ? "" : "-");
+  seen.version = fmt::format("{}.{}.{}.{}.{}{}", history_, record_.token, epoch_.value(), record_.renewal, record_.heir,
+                             present_ ? "" : "-");
   if (holder_dead_ && present_ && record_.held()) {
     seen.sight = election::HolderSight::kDead;
     seen.evidence = "its process is gone";
@@ -143,7 +143,7 @@ Observation StoreModel::look_queue(uint32_t who, const std::string& token, Insta
   const auto own =
       std::find_if(queue_.begin(), queue_.end(), [&](const Claim& c) { return c.who == who && c.token == token; });
   Observation seen;
-  seen.version = "-" + std::to_string(revision_);
+  seen.version = fmt::format("-{}", revision_);
   if (own != queue_.end()) {
     own->expires = now + own->lease;
     seen.place.joined = true;

@@ -43,7 +43,7 @@ struct Samples {
 std::size_t crash_some(const membership::Figures& figures, const DetectionCase& one, uint64_t seed, std::size_t most,
                        Samples& samples) {
   MemberWorld world({.figures = figures, .seed = seed, .loss = one.loss});
-  for (std::size_t i = 0; i < one.members; ++i) world.add("node-" + std::to_string(i));
+  for (std::size_t i = 0; i < one.members; ++i) world.add(fmt::format("node-{}", i));
   Deaths deaths;
   world.start_all_acquainted();
   world.watch(&deaths);
@@ -114,7 +114,7 @@ Detection measure_detection(const membership::Figures& figures, const DetectionC
 
 IdleCost measure_idle(const membership::Figures& figures, std::size_t members, Duration over, uint64_t seed) {
   MemberWorld world({.figures = figures, .seed = seed});
-  for (std::size_t i = 0; i < members; ++i) world.add("node-" + std::to_string(i));
+  for (std::size_t i = 0; i < members; ++i) world.add(fmt::format("node-{}", i));
   world.start_all_acquainted();
   // Until the news of everybody's start has been passed on.
   world.run_until(Instant() + Duration::seconds(30));
@@ -137,7 +137,7 @@ AnomalyCounts& AnomalyCounts::operator+=(const AnomalyCounts& other) {
 
 AnomalyCounts run_anomaly(const AnomalyCase& one, const membership::Figures& figures) {
   MemberWorld world({.figures = figures, .seed = one.seed});
-  for (std::size_t i = 0; i < one.members; ++i) world.add("node-" + std::to_string(i));
+  for (std::size_t i = 0; i < one.members; ++i) world.add(fmt::format("node-{}", i));
   std::vector<uint8_t> slow(one.members);
   for (std::size_t left = one.slow; left > 0;) {
     uint8_t& chosen = slow[world.prng().below(one.members)];
@@ -183,10 +183,10 @@ std::vector<AnomalyCase> anomaly_grid(Stall kind, uint64_t seed, std::size_t eve
 
 std::string anomaly_table(Stall kind, uint64_t seed, std::size_t every) {
   const membership::Figures all[] = {membership::plain_swim(), membership::lifeguard_as_published(), membership::lan()};
-  std::string text = "slow members are " + std::string(kind == Stall::kBlocked ? "blocked" : "stopped") +
-                     "; percent of plain SWIM in brackets\n"
-                     "detector      false positives    at healthy members      messages           bytes"
-                     "        deaths of slow  crash seen by first p50/p99, by all p50/p99\n";
+  std::string text = fmt::format(
+      "slow members are {}; percent of plain SWIM in brackets\ndetector      false positives    at healthy members     "
+      " messages           bytes        deaths of slow  crash seen by first p50/p99, by all p50/p99\n",
+      kind == Stall::kBlocked ? "blocked" : "stopped");
   AnomalyCounts swim;
   for (const membership::Figures& figures : all) {
     AnomalyCounts sum;

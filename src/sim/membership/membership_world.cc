@@ -62,14 +62,14 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   std::size_t any() { return prng().below(world_.size()); }
   Duration between(int64_t low_ms, int64_t high_ms) { return Duration::millis(prng().between(low_ms, high_ms)); }
-  std::string slot(std::size_t node) const { return world_.name(node) + " at slot " + std::to_string(node); }
+  std::string slot(std::size_t node) const { return fmt::format("{} at slot {}", world_.name(node), node); }
 
   // --- what must always hold
   void saw(std::size_t node, const membership::Effect& effect, Instant) override {
     std::visit(Overloaded{[&](const membership::MemberEvent& event) {
                             if (tracing()) {
-                              say("  " + world_.name(node) + ": " + event.name + " " + to_string(event.change) + " (" +
-                                  to_string(event.cause) + ", incarnation " + std::to_string(event.incarnation) + ")");
+                              say(fmt::format("  {}: {} {} ({}, incarnation {})", world_.name(node), event.name,
+                                              to_string(event.change), to_string(event.cause), event.incarnation));
                             }
                             judge(node, event);
                           },
@@ -78,7 +78,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
                             memories_[node].incarnation = raised.incarnation;
                           },
                           [&](const membership::Refused&) {
-                            say("  " + world_.name(node) + " is refused, its name is taken");
+                            say(fmt::format("  {} is refused, its name is taken", world_.name(node)));
                             ended_.push_back(node);
                           },
                           [&](const membership::LeftGroup&) { ended_.push_back(node); },
@@ -91,13 +91,15 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     highest = std::max(highest, incarnation);
   }
   void judge(std::size_t node, const membership::MemberEvent& event) {
-    const auto seen = [&] { return world_.name(node) + " holds " + event.name + " " + to_string(event.change); };
+    const auto seen = [&] {
+      return fmt::format("{} holds {} {}", world_.name(node), event.name, to_string(event.change));
+    };
     const auto known = issued_.find(event.name);
     if (known == issued_.end() || event.incarnation > known->second) {
-      fail("I14: " + seen() + " at incarnation " + std::to_string(event.incarnation) + ", which it never took");
+      fail(fmt::format("I14: {} at incarnation {}, which it never took", seen(), event.incarnation));
     }
     if (calm_ && event.change == MemberChange::kDied && runs(event.name)) {
-      fail("I14: " + seen() + ", which runs and is reachable");
+      fail(fmt::format("I14: {}, which runs and is reachable", seen()));
     }
   }
   bool runs(const std::string& name) const {
@@ -115,16 +117,15 @@ struct MembershipWorld final : FaultyWorld, Watcher {
       ++running;
       const auto found = view.find(world_.id(i));
       if (!found || view.at(*found).state != MemberState::kAlive) {
-        return world_.name(node) + " holds " + world_.name(i) + " " +
-               (found ? to_string(view.at(*found).state) : "unknown") + ", which runs";
+        return fmt::format("{} holds {} {}, which runs", world_.name(node), world_.name(i),
+                           found ? to_string(view.at(*found).state) : "unknown");
       }
       if (view.endpoint(*found) != MemberWorld::endpoint(i)) {
-        return world_.name(node) + " looks for " + world_.name(i) + " where it is not";
+        return fmt::format("{} looks for {} where it is not", world_.name(node), world_.name(i));
       }
     }
     if (view.present() == running) return {};
-    return world_.name(node) + " sees " + std::to_string(view.present()) + " members, of which run " +
-           std::to_string(running);
+    return fmt::format("{} sees {} members, of which run {}", world_.name(node), view.present(), running);
   }
   std::string disagreement() const {
     for (std::size_t i = 0; i < world_.size(); ++i) {
@@ -198,7 +199,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     const uint64_t how = prng().below(4);
     const uint32_t incarnation = how == 3 ? 0 : how == 2 ? memory.incarnation / 2 : memory.incarnation;
     issued(world_.name(node), incarnation);
-    say("start " + slot(node) + ", incarnation " + std::to_string(incarnation) + (how == 0 ? ", with its view" : ""));
+    say(fmt::format("start {}, incarnation {}{}", slot(node), incarnation, how == 0 ? ", with its view" : ""));
     world_.start(node, seeds, how == 0 ? memory.view : std::vector<membership::Update>{}, incarnation);
     return true;
   }
@@ -216,7 +217,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     if (!world_.running(node)) return false;
     const Stall kind = chance(0.5) ? Stall::kBlocked : Stall::kStopped;
     const Duration span = between(100, chance(0.3) ? 20'000 : 2'000);
-    say("stall " + slot(node) + " for " + std::to_string(span.ms()) + " ms");
+    say(fmt::format("stall {} for {} ms", slot(node), span.ms()));
     world_.stall(node, kind, span);
     return true;
   }
@@ -228,8 +229,8 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   bool change_profile(std::size_t node) {
     if (!world_.running(node)) return false;
-    world_.tell(node, membership::SetMeta{"meta " + std::to_string(now().ns())});
-    world_.tell(node, membership::SetState{"state " + std::to_string(now().ns())});
+    world_.tell(node, membership::SetMeta{fmt::format("meta {}", now().ns())});
+    world_.tell(node, membership::SetState{fmt::format("state {}", now().ns())});
     return true;
   }
   // Another process under a name that is in use: a copied machine, a wrong configuration.
@@ -263,12 +264,12 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   bool cut_one_way(std::size_t a, std::size_t b) {
     if (a == b) return false;
-    say("slot " + std::to_string(a) + " does not reach slot " + std::to_string(b));
+    say(fmt::format("slot {} does not reach slot {}", a, b));
     world_.cut(a, b, true);
     return true;
   }
   bool deafen(std::size_t node) {
-    say("nothing reaches slot " + std::to_string(node));
+    say(fmt::format("nothing reaches slot {}", node));
     for (std::size_t i = 0; i < world_.size(); ++i) {
       if (i != node) world_.cut(i, node, true);
     }
@@ -276,7 +277,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   bool flap(std::size_t a, std::size_t b) {
     if (a == b) return false;
-    say("between slots " + std::to_string(a) + " and " + std::to_string(b));
+    say(fmt::format("between slots {} and {}", a, b));
     for (int i = 0; i < 10; ++i) {
       world_.cut(a, b, i % 2 == 0);
       world_.cut(b, a, i % 2 == 0);
@@ -320,7 +321,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     names_ = 3 + prng().below(chance(0.2) ? 38 : 10);
     memories_.resize(names_);
     for (std::size_t i = 0; i < names_; ++i) {
-      world_.add("m" + std::to_string(i), static_cast<uint8_t>(prng().below(2)));
+      world_.add(fmt::format("m{}", i), static_cast<uint8_t>(prng().below(2)));
     }
     if (chance(0.4)) world_.set_loss(0.1 * prng().unit());
     for (std::size_t i = 0; i < names_; ++i) {
@@ -419,7 +420,8 @@ Measurement::Report crash_table(uint64_t seed, uint64_t) {
 
 Measurement::Report grid_table(uint64_t seed, uint64_t seeds) {
   const auto every = static_cast<std::size_t>(1000 / std::clamp<uint64_t>(seeds, 1, 1000));
-  return {.text = anomaly_table(Stall::kBlocked, seed, every) + "\n" + anomaly_table(Stall::kStopped, seed, every)};
+  return {.text = fmt::format("{}\n{}", anomaly_table(Stall::kBlocked, seed, every),
+                              anomaly_table(Stall::kStopped, seed, every))};
 }
 
 }  // namespace

@@ -163,11 +163,11 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   }
   void on(QuorumMember& m, const quorum::LeaderChanged& changed) {
     if (!tracing()) return;
-    say(m, "sees leader " + std::to_string(changed.leader.value()) + " in term " +
-               std::to_string(changed.term.value()) + ": " + changed.evidence);
+    say(m,
+        fmt::format("sees leader {} in term {}: {}", changed.leader.value(), changed.term.value(), changed.evidence));
   }
   void on(QuorumMember& m, const quorum::MembersChanged& changed) {
-    say(m, "has " + std::to_string(changed.members.voters.size()) + " members from now on");
+    say(m, fmt::format("has {} members from now on", changed.members.voters.size()));
   }
   void on(QuorumMember& m, const quorum::ChangeRefused& refused) { say(m, "changes no members: " + refused.why); }
   void on(QuorumMember&, const quorum::Left&) {}
@@ -276,12 +276,11 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     std::string text = std::string("is a ") + to_string(elector.role());
     if (elector.active()) text += ", active";
     if (!elector.takes_part()) text += ", takes no part";
-    text += ", in term " + std::to_string(elector.term().value()) + ", voted for " +
-            std::to_string(elector.record().vote.value()) + "; voters of term " +
-            std::to_string(voters.stamp.term.value()) + "/" + std::to_string(voters.stamp.number) + ":";
-    for (const MemberId id : voters.voters) text += " " + std::to_string(id.value());
+    text += fmt::format(", in term {}, voted for {}; voters of term {}/{}:", elector.term().value(),
+                        elector.record().vote.value(), voters.stamp.term.value(), voters.stamp.number);
+    for (const MemberId id : voters.voters) text += fmt::format(" {}", id.value());
     if (voters.joint()) text += ", to be:";
-    for (const MemberId id : voters.next) text += " " + std::to_string(id.value());
+    for (const MemberId id : voters.next) text += fmt::format(" {}", id.value());
     return text;
   }
 

@@ -29,7 +29,7 @@ constexpr auto kRegisterMistakes = std::to_array<Mistake>({
     {"settles-unfinished", "who gives the job back says of the write under way that a majority has it"},
 });
 
-std::string show_place(Place place) { return std::to_string(place.fence.value()) + "." + std::to_string(place.write); }
+std::string show_place(Place place) { return fmt::format("{}.{}", place.fence.value(), place.write); }
 
 // The history of one register, checked as it happens. A register with one owner at a time has a known order of writes:
 // that of their places. What is left to check is that this order agrees with the time of the world.
@@ -53,17 +53,17 @@ class RegisterChecker {
   void done(const std::string& what, bool is_write, const Floor& from, Place place, const std::string& value) {
     const auto known = values_.find(place);
     if (known == values_.end() || known->second != value) {
-      return world_.fail(what + " at " + show_place(place) + " has a value that was never written there");
+      return world_.fail(fmt::format("{} at {} has a value that was never written there", what, show_place(place)));
     }
     const auto found = origins_.find(value);
     const Place origin = found == origins_.end() ? Place() : found->second;
     if (place < from.place || (is_write && place == from.place)) {
-      world_.fail(what + " at " + show_place(place) + " although " + show_place(from.place) +
-                  " was done before it was asked for");
+      world_.fail(fmt::format("{} at {} although {} was done before it was asked for", what, show_place(place),
+                              show_place(from.place)));
     }
     if (origin < from.origin) {
-      world_.fail(what + " gives the value of " + show_place(origin) + " although that of " + show_place(from.origin) +
-                  " was done before it was asked for");
+      world_.fail(fmt::format("{} gives the value of {} although that of {} was done before it was asked for", what,
+                              show_place(origin), show_place(from.origin)));
     }
     done_.insert(place);
     floor_.place = std::max(floor_.place, place);
@@ -72,12 +72,12 @@ class RegisterChecker {
   // Somebody holds this write for one that every later owner sees.
   void settled(Place place) {
     if (place == Place() || done_.contains(place)) return;
-    world_.fail("the write at " + show_place(place) + " counts as settled, and is not done");
+    world_.fail(fmt::format("the write at {} counts as settled, and is not done", show_place(place)));
   }
   // I1: a fence has one owner.
   void taken(uint32_t who, registers::JobFence fence) {
     const bool first = fences_.try_emplace(fence.value(), who).second;
-    if (!first) world_.fail("I1: a second owner under fence " + std::to_string(fence.value()));
+    if (!first) world_.fail(fmt::format("I1: a second owner under fence {}", fence.value()));
   }
 
  private:
@@ -206,7 +206,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   }
   void on(RegisterNode& n, const registers::JobTaken& taken) {
     if (tracing()) {
-      say(n, "owns the job, fence " + std::to_string(taken.fence.value()) + ", value '" + taken.value + "'");
+      say(n, fmt::format("owns the job, fence {}, value '{}'", taken.fence.value(), taken.value));
     }
     ++owners_;
     timeline_.record(taken.fence.value() * 64 + n.index);
@@ -224,7 +224,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   void on(RegisterNode& n, const registers::JobRead& read) { finished(n, read.ticket, read.place, read.value); }
   void on(RegisterNode& n, const registers::JobFailed& failed) { n.operations.erase(failed.ticket); }
   void on(RegisterNode& n, const registers::JobLost& lost) {
-    say(n, "loses fence " + std::to_string(lost.fence.value()) + ": " + lost.why);
+    say(n, fmt::format("loses fence {}: {}", lost.fence.value(), lost.why));
     n.take_floor = checker_.floor();
   }
   void on(RegisterNode&, const registers::JobBusy&) {}
@@ -241,8 +241,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   void expect_sole_owner(const RegisterNode& n) {
     for (const RegisterNode& other : members_) {
       if (&other == &n || !other.up || !leads(other)) continue;
-      fail("I2: nodes " + std::to_string(n.id.value()) + " and " + std::to_string(other.id.value()) +
-           " hold the job at once");
+      fail(fmt::format("I2: nodes {} and {} hold the job at once", n.id.value(), other.id.value()));
     }
   }
   // What whoever owns the job does with it.
@@ -251,7 +250,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
     if (!n.paused && leads(n)) {
       const uint64_t ticket = ++ticket_;
       if (chance(0.5)) {
-        const std::string value = "w" + std::to_string(ticket);
+        const std::string value = fmt::format("w{}", ticket);
         n.operations[ticket] = {true, value, checker_.floor()};
         to_owner(n, registers::WriteJob{ticket, value});
       } else {

@@ -197,19 +197,18 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   }
   void on(VoteMember& m, const vote::AdminChanged& changed) {
     if (!tracing()) return;
-    say(m, "sees admin " + std::to_string(changed.new_admin.value()) + " in term " +
-               std::to_string(changed.term.value()) + ": " + changed.evidence);
+    say(m,
+        fmt::format("sees admin {} in term {}: {}", changed.new_admin.value(), changed.term.value(), changed.evidence));
   }
   void on(VoteMember& m, const vote::ElectionComplete& over) {
     if (!tracing()) return;
-    say(m, "election of term " + std::to_string(over.term.value()) + " won by " + std::to_string(over.winner.value()) +
-               ": " + over.why);
+    say(m, fmt::format("election of term {} won by {}: {}", over.term.value(), over.winner.value(), over.why));
   }
   void on(VoteMember& m, const vote::StateChanged& state) {
-    if (tracing()) say(m, std::string(to_string(state.to)) + ": " + state.why);
+    if (tracing()) say(m, fmt::format("{}: {}", to_string(state.to), state.why));
   }
   void on(VoteMember& m, const vote::Refused& refused) {
-    if (tracing()) say(m, "does not listen to " + std::to_string(refused.from.value()) + ": " + refused.why);
+    if (tracing()) say(m, fmt::format("does not listen to {}: {}", refused.from.value(), refused.why));
   }
   void on(VoteMember& m, const vote::Denied& denied) {
     if (tracing()) say(m, "denies: " + denied.why);
@@ -321,17 +320,16 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     std::string text = "is " + std::string(to_string(elector.state()));
     if (elector.follows_only()) text += ", follows only";
     if (!elector.stands()) text += ", does not stand";
-    text += ", voted in term " + std::to_string(elector.record().term.value()) + " for " +
-            std::to_string(elector.record().vote.value()) + ", promised to term " +
-            std::to_string(elector.record().promised.value()) + ", knows admin " +
-            std::to_string(elector.admin().value()) + " of term " + std::to_string(elector.admin_term().value());
+    text += fmt::format(", voted in term {} for {}, promised to term {}, knows admin {} of term {}",
+                        elector.record().term.value(), elector.record().vote.value(), elector.record().promised.value(),
+                        elector.admin().value(), elector.admin_term().value());
     if (const vote::Ballot* ballot = elector.ballot(); ballot != nullptr) {
-      text += "; election of term " + std::to_string(elector.ballot_term().value()) +
-              (elector.ballot_over() ? ", over:" : ":");
+      text += fmt::format("; election of term {}{}", elector.ballot_term().value(),
+                          elector.ballot_over() ? ", over:" : ":");
       for (const auto& [id, candidate] : ballot->announcements()) {
-        text += " " + std::to_string(id.value()) + (candidate ? "" : " stands not,");
+        text += fmt::format(" {}{}", id.value(), candidate ? "" : " stands not,");
         if (!candidate) continue;
-        text += " has " + std::to_string(ballot->votes_for(id)) + (candidate->doubt.empty() ? "," : " (doubted),");
+        text += fmt::format(" has {}{}", ballot->votes_for(id), candidate->doubt.empty() ? "," : " (doubted),");
       }
     }
     return text;

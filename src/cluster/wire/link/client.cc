@@ -24,15 +24,18 @@ tl::unexpected<DialFailure> failed(Errc code, std::string message, wire::Refusal
 
 // `secured`: the stream speaks TLS.
 std::string broken(const Endpoint& to, Errc why, const Stream& stream, bool secured) {
-  if (why == Errc::kTimeout) return "the handshake with " + to.to_string() + " took too long";
-  if (why == Errc::kCancelled) return "connecting to " + to.to_string() + " was cancelled";
+  if (why == Errc::kTimeout) return fmt::format("the handshake with {} took too long", to.to_string());
+  if (why == Errc::kCancelled) return fmt::format("connecting to {} was cancelled", to.to_string());
   if (why == Errc::kTls) {
-    return to.to_string() + " ended TLS after its handshake (" + runtime::tls_failure(stream) +
-           "), as a node does that does not trust this end's certificate: look at tls.certificate, and at the "
-           "messages of that node";
+    return fmt::format(
+        "{} ended TLS after its handshake ({}), as a node does that does not trust this end's certificate: look at "
+        "tls.certificate, and at the messages of that node",
+        to.to_string(), runtime::tls_failure(stream));
   }
-  return to.to_string() + " closed the connection during the handshake, as a node does whose secret is another one, " +
-         (secured ? "" : "that wants a certificate (tls.certificate), ") + "or that is asked too often";
+  return fmt::format(
+      "{} closed the connection during the handshake, as a node does whose secret is another one, {}or that is asked "
+      "too often",
+      to.to_string(), secured ? "" : "that wants a certificate (tls.certificate), ");
 }
 
 }  // namespace
@@ -73,7 +76,8 @@ task<Dialled> dial(Runtime& runtime, Endpoint to, std::string name, const DialSe
     auto agreed = opener.on_answer(keyring, text, proof);
     if (!agreed) {
       refusals.note(agreed.error(), to, runtime.now());
-      co_return failed(Errc::kRefused, to.to_string() + ": " + agreed.error().detail, agreed.error().refusal);
+      co_return failed(Errc::kRefused, fmt::format("{}: {}", to.to_string(), agreed.error().detail),
+                       agreed.error().refusal);
     }
     parts.agreement = std::move(*agreed);
     const auto taken = static_cast<std::ptrdiff_t>(wire::kLengthBytes + answer.text);
@@ -95,7 +99,7 @@ task<Status> probe(Runtime& runtime, Endpoint to, Duration timeout, Cancellation
   if (sent != Errc::kOk) co_return fail(sent, "probing " + to.to_string());
   std::vector<std::byte> answer;
   const Errc read = co_await read_at_least(*stream, answer, 4, 4);
-  if (read != Errc::kOk) co_return fail(read, "probing " + to.to_string() + ": no answer");
+  if (read != Errc::kOk) co_return fail(read, "probing {}: no answer", to.to_string());
   if (as_text(answer) != "PONG") co_return fail(Errc::kProtocol, to.to_string() + " is no node of ours");
   co_return Status();
 }

@@ -68,7 +68,7 @@ task<Error> Connection::run(Cancellation* cancel) {
     } else if (io.kind == Io::Kind::kEnd) {
       close({Errc::kClosed, "the other end closed the connection"});
     } else if (io.kind == Io::Kind::kError) {
-      close({io.error, "the connection to " + peer_endpoint_.to_string() + " broke"});
+      close({io.error, fmt::format("the connection to {} broke", peer_endpoint_.to_string())});
     }
   }
   close({Errc::kReset, "the connection was interrupted"});
@@ -91,7 +91,7 @@ void Connection::close(Error why) {
 void Connection::refuse(Refusal refusal, const char* what) {
   refusals_.note(refusal, peer_endpoint_, what, runtime_.now());
   stream_->reset_when_closed();
-  close({Errc::kProtocol, std::string(what) + " (" + std::string(to_string(refusal)) + ")"});
+  close({Errc::kProtocol, fmt::format("{} ({})", what, to_string(refusal))});
 }
 
 // --- in ---
@@ -195,7 +195,7 @@ void Connection::flush() {
       to_write_.set();  // for the writer to wait until the stream takes more
     } else {
       close({io.error == Errc::kOk ? Errc::kReset : io.error,
-             "the connection to " + peer_endpoint_.to_string() + " broke"});
+             fmt::format("the connection to {} broke", peer_endpoint_.to_string())});
     }
   }
   if (session_.overrun()) refuse(Refusal::kCrowded, "the other end asks and asks, and does not read the answers");

@@ -22,10 +22,10 @@ constexpr std::size_t kMostNames = 100'000;
 
 Status sync_folder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return fail_errno(errno, "opening folder '" + path + "'");
+  if (fd < 0) return fail_errno(errno, fmt::format("opening folder '{}'", path));
   const Descriptor folder(fd, path);
   if (::fsync(fd) == 0) return {};
-  return fail_errno(errno, "syncing folder '" + path + "'");
+  return fail_errno(errno, fmt::format("syncing folder '{}'", path));
 }
 
 std::string parent_of(std::string_view path) {
@@ -50,8 +50,8 @@ Status make_folders(const std::string& path, mode_t mode) {
     error = ::mkdir(path.c_str(), mode) == 0 ? 0 : errno;
   }
   if (error == 0 || (error == EEXIST && is_folder(path))) return sync_folder(parent);
-  if (error == EEXIST) return fail(Errc::kExists, "making folder '" + path + "': there is something else of that name");
-  return fail_errno(error, "making folder '" + path + "'");
+  if (error == EEXIST) return fail(Errc::kExists, "making folder '{}': there is something else of that name", path);
+  return fail_errno(error, fmt::format("making folder '{}'", path));
 }
 
 struct CloseFolder {
@@ -60,18 +60,18 @@ struct CloseFolder {
 
 Result<std::vector<std::string>> read_folder(const std::string& path) {
   const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
-  if (folder == nullptr) return fail_errno(errno, "opening folder '" + path + "'");
+  if (folder == nullptr) return fail_errno(errno, fmt::format("opening folder '{}'", path));
   std::vector<std::string> names;
   while (true) {
     errno = 0;
     const dirent* entry = ::readdir(folder.get());
-    if (entry == nullptr && errno != 0) return fail_errno(errno, "reading folder '" + path + "'");
+    if (entry == nullptr && errno != 0) return fail_errno(errno, fmt::format("reading folder '{}'", path));
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (names.size() == kMostNames) {
-      return fail(Errc::kTooLarge, "reading folder '" + path + "': it has more than " + std::to_string(kMostNames) +
-                                       " names; remove what is not needed any more");
+      return fail(Errc::kTooLarge, "reading folder '{}': it has more than {} names; remove what is not needed any more",
+                  path, kMostNames);
     }
     names.emplace_back(name);
   }
@@ -85,7 +85,7 @@ Result<std::vector<std::byte>> read_some(const Descriptor& file, uint64_t offset
   while (have < size) {
     const ssize_t n = ::pread(file.fd, data.data() + have, size - have, static_cast<off_t>(offset + have));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "reading '" + file.path + "'");
+    if (n < 0) return fail_errno(errno, fmt::format("reading '{}'", file.path));
     if (n == 0) break;
     have += static_cast<std::size_t>(n);
   }
@@ -97,7 +97,7 @@ Status write_all(const Descriptor& file, uint64_t offset, Bytes bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(file.fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "writing '" + file.path + "'");
+    if (n < 0) return fail_errno(errno, fmt::format("writing '{}'", file.path));
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += static_cast<uint64_t>(n);
   }
@@ -112,7 +112,7 @@ constexpr Duration kLongestPause = Duration::millis(20);
 Result<bool> try_lock(Descriptor& file) {
   while (::flock(file.fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) return fail_errno(errno, "locking '" + file.path + "'");
+    if (errno != EINTR) return fail_errno(errno, fmt::format("locking '{}'", file.path));
   }
   file.locked = true;
   return true;
@@ -124,7 +124,7 @@ Result<bool> try_to_hold(Descriptor& file) {
   all.l_type = F_WRLCK;
   while (::fcntl(file.fd, F_OFD_SETLK, &all) != 0) {
     if (errno == EAGAIN || errno == EACCES) return false;
-    if (errno != EINTR) return fail_errno(errno, "holding '" + file.path + "'");
+    if (errno != EINTR) return fail_errno(errno, fmt::format("holding '{}'", file.path));
   }
   file.held = true;
   return true;
@@ -133,17 +133,18 @@ Result<bool> try_to_hold(Descriptor& file) {
 Result<bool> held_by_another(const Descriptor& file) {
   struct flock all {};
   all.l_type = F_WRLCK;
-  if (::fcntl(file.fd, F_OFD_GETLK, &all) != 0) return fail_errno(errno, "looking who holds '" + file.path + "'");
+  if (::fcntl(file.fd, F_OFD_GETLK, &all) != 0)
+    return fail_errno(errno, fmt::format("looking who holds '{}'", file.path));
   return all.l_type != F_UNLCK;
 }
 
 Result<bool> names_it(const Descriptor& file, const std::string& path, bool follow) {
   struct stat open {};
-  if (::fstat(file.fd, &open) != 0) return fail_errno(errno, "looking at '" + file.path + "'");
+  if (::fstat(file.fd, &open) != 0) return fail_errno(errno, fmt::format("looking at '{}'", file.path));
   struct stat named {};
   if (::fstatat(AT_FDCWD, path.c_str(), &named, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    return fail_errno(errno, "looking at '" + path + "'");
+    return fail_errno(errno, fmt::format("looking at '{}'", path));
   }
   return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
@@ -171,7 +172,7 @@ class OsFile final : public File {
   task<Status> truncate(uint64_t size) override {
     auto operation = [file = file_, size]() -> Status {
       if (::ftruncate(file->fd, static_cast<off_t>(size)) == 0) return {};
-      return fail_errno(errno, "truncating '" + file->path + "'");
+      return fail_errno(errno, fmt::format("truncating '{}'", file->path));
     };
     Status done = co_await pool_.run(std::move(operation));
     co_return done;
@@ -180,7 +181,7 @@ class OsFile final : public File {
   task<Status> sync() override {
     auto operation = [file = file_]() -> Status {
       if (::fsync(file->fd) == 0) return {};
-      return fail_errno(errno, "syncing '" + file->path + "'");
+      return fail_errno(errno, fmt::format("syncing '{}'", file->path));
     };
     Status done = co_await pool_.run(std::move(operation));
     co_return done;
@@ -188,7 +189,7 @@ class OsFile final : public File {
 
   Result<uint64_t> size() override {
     struct stat status {};
-    if (::fstat(file_->fd, &status) != 0) return fail_errno(errno, "looking at '" + file_->path + "'");
+    if (::fstat(file_->fd, &status) != 0) return fail_errno(errno, fmt::format("looking at '{}'", file_->path));
     return static_cast<uint64_t>(status.st_size);
   }
 
@@ -199,11 +200,11 @@ class OsFile final : public File {
       BW_CO_TRY(auto taken, co_await pool_.run(std::move(operation)));
       if (taken) co_return Status();
       if (runtime_.now() >= deadline) {
-        co_return fail(Errc::kTimeout, "locking '" + file_->path + "': somebody else has the lock");
+        co_return fail(Errc::kTimeout, "locking '{}': somebody else has the lock", file_->path);
       }
       const Instant next = runtime_.now() + runtime_.prng().between(pause / 2, pause);
       const bool go_on = co_await runtime_.sleep_until(std::min(next, deadline), cancel);
-      if (!go_on) co_return fail(Errc::kCancelled, "locking '" + file_->path + "' was cancelled");
+      if (!go_on) co_return fail(Errc::kCancelled, "locking '{}' was cancelled", file_->path);
       pause = std::min(pause * 2, kLongestPause);
     }
   }
@@ -212,7 +213,7 @@ class OsFile final : public File {
     auto operation = [file = file_]() -> Status {
       file->locked = false;
       if (::flock(file->fd, LOCK_UN) == 0) return {};
-      return fail_errno(errno, "unlocking '" + file->path + "'");
+      return fail_errno(errno, fmt::format("unlocking '{}'", file->path));
     };
     Status done = co_await pool_.run(std::move(operation));
     co_return done;
@@ -258,11 +259,11 @@ tl::unexpected<Error> refuse_to_open(int error, const std::string& path, OpenOpt
   struct stat status {};
   const int looked = ::fstatat(AT_FDCWD, path.c_str(), &status, options.no_follow ? AT_SYMLINK_NOFOLLOW : 0);
   if (error == ELOOP && looked == 0 && S_ISLNK(status.st_mode)) {
-    return fail(Errc::kInvalid, "opening '" + path + "': it is a symbolic link, and links are not followed here");
+    return fail(Errc::kInvalid, "opening '{}': it is a symbolic link, and links are not followed here", path);
   }
   const char* kind = looked == 0 && (error == EISDIR || error == ENXIO) ? other_kind(status.st_mode, true) : nullptr;
-  if (kind != nullptr) return fail(Errc::kInvalid, "opening '" + path + "': it is " + kind + ", not a file");
-  return fail_errno(error, "opening '" + path + "'");
+  if (kind != nullptr) return fail(Errc::kInvalid, "opening '{}': it is {}, not a file", path, kind);
+  return fail_errno(error, fmt::format("opening '{}'", path));
 }
 
 // Opening a named pipe would wait for its other end, so nothing is opened in a way that waits.
@@ -276,9 +277,9 @@ Result<std::shared_ptr<Descriptor>> open_descriptor(const std::string& path, Ope
   if (fd < 0) return refuse_to_open(errno, path, options);
   auto file = std::make_shared<Descriptor>(fd, path);
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return fail_errno(errno, "looking at '" + path + "'");
+  if (::fstat(fd, &status) != 0) return fail_errno(errno, fmt::format("looking at '{}'", path));
   if (const char* kind = other_kind(status.st_mode, !options.no_follow)) {
-    return fail(Errc::kInvalid, "opening '" + path + "': it is " + kind + ", not a file");
+    return fail(Errc::kInvalid, "opening '{}': it is {}, not a file", path, kind);
   }
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   return file;
@@ -289,7 +290,7 @@ Result<std::shared_ptr<Descriptor>> open_descriptor(const std::string& path, Ope
 task<Status> rename_file(BlockingPool& pool, std::string from, std::string to) {
   auto operation = [from, to]() -> Status {
     if (::rename(from.c_str(), to.c_str()) == 0) return {};
-    return fail_errno(errno, "renaming '" + from + "' to '" + to + "'");
+    return fail_errno(errno, fmt::format("renaming '{}' to '{}'", from, to));
   };
   Status done = co_await pool.run(std::move(operation));
   co_return done;
@@ -298,7 +299,7 @@ task<Status> rename_file(BlockingPool& pool, std::string from, std::string to) {
 task<Status> remove_file(BlockingPool& pool, std::string path) {
   auto operation = [path]() -> Status {
     if (::unlink(path.c_str()) == 0) return {};
-    return fail_errno(errno, "removing '" + path + "'");
+    return fail_errno(errno, fmt::format("removing '{}'", path));
   };
   Status done = co_await pool.run(std::move(operation));
   co_return done;

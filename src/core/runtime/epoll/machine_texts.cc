@@ -37,12 +37,13 @@ std::string_view cut(std::string_view& rest, std::string_view delimiter) {
 
 Result<std::string> look_up_kind(const std::string& path) {
   struct statfs system {};
-  if (::statfs(path.c_str(), &system) != 0) return fail_errno(errno, "asking for the file system of '" + path + "'");
+  if (::statfs(path.c_str(), &system) != 0)
+    return fail_errno(errno, fmt::format("asking for the file system of '{}'", path));
   // The field's type is signed and as wide as the machine likes; the number has 32 bits.
   const auto magic = static_cast<uint32_t>(system.f_type);
   if (!needs_mounted_type(magic)) return network_kind(magic, {});
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, "looking at '" + path + "'");
+  if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, fmt::format("looking at '{}'", path));
   const std::string mounts = read_system_text("/proc/self/mountinfo", kMostMountinfo);
   return network_kind(magic, mounted_type(mounts, major(status.st_dev), minor(status.st_dev)));
 }
@@ -120,7 +121,7 @@ bool needs_mounted_type(uint64_t magic) { return magic == kFuse; }
 
 // A line: "36 35 98:0 /root /mount/point options [optional fields] - type source more". Spaces in names are escaped.
 std::string_view mounted_type(std::string_view mountinfo, unsigned device_major, unsigned device_minor) {
-  const std::string device = std::to_string(device_major) + ":" + std::to_string(device_minor);
+  const std::string device = fmt::format("{}:{}", device_major, device_minor);
   while (!mountinfo.empty()) {
     std::string_view line = cut(mountinfo, "\n");
     cut(line, " ");

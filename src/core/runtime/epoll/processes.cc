@@ -20,7 +20,7 @@ std::string without_newline(std::string text) {
 }
 
 std::optional<ProcessStat> stat_of(int64_t pid) {
-  return parse_process_stat(read_system_text(("/proc/" + std::to_string(pid) + "/stat").c_str()));
+  return parse_process_stat(read_system_text((fmt::format("/proc/{}/stat", pid)).c_str()));
 }
 
 bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }

@@ -162,7 +162,7 @@ task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancell
   Entry& entry = *kept;
   BW_CO_RETURN_IF_ERROR(ask(entry));
   const bool answered = co_await Answer(entry, cancel);
-  if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
+  if (!answered) co_return fail(Errc::kCancelled, "resolving '{}' was cancelled", name);
   co_return entry.answer;
 }
 
@@ -171,7 +171,7 @@ task<Result<std::vector<ServicePlace>>> Resolver::resolve_service(std::string na
   Entry& entry = *kept;
   BW_CO_RETURN_IF_ERROR(ask(entry));
   const bool answered = co_await Answer(entry, cancel);
-  if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
+  if (!answered) co_return fail(Errc::kCancelled, "resolving '{}' was cancelled", name);
   co_return entry.places;
 }
 
@@ -247,7 +247,7 @@ void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
   std::stable_partition(addresses.begin(), addresses.end(), [](const IpAddress& a) { return a.is_v4(); });
   if (addresses.empty()) {
     const char* reason = status == ARES_SUCCESS ? "it has no address" : ares_strerror(status);
-    entry.answer = fail(Errc::kDns, "the name '" + entry.name + "' could not be resolved: " + reason);
+    entry.answer = fail(Errc::kDns, "the name '{}' could not be resolved: {}", entry.name, reason);
     entry.good_until = runtime_.now() + kKeepFailure;
   } else {
     entry.answer = std::move(addresses);
@@ -269,7 +269,7 @@ void Resolver::settle_service(Entry& entry, int status, const unsigned char* rep
   if (found != nullptr) ares_free_data(found);
   if (places.empty()) {
     const char* reason = status == ARES_SUCCESS ? "it is offered nowhere" : ares_strerror(status);
-    entry.places = fail(Errc::kDns, "the service '" + entry.name + "' could not be resolved: " + reason);
+    entry.places = fail(Errc::kDns, "the service '{}' could not be resolved: {}", entry.name, reason);
     entry.good_until = runtime_.now() + kKeepFailure;
   } else {
     std::sort(places.begin(), places.end(), is_tried_before);

@@ -116,7 +116,7 @@ class UdpDescriptor final : public UdpSocket {
 
   Status send(Endpoint to, Bytes bytes) override {
     if (v4_ && !to.address.is_v4()) {
-      return fail(Errc::kUnreachable, "sending a datagram to " + to.to_string() + ": this socket is one of IPv4");
+      return fail(Errc::kUnreachable, "sending a datagram to {}: this socket is one of IPv4", to.to_string());
     }
     const SocketAddress address(to, v4_);
     if (::sendto(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL, address.get(), address.size()) >= 0) return {};
@@ -194,7 +194,8 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     co_return fail_errno(
-        errno, "opening a socket for " + to.to_string() + " (out of descriptors: raise the limit with ulimit -n)");
+        errno,
+        fmt::format("opening a socket for {} (out of descriptors: raise the limit with ulimit -n)", to.to_string()));
   }
   auto stream = std::make_unique<SocketStream>(fd);
   if (options.no_delay) set_no_delay(fd);
@@ -202,17 +203,16 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   if (::connect(fd, address.get(), address.size()) != 0 && errno != EINPROGRESS) {
     const char* remedy =
         errno == EADDRNOTAVAIL ? " (no free local port: use keep-alive, or widen net.ipv4.ip_local_port_range)" : "";
-    co_return fail_errno(errno, "connecting to " + to.to_string() + remedy);
+    co_return fail_errno(errno, fmt::format("connecting to {}{}", to.to_string(), remedy));
   }
   BW_CO_RETURN_IF_ERROR(runtime.watch_stream(*stream));
 
   const Within within(runtime, *stream, runtime.now() + options.timeout, cancel);
   const Errc waited = co_await stream->writable();
   if (waited == Errc::kTimeout) {
-    co_return fail(Errc::kTimeout, "connecting to " + to.to_string() + ": no answer within " +
-                                       std::to_string(options.timeout.ms()) + " ms");
+    co_return fail(Errc::kTimeout, "connecting to {}: no answer within {} ms", to.to_string(), options.timeout.ms());
   }
-  if (waited != Errc::kOk) co_return fail(waited, "connecting to " + to.to_string() + " was cancelled");
+  if (waited != Errc::kOk) co_return fail(waited, "connecting to {} was cancelled", to.to_string());
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);

@@ -171,12 +171,12 @@ void notice_ends() {
 }
 
 tl::unexpected<Error> explain(const Failure& failure, const SpawnOptions& options, const std::string& program) {
-  const std::string what = "running '" + program + "'";
+  const std::string what = fmt::format("running '{}'", program);
   switch (failure.step) {
     case Failure::Step::kSession: return fail_errno(failure.error, what + ": making its process group");
     case Failure::Step::kStreams: return fail_errno(failure.error, what + ": handing it its descriptors");
     case Failure::Step::kDirectory:
-      return fail_errno(failure.error, what + ": going to its folder '" + options.directory + "'");
+      return fail_errno(failure.error, fmt::format("{}: going to its folder '{}'", what, options.directory));
     case Failure::Step::kExec: break;
   }
   if (failure.error == ENOENT && program.find('/') != std::string::npos && options.directory.empty() &&
@@ -196,13 +196,13 @@ Status check_texts(const SpawnOptions& options) {
   if (options.argv.empty() || options.argv[0].empty()) return fail(Errc::kInvalid, "running a program: it has no name");
   for (const std::string& argument : options.argv) {
     if (argument.find('\0') != std::string::npos) {
-      return fail(Errc::kInvalid, "running '" + options.argv[0] + "': an argument has a zero byte in it");
+      return fail(Errc::kInvalid, "running '{}': an argument has a zero byte in it", options.argv[0]);
     }
   }
   for (const auto& [name, value] : options.environment) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
         value.find('\0') != std::string::npos) {
-      return fail(Errc::kInvalid, "running '" + options.argv[0] + "': '" + name + "' cannot be in an environment");
+      return fail(Errc::kInvalid, "running '{}': '{}' cannot be in an environment", options.argv[0], name);
     }
   }
   return {};
@@ -223,9 +223,9 @@ class OsChild final : public Child {
   task<Result<ChildEnd>> wait(Instant deadline, Cancellation* cancel) override {
     if (!end_) {
       auto ended = co_await runtime_.wait_descriptor(process_->end_descriptor(), true, false, deadline, cancel);
-      if (!ended && ended.error().code == Errc::kTimeout) co_return fail(Errc::kTimeout, "'" + name_ + "' still runs");
+      if (!ended && ended.error().code == Errc::kTimeout) co_return fail(Errc::kTimeout, "'{}' still runs", name_);
       if (!ended && ended.error().code == Errc::kCancelled) {
-        co_return fail(Errc::kCancelled, "waiting for the end of '" + name_ + "' was cancelled");
+        co_return fail(Errc::kCancelled, "waiting for the end of '{}' was cancelled", name_);
       }
       if (!ended) co_return tl::unexpected(ended.error());
       BW_CO_TRY(auto end, process_->end());
@@ -240,7 +240,7 @@ class OsChild final : public Child {
 
   Status signal_group(int number) override {
     if (process_->has_own_group()) return send(-process_->pid(), number);
-    return fail(Errc::kInvalid, "signalling the group of '" + name_ + "': it has none of its own");
+    return fail(Errc::kInvalid, "signalling the group of '{}': it has none of its own", name_);
   }
 
   const std::string& output() const override { return output_; }
@@ -250,7 +250,7 @@ class OsChild final : public Child {
  private:
   Status send(pid_t whom, int number) const {
     if (::kill(whom, number) == 0) return {};
-    return fail_errno(errno, "sending signal " + std::to_string(number) + " to '" + name_ + "'");
+    return fail_errno(errno, fmt::format("sending signal {} to '{}'", number, name_));
   }
 
   task<void> read_output() {
@@ -319,7 +319,7 @@ Status ChildProcess::watch_end() {
 Result<ChildEnd> ChildProcess::end() const {
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
-    return fail(Errc::kIo, "the end of process " + std::to_string(pid_) + " was taken by somebody else");
+    return fail(Errc::kIo, "the end of process {} was taken by somebody else", pid_);
   }
   if (info.si_code == CLD_EXITED) return ChildEnd{info.si_status, 0};
   return ChildEnd{0, info.si_status};
@@ -332,16 +332,16 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
     const std::size_t end = std::min(path.find(':', from), path.size());
     const std::string folder = path.substr(from, end - from);
     from = end + 1;
-    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
     struct stat status {};
     if (::stat(candidate.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     if (not_executable.empty()) not_executable = std::move(candidate);
   }
   if (!not_executable.empty()) {
-    return fail(Errc::kRefused, name + ": '" + not_executable + "' may not be executed (chmod +x makes it a program)");
+    return fail(Errc::kRefused, "{}: '{}' may not be executed (chmod +x makes it a program)", name, not_executable);
   }
-  return fail(Errc::kNotFound, name + ": no such file; in PATH: " + path);
+  return fail(Errc::kNotFound, "{}: no such file; in PATH: {}", name, path);
 }
 
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& additions) {
@@ -355,7 +355,7 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
   for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (!is_replaced(*entry)) all.emplace_back(*entry);
   }
-  for (const auto& [name, value] : additions) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : additions) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 
@@ -391,7 +391,7 @@ Result<std::unique_ptr<ChildProcess>> launch(const SpawnOptions& options, const 
                   ignored_signals()};
   notice_ends();
   const pid_t pid = give_birth(plan);
-  if (pid < 0) return fail_errno(errno, "running '" + program + "'");
+  if (pid < 0) return fail_errno(errno, fmt::format("running '{}'", program));
   auto child = std::make_unique<ChildProcess>(pid, options.group != SpawnOptions::Group::kOurs, std::move(orphans));
   report->to.reset(-1);
   Failure failure{};

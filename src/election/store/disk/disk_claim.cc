@@ -104,7 +104,7 @@ class Fields {
     return Epoch(value);
   }
   void refuse(const char* name, const char* why) {
-    if (wrong_.empty()) wrong_ = "\"" + std::string(name) + "\" " + why;
+    if (wrong_.empty()) wrong_ = fmt::format("\"{}\" {}", name, why);
   }
   const std::string& wrong() const { return wrong_; }
 
@@ -234,11 +234,11 @@ using runtime::ProcessSight;
 Proof judge_process(const ProcessIdentity& holder, const ProcessIdentity& self, const ProcessSight& seen,
                     bool one_machine) {
   if (holder.pid == 0 || holder.boot_id.empty() || self.boot_id.empty()) return {};
-  const std::string process = "its process " + std::to_string(holder.pid);
+  const std::string process = fmt::format("its process {}", holder.pid);
   if (holder.boot_id != self.boot_id) {
     if (!one_machine) return {};
     BW_PROBE("store: a claim from before the machine started");
-    return {HolderSight::kDead, "the machine has started again since " + process + " claimed the key"};
+    return {HolderSight::kDead, fmt::format("the machine has started again since {} claimed the key", process)};
   }
   if (holder.pid_namespace.empty() || holder.pid_namespace != self.pid_namespace) return {};
   if (seen.state == ProcessSight::State::kDead) {
@@ -255,17 +255,16 @@ Proof judge_process(const ProcessIdentity& holder, const ProcessIdentity& self, 
 
 std::string write_ledger(const KeyLedger& ledger) {
   std::string text(kTitle);
-  text += " floor=" + std::to_string(ledger.floor.value()) + " serial=" + std::to_string(ledger.serial) +
-          " key=" + percent_encoded(ledger.key) + "\n";
+  text += fmt::format(" floor={} serial={} key={}\n", ledger.floor.value(), ledger.serial, percent_encoded(ledger.key));
   text += write_claim(ClaimForm::kOneLine, ledger.last);
-  return text + std::string(kSum) + sha256_hex(text) + "\n";
+  return fmt::format("{}{}{}\n", text, kSum, sha256_hex(text));
 }
 
 Result<KeyLedger> read_ledger(std::string_view text) {
   if (text.empty()) return damaged("it is empty");
   const std::size_t sum_at = text.rfind(kSum);
   if (sum_at == std::string_view::npos) return damaged("its last line, the checksum, is missing");
-  if (text.substr(sum_at) != std::string(kSum) + sha256_hex(text.substr(0, sum_at)) + "\n") {
+  if (text.substr(sum_at) != fmt::format("{}{}\n", kSum, sha256_hex(text.substr(0, sum_at)))) {
     return damaged("its checksum does not fit");
   }
   std::string_view rest = text.substr(0, sum_at);

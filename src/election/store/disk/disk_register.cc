@@ -94,7 +94,7 @@ void take_in_ledger(const std::string& key, const FileText& text, Found& found) 
   if (!ledger) {
     found.ledger_trouble = ledger.error().message;
   } else if (ledger->key != key) {
-    found.ledger_trouble = "it belongs to the key '" + ledger->key + "'";
+    found.ledger_trouble = fmt::format("it belongs to the key '{}'", ledger->key);
   } else {
     found.ledger = std::move(*ledger);
   }
@@ -158,7 +158,7 @@ task<Status> take_hold(State state, std::string token) {
     BW_PROBE("store: an earlier holder still has the lock of its work");
     BW_CO_RETURN_IF_ERROR(co_await state->runtime.remove(state->files.hold));
   }
-  co_return fail(Errc::kIo, "'" + state->files.hold + "' is held by another program as often as it is made anew");
+  co_return fail(Errc::kIo, "'{}' is held by another program as often as it is made anew", state->files.hold);
 }
 
 bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }
@@ -220,8 +220,8 @@ Status can_be_read_back(const DiskClaim& claim) {
   const auto back = read_claim(ClaimForm::kOneLine, write_claim(ClaimForm::kOneLine, claim));
   const LeaseRecord& r = claim.record;
   if (back && !back->foreign && back->record.holder == r.holder && back->record.heir == r.heir) return {};
-  return fail(Errc::kInvalid, "the claim of '" + r.holder +
-                                  "' cannot be written: names must be UTF-8 and short, and an epoch below 2^53");
+  return fail(Errc::kInvalid,
+              "the claim of '{}' cannot be written: names must be UTF-8 and short, and an epoch below 2^53", r.holder);
 }
 
 // A claim that is there has its ledger on the disk already. One that is only in the ledger may have got there by an act
@@ -269,14 +269,13 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
 
   const bool takes = request.kind == Kind::kTake;
   if (takes && request.record.epoch <= highest_epoch(found)) {
-    co_return fail(Errc::kInvalid, "epoch " + std::to_string(request.record.epoch.value()) + " of '" + state->key +
-                                       "' was given out before");
+    co_return fail(Errc::kInvalid, "epoch {} of '{}' was given out before", request.record.epoch.value(), state->key);
   }
   BW_CO_RETURN_IF_ERROR(state->rules.may_write(state->files, found, request));
   const DiskClaim claim = next_claim(*state, found, seen, request);
   BW_CO_RETURN_IF_ERROR(can_be_read_back(claim));
   if (state->runtime.now() >= deadline) {
-    co_return fail(Errc::kTimeout, "'" + state->files.claim + "' was read, but there was no time left to write it");
+    co_return fail(Errc::kTimeout, "'{}' was read, but there was no time left to write it", state->files.claim);
   }
   const bool with_ledger = ledger_must_know(found, request);
   if (takes || request.kind == Kind::kRenew) {
@@ -364,7 +363,7 @@ election::Version version_of(ClaimForm form, const Found& found) {
   // An empty lock file is as good as none: who only opens it to lock it makes it.
   const bool nothing = form == ClaimForm::kLockFile ? found.text.text.empty() : !found.text.present;
   const std::string text = nothing ? "-" : sha256_hex(found.text.text).substr(0, 32);
-  return text + "@" + std::to_string(found.ledger ? found.ledger->serial : 0);
+  return fmt::format("{}@{}", text, found.ledger ? found.ledger->serial : 0);
 }
 
 Epoch highest_epoch(const Found& found) {
@@ -377,15 +376,15 @@ Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_
   const bool ours = found.claim ? !found.claim->foreign : found.text.text.find("\"token\"") != std::string::npos;
   if (!found.ledger_present && !ours) return {};
   BW_PROBE("store: the file of a key's epoch is lost");
-  return fail(Errc::kIo,
-              "'" + files.ledger + "', which keeps the highest epoch of this key, is " +
-                  (found.ledger_present ? "damaged (" + found.ledger_trouble + ")" : "missing") +
-                  ", and an epoch must never be given out twice. Restore it from a backup that is surely "
-                  "the latest; or stop all candidates and run `bellwether lease repair`, which goes on above "
-                  "epoch " +
-                  std::to_string(highest_epoch(found).value()) +
-                  ", the highest that is still known here, or above a higher one that you know "
-                  "(?accept_epoch_loss=true in the URL of the store does the former for one start)");
+  return fail(
+      Errc::kIo,
+      fmt::format(
+          "'{}', which keeps the highest epoch of this key, is {}, and an epoch must never be given out twice. Restore "
+          "it from a backup that is surely the latest; or stop all candidates and run `bellwether lease repair`, which "
+          "goes on above epoch {}, the highest that is still known here, or above a higher one that you know "
+          "(?accept_epoch_loss=true in the URL of the store does the former for one start)",
+          files.ledger, found.ledger_present ? fmt::format("damaged ({})", found.ledger_trouble) : "missing",
+          highest_epoch(found).value()));
 }
 
 template <class T>
@@ -407,7 +406,7 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
   const std::string& path = state_->files.claim;
   if (unfinished_ != nullptr) {
     const Errc waited = co_await wait_for(state_->runtime, *unfinished_, deadline, cancel);
-    if (waited != Errc::kOk) co_return fail(waited, "an earlier change of '" + path + "' is still on its way");
+    if (waited != Errc::kOk) co_return fail(waited, "an earlier change of '{}' is still on its way", path);
   }
   const auto call = std::make_shared<Call<T>>();
   unfinished_ = call->done;
@@ -415,7 +414,7 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
   const Errc waited = co_await wait_for(state_->runtime, *call->done, deadline, cancel);
   if (call->result) co_return std::move(*call->result);
   BW_PROBE("store: a disk is too slow");
-  co_return fail(waited, "the disk of '" + path + "' did not answer in time");
+  co_return fail(waited, "the disk of '{}' did not answer in time", path);
 }
 
 task<Result<Observation>> DiskKey::look(Instant deadline, runtime::Cancellation* cancel) {

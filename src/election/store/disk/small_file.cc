@@ -50,7 +50,7 @@ using runtime::Cancellation;
 // The key of a claim's file; the name itself when nothing tells.
 task<std::string> key_of(Runtime& runtime, const FolderOfKeys& folder, std::string name) {
   if (auto key = key_of_file_name(name)) co_return std::move(*key);
-  const std::string path = folder.path + "/" + name + std::string(folder.ledger_ending);
+  const std::string path = fmt::format("{}/{}{}", folder.path, name, folder.ledger_ending);
   const auto text = co_await read_text(runtime, path);
   const auto ledger = text ? read_ledger(text->text) : tl::unexpected(text.error());
   co_return ledger ? ledger->key : name;
@@ -92,10 +92,10 @@ task<Result<Place>> find_place(runtime::Runtime& runtime, std::string path) {
   Place place;
   std::string name;
   for (int n = 1; name.empty() || std::find(names.begin(), names.end(), name) != names.end(); ++n) {
-    name = prefix + compact(runtime.wall_now()) + "-" + std::to_string(n);
+    name = fmt::format("{}{}-{}", prefix, compact(runtime.wall_now()), n);
   }
-  place.target = folder + "/" + name;
-  for (const std::string& older : names) place.older.push_back(folder + "/" + older);
+  place.target = fmt::format("{}/{}", folder, name);
+  for (const std::string& older : names) place.older.push_back(fmt::format("{}/{}", folder, older));
   co_return place;
 }
 
@@ -177,7 +177,7 @@ task<Result<std::unique_ptr<File>>> open_locked(Runtime& runtime, std::string pa
     if (*same) co_return std::move(*opened);
     BW_PROBE("store: a lock file was replaced while it was being locked");
   }
-  co_return fail(Errc::kExhausted, "locking '" + path + "': some program replaces the file again and again");
+  co_return fail(Errc::kExhausted, "locking '{}': some program replaces the file again and again", path);
 }
 
 std::string folder_of(const std::string& path) {
@@ -187,7 +187,7 @@ std::string folder_of(const std::string& path) {
 
 Result<std::string> file_name_of_key(std::string_view key) {
   if (key.empty() || key == "." || key == "..") {
-    return fail(Errc::kInvalid, "'" + std::string(key) + "' cannot be a key here: a file is named after each key");
+    return fail(Errc::kInvalid, "'{}' cannot be a key here: a file is named after each key", key);
   }
   if (is_plain_name(key)) return std::string(key);
   std::string name;
@@ -231,7 +231,7 @@ task<Result<std::vector<ListedKey>>> list_keys(Runtime& runtime, LeaseStore& sto
   if (keys.size() > most) keys.resize(most);
   std::vector<ListedKey> listed;
   for (std::string& key : keys) {
-    if (runtime.now() >= deadline) co_return fail(Errc::kTimeout, "looking at the keys in '" + folder.path + "'");
+    if (runtime.now() >= deadline) co_return fail(Errc::kTimeout, "looking at the keys in '{}'", folder.path);
     ListedKey one = co_await look_at(store, std::move(key), deadline, cancel);
     listed.push_back(std::move(one));
   }

@@ -46,11 +46,11 @@ Error EtcdApi::error_of(const WebResponse& response) {
   const std::string message = etcd_message(response.body);
   for (const StatusMeaning& meaning : kStatusMeanings) {
     if (message.find(meaning.words) == std::string::npos) continue;
-    Error error{meaning.code, web_.where() + ": " + std::string(meaning.advice) + " (" + message + ")"};
+    Error error{meaning.code, fmt::format("{}: {} ({})", web_.where(), meaning.advice, message)};
     if (meaning.code == Errc::kUnreachable) web_.avoid();
     return error;
   }
-  return {Errc::kProtocol, web_.where() + ": etcd answered " + std::to_string(response.status) + ": " + message};
+  return {Errc::kProtocol, fmt::format("{}: etcd answered {}: {}", web_.where(), response.status, message)};
 }
 
 task<Status> EtcdApi::authenticate(Instant deadline, runtime::Cancellation* cancel) {

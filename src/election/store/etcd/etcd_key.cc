@@ -21,11 +21,11 @@ int64_t seconds_of(Duration lease) { return std::max(kSecondsMin, (lease.ms() + 
 
 std::string version_of(const EtcdAnswer& answer) {
   if (answer.queue.empty()) {
-    return "-" + answer.cluster + (answer.note ? "." + std::to_string(answer.note->modified) : std::string());
+    return fmt::format("-{}{}", answer.cluster,
+                       answer.note ? fmt::format(".{}", answer.note->modified) : std::string());
   }
   const EtcdEntry& head = answer.queue.front();
-  return answer.cluster + "." + std::to_string(head.created) + "." + std::to_string(head.modified) + "." +
-         lease_text(head.lease);
+  return fmt::format("{}.{}.{}.{}", answer.cluster, head.created, head.modified, lease_text(head.lease));
 }
 
 }  // namespace
@@ -209,7 +209,7 @@ task<Result<WriteOutcome>> EtcdKey::take(WriteRequest request, Call call) {
   }
   if (!claim_) {
     BW_CO_TRY(const auto lease, co_await grant(seconds, call));
-    claim_ = Claim{lease, seconds, key_ + "/" + lease_text(lease), record.token, record.holder};
+    claim_ = Claim{lease, seconds, fmt::format("{}/{}", key_, lease_text(lease)), record.token, record.holder};
   }
   auto outcome = co_await join(std::move(record), call);
   co_return outcome;

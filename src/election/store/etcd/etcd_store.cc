@@ -56,7 +56,7 @@ task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url) {
   if (url.scheme == "etcds") {
     BW_CO_TRY(const auto options, tls_options_of(url));
     auto context = runtime::TlsContext::client(options);
-    if (!context) co_return fail(context.error().code, url.text + ": " + context.error().message);
+    if (!context) co_return fail(context.error().code, "{}: {}", url.text, context.error().message);
     login.tls = std::move(*context);
   }
   const std::string known = url.scheme == "etcds" ? "password_file, " + std::string(kTlsOptions) : "password_file";

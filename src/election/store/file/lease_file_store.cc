@@ -19,15 +19,15 @@ void describe_foreign(const DiskClaim& claim, Epoch highest, Observation& seen) 
   seen.evidence = "the lease was written by another program";
   if (claim.record.epoch < highest) {
     BW_PROBE("store: a foreign program went back in epochs");
-    seen.evidence += ", under epoch " + std::to_string(claim.record.epoch.value()) + " although epoch " +
-                     std::to_string(highest.value()) + " was given out before: its acts are out of order";
+    seen.evidence += fmt::format(", under epoch {} although epoch {} was given out before: its acts are out of order",
+                                 claim.record.epoch.value(), highest.value());
   }
 }
 
 // The file is there and makes no sense. Whoever wrote it may hold the key, if it was not the one that we know of.
 void describe_unreadable(const Found& found, Epoch highest, Observation& seen) {
   BW_PROBE("store: a lease file cannot be read");
-  seen.evidence = "the lease file cannot be read (" + found.trouble + "); it will be put aside";
+  seen.evidence = fmt::format("the lease file cannot be read ({}); it will be put aside", found.trouble);
   if (found.ledger && found.ledger->last.record.held()) {
     seen.record = found.ledger->last.record;
     return;
@@ -83,7 +83,7 @@ class LeaseFileRules final : public RegisterRules {
     BW_CO_TRY(const auto now, co_await read_text(runtime_, files.claim));
     if (now.present != found.text.present || now.text != found.text.text) {
       BW_PROBE("store: another program wrote the lease file at the same time");
-      co_return fail(Errc::kReset, "another program wrote '" + files.claim + "' at the same time");
+      co_return fail(Errc::kReset, "another program wrote '{}' at the same time", files.claim);
     }
     if (found.text.present && !found.claim) {
       done = co_await put_aside(runtime_, files.claim);
@@ -104,19 +104,20 @@ class LeaseFileStore final : public LeaseStore {
       : runtime_(runtime), options_(std::move(options)), rules_(runtime, options_.rules) {}
 
   const election::StoreTraits& traits() const override { return traits_; }
-  std::string describe() const override { return "file:" + options_.path + (options_.folder ? "/" : ""); }
+  std::string describe() const override { return fmt::format("file:{}{}", options_.path, options_.folder ? "/" : ""); }
 
   Result<std::unique_ptr<StoreKey>> open(std::string key) override {
     std::string path = options_.path;
     if (options_.folder) {
       BW_TRY(const auto name, file_name_of_key(key));
-      path += "/" + name + std::string(kEnding);
+      path += fmt::format("/{}{}", name, kEnding);
     } else if (key == kDefaultKey || key == path.substr(path.rfind('/') + 1)) {
       key = kDefaultKey;
     } else {
-      return fail(Errc::kInvalid, "'" + path + "' is one lease file and keeps one key, which is called '" +
-                                      std::string(kDefaultKey) + "', not '" + key +
-                                      "'; to keep a file for each key, name a folder: file:FOLDER/");
+      return fail(Errc::kInvalid,
+                  "'{}' is one lease file and keeps one key, which is called '{}', not '{}'; to keep a file for each "
+                  "key, name a folder: file:FOLDER/",
+                  path, kDefaultKey, key);
     }
     RegisterFiles files{path, path + ".lock", path + ".epoch", path + ".held", kMode, kFolderMode};
     return std::make_unique<DiskKey>(background_,
@@ -182,7 +183,8 @@ Result<Observation> understand_lease_file(const RegisterFiles& files, const Foun
   seen.sight = proof.sight;
   seen.evidence = proof.why;
   if (!found.text.present && proof.why.empty()) {
-    seen.evidence = "the lease file was removed although " + claim->record.holder + " had not released the key";
+    seen.evidence =
+        fmt::format("the lease file was removed although {} had not released the key", claim->record.holder);
   }
   return seen;
 }
@@ -194,14 +196,12 @@ Status check_clock(const RegisterFiles& files, const Found& found, Duration skew
   if (ahead <= skew) return {};
   BW_PROBE("store: a lease is from the future");
   const std::string& host = found.claim->process.host;
-  return fail(Errc::kInvalid, "the lease of '" + found.claim->record.holder + "' in '" + files.claim +
-                                  "' was renewed " + format_duration(ahead) + " in the future: at " +
-                                  format_wall(beat) + ", and here it is " + format_wall(now) +
-                                  ". The clocks of the hosts that share the file disagree, or this one was set "
-                                  "back; compare `date` here and on " +
-                                  (host.empty() ? std::string("the others") : host) +
-                                  " and correct the wrong one (?skew= allows for more than " + format_duration(skew) +
-                                  ")");
+  return fail(Errc::kInvalid,
+              "the lease of '{}' in '{}' was renewed {} in the future: at {}, and here it is {}. The clocks of the "
+              "hosts that share the file disagree, or this one was set back; compare `date` here and on {} and correct "
+              "the wrong one (?skew= allows for more than {})",
+              found.claim->record.holder, files.claim, format_duration(ahead), format_wall(beat), format_wall(now),
+              host.empty() ? std::string("the others") : host, format_duration(skew));
 }
 
 DiskClaim as_written(DiskClaim claim) {

@@ -37,7 +37,7 @@ void describe_blank(const Found& found, const HostRulesOptions& options, const H
   const election::LeaseRecord& last = found.ledger->last.record;
   seen.record = last;
   if (!last.held()) return;
-  const std::string what = found.text.present ? "the lock file cannot be read (" + found.trouble + ")"
+  const std::string what = found.text.present ? fmt::format("the lock file cannot be read ({})", found.trouble)
                                               : std::string("the lock file was removed");
   if (options.nip_le) {
     seen.record = {};
@@ -47,7 +47,7 @@ void describe_blank(const Found& found, const HostRulesOptions& options, const H
   BW_PROBE("store: a lock file was emptied under its holder");
   const Proof proof = judge_process(found.ledger->last.process, view.self, view.holder, options.one_machine);
   seen.sight = proof.sight;
-  seen.evidence = what + " although " + last.holder + " had not released the key";
+  seen.evidence = fmt::format("{} although {} had not released the key", what, last.holder);
   if (!proof.why.empty()) seen.evidence = proof.why;
 }
 
@@ -85,9 +85,10 @@ class HostRules final : public RegisterRules {
                   "be stolen");
     }
     if (options_.nip_le && request.record.held() && request.record.lease > options_.stale_after()) {
-      return fail(Errc::kInvalid, "in the profile nip-le other programs take a key that was not renewed for " +
-                                      format_duration(options_.stale_after()) + "; a lease of " +
-                                      format_duration(request.record.lease) + " is longer");
+      return fail(
+          Errc::kInvalid,
+          "in the profile nip-le other programs take a key that was not renewed for {}; a lease of {} is longer",
+          format_duration(options_.stale_after()), format_duration(request.record.lease));
     }
     return {};
   }
@@ -114,12 +115,12 @@ class HostStore final : public LeaseStore {
 
   const election::StoreTraits& traits() const override { return traits_; }
   std::string describe() const override {
-    return "flock:" + options_.folder + (options_.rules.nip_le ? "?profile=nip-le" : "");
+    return fmt::format("flock:{}{}", options_.folder, options_.rules.nip_le ? "?profile=nip-le" : "");
   }
 
   Result<std::unique_ptr<StoreKey>> open(std::string key) override {
     BW_TRY(const auto name, file_name_of_key(key));
-    const std::string base = options_.folder + "/" + name;
+    const std::string base = fmt::format("{}/{}", options_.folder, name);
     const std::string lock = base + std::string(kLockEnding);
     RegisterFiles files{.claim = lock, .lock = lock, .ledger = base + ".epoch", .hold = {}};
     // By the rules of NIP-LE nothing but the process counts.
@@ -173,7 +174,7 @@ Proof judge_nip_le(const DiskClaim& claim, const HostRulesOptions& options, cons
   const Proof proof = judge_process(claim.process, view.self, view.holder, options.one_machine);
   if (proof.sight == HolderSight::kDead) return proof;
   if (view.holder.state == runtime::ProcessSight::State::kDead) {
-    return {HolderSight::kDead, "its process " + std::to_string(claim.process.pid) + " is gone"};
+    return {HolderSight::kDead, fmt::format("its process {} is gone", claim.process.pid)};
   }
   const Duration age = Duration::nanos(view.now.unix_ns - claim.record.renewed_at.unix_ns);
   if (age > options.stale_after()) {
@@ -181,7 +182,7 @@ Proof judge_nip_le(const DiskClaim& claim, const HostRulesOptions& options, cons
     return {HolderSight::kDead, "it was not renewed for " + format_duration(age)};
   }
   if (-age > options.stale_after()) {
-    return {HolderSight::kDead, "it is dated " + format_duration(-age) + " in the future"};
+    return {HolderSight::kDead, fmt::format("it is dated {} in the future", format_duration(-age))};
   }
   return {HolderSight::kAlive, {}};
 }
@@ -203,7 +204,7 @@ Result<Observation> understand_host(const RegisterFiles& files, const Found& fou
     if (!seen.record.held()) seen.record.epoch = highest;
   } else {
     seen.may_have_lost_data = found.ledger_present;
-    if (!found.text.text.empty()) seen.evidence = "the lock file cannot be read (" + found.trouble + ")";
+    if (!found.text.text.empty()) seen.evidence = fmt::format("the lock file cannot be read ({})", found.trouble);
   }
   return seen;
 }
@@ -212,7 +213,7 @@ Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environmen
   HostStoreOptions options;
   const std::string profile = url.take("profile").value_or("");
   if (!profile.empty() && profile != "nip-le") {
-    return fail(Errc::kInvalid, url.text + ": there is no profile '" + profile + "'; known: nip-le");
+    return fail(Errc::kInvalid, "{}: there is no profile '{}'; known: nip-le", url.text, profile);
   }
   options.rules.nip_le = profile == "nip-le";
   BW_TRY(const auto refresh, url.take_duration("refresh"));
@@ -240,10 +241,10 @@ task<Result<std::unique_ptr<LeaseStore>>> open_host_store(Runtime& runtime, Host
   BW_CO_TRY(const auto kind, co_await network_file_system_of(runtime, options.folder));
   if (!kind.empty() && !options.allow_network) {
     co_return fail(Errc::kUnsupported,
-                   "the folder '" + options.folder + "' is on a network file system (" + kind +
-                       "), where a lock may hold on one machine only and a process id may be one of another machine. "
-                       "Use a folder on a disk of this host, or a store for several hosts; ?allow_network_fs=true "
-                       "takes the risk");
+                   fmt::format("the folder '{}' is on a network file system ({}), where a lock may hold on one machine "
+                               "only and a process id may be one of another machine. Use a folder on a disk of this "
+                               "host, or a store for several hosts; ?allow_network_fs=true takes the risk",
+                               options.folder, kind));
   }
   options.rules.one_machine = kind.empty();
   co_return std::unique_ptr<LeaseStore>(std::make_unique<HostStore>(runtime, std::move(options)));

@@ -34,7 +34,7 @@ std::string data(const yaml::Node& node, const char* name) { return bytes_of_bas
 
 std::string file(const yaml::Node& node, const char* name, const std::string& folder) {
   const std::string path = text(node, name);
-  return path.empty() || path.starts_with('/') ? path : folder + "/" + path;
+  return path.empty() || path.starts_with('/') ? path : fmt::format("{}/{}", folder, path);
 }
 
 // The entry of this name in a list such as `clusters`, its part of that kind; a null node when there is none.
@@ -50,7 +50,7 @@ Status parse_server(const std::string& url, KubeAccess& access) {
   std::string_view rest = url;
   access.tls = rest.starts_with("https://");
   if (!access.tls && !rest.starts_with("http://")) {
-    return fail(Errc::kInvalid, "the server '" + url + "' is no https: or http: URL");
+    return fail(Errc::kInvalid, "the server '{}' is no https: or http: URL", url);
   }
   rest.remove_prefix(access.tls ? 8 : 7);
   const auto slash = rest.find('/');
@@ -61,21 +61,22 @@ Status parse_server(const std::string& url, KubeAccess& access) {
   const auto colon = authority.rfind(':');
   if (colon != std::string_view::npos && !authority.ends_with(']')) {
     const auto port = parse_u64(authority.substr(colon + 1));
-    if (!port || *port == 0 || *port > 65535) return fail(Errc::kInvalid, "the server '" + url + "' has no valid port");
+    if (!port || *port == 0 || *port > 65535) return fail(Errc::kInvalid, "the server '{}' has no valid port", url);
     access.host.port = static_cast<uint16_t>(*port);
     authority = authority.substr(0, colon);
   }
   if (authority.starts_with('[') && authority.ends_with(']')) authority = authority.substr(1, authority.size() - 2);
   access.host.host = authority;
-  if (authority.empty()) return fail(Errc::kInvalid, "the server '" + url + "' has no host");
+  if (authority.empty()) return fail(Errc::kInvalid, "the server '{}' has no host", url);
   return {};
 }
 
 Status parse_user(const yaml::Node& user, const std::string& folder, KubeAccess& access) {
   for (const char* program : {"exec", "auth-provider"}) {
     if (!member(user, program).is_null()) {
-      return fail(Errc::kUnsupported, std::string("its user logs in by a program ('") + program +
-                                          "'), which is not run here: give a token or a certificate");
+      return fail(Errc::kUnsupported,
+                  "its user logs in by a program ('{}'), which is not run here: give a token or a certificate",
+                  program);
     }
   }
   access.token = text(user, "token");
@@ -91,9 +92,9 @@ Result<KubeAccess> parse_config(const yaml::Node& root, std::string context, con
   if (!root.is_map()) return fail(Errc::kInvalid, "it is no kubeconfig");
   if (context.empty()) context = text(root, "current-context");
   const yaml::Node& chosen = named(root, "contexts", "context", context);
-  if (chosen.is_null()) return fail(Errc::kInvalid, "it has no context '" + context + "'");
+  if (chosen.is_null()) return fail(Errc::kInvalid, "it has no context '{}'", context);
   const yaml::Node& cluster = named(root, "clusters", "cluster", text(chosen, "cluster"));
-  if (cluster.is_null()) return fail(Errc::kInvalid, "it has no cluster '" + text(chosen, "cluster") + "'");
+  if (cluster.is_null()) return fail(Errc::kInvalid, "it has no cluster '{}'", text(chosen, "cluster"));
   KubeAccess access;
   BW_RETURN_IF_ERROR(parse_server(text(cluster, "server"), access));
   access.tls_options.ca_file = file(cluster, "certificate-authority", folder);
@@ -110,7 +111,7 @@ task<Result<KubeAccess>> read_kubeconfig(runtime::Runtime& runtime, std::string 
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
   auto access = parse_kubeconfig(content, context, folder);
-  if (!access) co_return fail(access.error().code, "the kubeconfig '" + path + "': " + access.error().message);
+  if (!access) co_return fail(access.error().code, "the kubeconfig '{}': {}", path, access.error().message);
   co_return access;
 }
 
@@ -163,15 +164,15 @@ task<Result<KubeAccess>> find_kubernetes(runtime::Runtime& runtime, StoreUrl& ur
     reading = read_kubeconfig(runtime, variable("HOME") + "/.kube/config", std::move(context));
   }
   auto access = co_await std::move(reading);
-  if (!access) co_return fail(access.error().code, url.text + ": " + access.error().message);
+  if (!access) co_return fail(access.error().code, "{}: {}", url.text, access.error().message);
   if (!url.path.empty()) access->name_space = url.path;
   if (access->name_space.empty()) access->name_space = "default";
   co_return access;
 }
 
 std::string KubeApi::describe() const {
-  return "k8s:" + access_.name_space + " (" + (access_.tls ? "https://" : "http://") + to_string(access_.host) +
-         access_.path + ")";
+  return fmt::format("k8s:{} ({}{}{})", access_.name_space, access_.tls ? "https://" : "http://",
+                     to_string(access_.host), access_.path);
 }
 
 task<Status> KubeApi::know_token() {
@@ -187,20 +188,21 @@ task<Status> KubeApi::know_token() {
 
 Error KubeApi::error_of(const WebResponse& response, const std::string& method) const {
   const std::string message = kube_message(response.body);
-  const std::string said = " (" + std::to_string(response.status) + ": " + message + ")";
+  const std::string said = fmt::format(" ({}: {})", response.status, message);
   const std::string where = web_.where() + ": ";
   switch (response.status) {
     case kUnauthorized:
-      return {Errc::kRefused, where + "it does not know us: the token or certificate is wrong" + said};
+      return {Errc::kRefused, fmt::format("{}it does not know us: the token or certificate is wrong{}", where, said)};
     case kForbidden:
-      return {Errc::kRefused, where + "we may not " + method +
-                                  " Leases here: a Role must permit get, list, watch, create and update of leases in " +
-                                  "coordination.k8s.io" + said};
-    case kNotFound: return {Errc::kNotFound, where + "there is no namespace '" + access_.name_space + "'" + said};
-    case kInvalid: return {Errc::kInvalid, where + "it refuses the Lease" + said};
+      return {Errc::kRefused, fmt::format("{}we may not {} Leases here: a Role must permit get, list, watch, create "
+                                          "and update of leases in coordination.k8s.io{}",
+                                          where, method, said)};
+    case kNotFound:
+      return {Errc::kNotFound, fmt::format("{}there is no namespace '{}'{}", where, access_.name_space, said)};
+    case kInvalid: return {Errc::kInvalid, fmt::format("{}it refuses the Lease{}", where, said)};
     case kTooMany:
-      return {Errc::kExhausted, where + "it is overloaded and asks to come back in " +
-                                    std::to_string(response.retry_after.ms() / 1000) + " s" + said};
+      return {Errc::kExhausted, fmt::format("{}it is overloaded and asks to come back in {} s{}", where,
+                                            response.retry_after.ms() / 1000, said)};
     default: break;
   }
   const bool down = response.status >= 500;
@@ -210,7 +212,8 @@ Error KubeApi::error_of(const WebResponse& response, const std::string& method) 
 WebRequest KubeApi::request_for(const std::string& method, const std::string& rest) const {
   WebRequest request;
   request.method = method;
-  request.target = access_.path + "/apis/coordination.k8s.io/v1/namespaces/" + access_.name_space + "/leases" + rest;
+  request.target =
+      fmt::format("{}/apis/coordination.k8s.io/v1/namespaces/{}/leases{}", access_.path, access_.name_space, rest);
   request.fields = {"Accept: application/json", "User-Agent: bellwether"};
   if (!token_.empty()) request.fields.push_back("Authorization: Bearer " + token_);
   return request;
@@ -219,7 +222,7 @@ WebRequest KubeApi::request_for(const std::string& method, const std::string& re
 task<Status> KubeApi::watch(std::string name, std::string from, WebWatch& watch, Instant begin_by, Instant deadline) {
   BW_CO_RETURN_IF_ERROR(co_await know_token());
   const int64_t seconds = std::max<int64_t>((deadline - runtime_.read_clock()).ms() / 1000, 1);
-  std::string rest = "?watch=1&fieldSelector=metadata.name%3D" + name + "&timeoutSeconds=" + std::to_string(seconds);
+  std::string rest = fmt::format("?watch=1&fieldSelector=metadata.name%3D{}&timeoutSeconds={}", name, seconds);
   if (!from.empty()) rest += "&resourceVersion=" + from;
   WebRequest request = request_for("GET", rest);
   BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), watch, begin_by, deadline, nullptr));

@@ -58,7 +58,9 @@ bool permitted(const std::string& name) {
   return name.find(".-") == std::string::npos && name.find("-.") == std::string::npos;
 }
 
-std::string version_of(const Json& meta) { return text(meta, "uid") + "." + text(meta, "resourceVersion"); }
+std::string version_of(const Json& meta) {
+  return fmt::format("{}.{}", text(meta, "uid"), text(meta, "resourceVersion"));
+}
 
 KubeLease lease_of(const Json& json) {
   const Json& meta = object_member(json, "metadata");

@@ -71,7 +71,7 @@ Observation observe(const std::optional<KubeLease>& lease, uint64_t known_epoch)
   Observation seen;
   if (known_epoch > 0) seen.floor = Epoch(known_epoch + 1);
   if (!lease) {
-    seen.version = "-" + std::to_string(known_epoch);
+    seen.version = fmt::format("-{}", known_epoch);
     return seen;
   }
   seen.present = true;
@@ -213,7 +213,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime
   std::shared_ptr<runtime::TlsContext> tls;
   if (access.tls) {
     auto context = runtime::TlsContext::client(access.tls_options);
-    if (!context) co_return fail(context.error().code, url.text + ": " + context.error().message);
+    if (!context) co_return fail(context.error().code, "{}: {}", url.text, context.error().message);
     tls = std::move(*context);
   }
   co_return std::make_unique<KubernetesStore>(runtime, std::move(access), std::move(tls));

@@ -110,19 +110,19 @@ Error PgPool::error_of(const pg_result* result) const {
   const std::string message = one_line(PQresultErrorMessage(result));
   for (const StateMeaning& meaning : kStateMeanings) {
     if (state.starts_with(meaning.state)) {
-      return {meaning.code, where() + ": " + std::string(meaning.advice) + " (" + message + ")"};
+      return {meaning.code, fmt::format("{}: {} ({})", where(), meaning.advice, message)};
     }
   }
-  return {Errc::kProtocol, where() + ": PostgreSQL answered: " + message};
+  return {Errc::kProtocol, fmt::format("{}: PostgreSQL answered: {}", where(), message)};
 }
 
 Error PgPool::connect_error(const std::string& server, const std::string& message) {
   for (const StateMeaning& meaning : kWords) {
     if (message.find(meaning.state) != std::string::npos) {
-      return {meaning.code, server + ": " + std::string(meaning.advice) + " (" + message + ")"};
+      return {meaning.code, fmt::format("{}: {} ({})", server, meaning.advice, message)};
     }
   }
-  return {Errc::kRefused, server + ": " + message};
+  return {Errc::kRefused, fmt::format("{}: {}", server, message)};
 }
 
 task<Status> PgPool::wait(pg_conn* connection, bool write, Instant deadline, runtime::Cancellation* cancel) {
@@ -131,7 +131,7 @@ task<Status> PgPool::wait(pg_conn* connection, bool write, Instant deadline, run
   if (ready) co_return Status();
   const Errc code = ready.error().code;
   if (code == Errc::kTimeout) co_return fail(code, where() + ": no answer in time");
-  co_return fail(code, where() + ": " + ready.error().message);
+  co_return fail(code, "{}: {}", where(), ready.error().message);
 }
 
 task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel) {
@@ -139,8 +139,8 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
   const auto addresses = co_await runtime_.resolve(host.host, until.cancellation());
   if (until.over()) co_return fail(until.why(), to_string(host) + ": its name was not resolved in time");
   if (!addresses || addresses->empty()) {
-    co_return fail(Errc::kDns,
-                   to_string(host) + ": " + (addresses ? "the name has no address" : addresses.error().message));
+    co_return fail(Errc::kDns, fmt::format("{}: {}", to_string(host),
+                                           addresses ? "the name has no address" : addresses.error().message));
   }
   std::map<std::string, std::string> parameters = login_.parameters;
   parameters["host"] = host.host;
@@ -229,7 +229,7 @@ task<Result<std::vector<PgRow>>> PgPool::run_on(pg_conn* connection, const std::
                                   : PQsendQueryParams(connection, statement.c_str(), static_cast<int>(values.size()),
                                                       nullptr, values.data(), nullptr, nullptr, 0);
   const auto broken = [&] {
-    return fail(Errc::kReset, where() + ": the connection broke: " + one_line(PQerrorMessage(connection)));
+    return fail(Errc::kReset, "{}: the connection broke: {}", where(), one_line(PQerrorMessage(connection)));
   };
   if (sent == 0) co_return broken();
   int flushed = PQflush(connection);

@@ -180,15 +180,17 @@ Status RedisLink::examine(const std::string& info) {
     return fail(Errc::kUnsupported, where() + ": this is a Redis Cluster, which is no store of leases");
   }
   if (get("role") != "master") {
-    return fail(Errc::kRefused, where() + ": this is a replica of " + get("master_host") + ":" + get("master_port") +
-                                    ": name its primary");
+    return fail(Errc::kRefused, "{}: this is a replica of {}:{}: name its primary", where(), get("master_host"),
+                get("master_port"));
   }
   if (get("loading") == "1") return fail(Errc::kUnreachable, where() + ": it is loading its data: wait");
   if (get("maxmemory") != "0" && get("maxmemory_policy").starts_with("allkeys")) {
-    return fail(Errc::kRefused, where() + ": under the maxmemory-policy " + get("maxmemory_policy") +
-                                    " it may forget who holds what: set noeviction, or a policy volatile-…");
+    return fail(
+        Errc::kRefused,
+        "{}: under the maxmemory-policy {} it may forget who holds what: set noeviction, or a policy volatile-…",
+        where(), get("maxmemory_policy"));
   }
-  server_ = get("run_id").substr(0, 16) + "." + get("master_replid").substr(0, 16);
+  server_ = fmt::format("{}.{}", get("run_id").substr(0, 16), get("master_replid").substr(0, 16));
   return {};
 }
 
@@ -270,7 +272,7 @@ task<void> RedisLink::read(RedisLink* self, std::shared_ptr<Connection> connecti
       if (!reply || !*reply) break;
       self->deliver(*connection, std::move(**reply));
     }
-    if (!fed) self->lose(*connection, {fed.error().code, self->where() + ": " + fed.error().message});
+    if (!fed) self->lose(*connection, {fed.error().code, fmt::format("{}: {}", self->where(), fed.error().message)});
   }
 }
 
@@ -279,7 +281,7 @@ void RedisLink::deliver(Connection& connection, RedisReply reply) {
     if (push_ != nullptr) {
       push_(push_context_, reply);
     } else {
-      lose(connection, {Errc::kProtocol, where() + ": it answered what was not asked: " + reply.text});
+      lose(connection, {Errc::kProtocol, fmt::format("{}: it answered what was not asked: {}", where(), reply.text)});
     }
     return;
   }

@@ -96,10 +96,10 @@ Error error_of(const RedisReply& reply, const std::string& where) {
     // Older servers wrap what a script met: "ERR Error running script …: -READONLY …".
     const std::string wrapped = "-" + std::string(meaning.word);
     if (reply.text.starts_with(meaning.word) || reply.text.find(wrapped) != std::string::npos) {
-      return {meaning.code, where + ": " + std::string(meaning.advice) + " (" + reply.text + ")"};
+      return {meaning.code, fmt::format("{}: {} ({})", where, meaning.advice, reply.text)};
     }
   }
-  return {Errc::kProtocol, where + ": Redis answered: " + reply.text};
+  return {Errc::kProtocol, fmt::format("{}: Redis answered: {}", where, reply.text)};
 }
 
 std::string encode_command(const std::vector<std::string>& words) {

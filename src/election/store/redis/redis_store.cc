@@ -221,7 +221,7 @@ void RedisWatch::hear(const RedisReply& reply) {
 }
 
 std::string redis_record_name(const std::string& key) {
-  return has_tag(key) ? key + std::string(kTaggedRecord) : "{" + key + "}" + std::string(kRecord);
+  return has_tag(key) ? key + std::string(kTaggedRecord) : fmt::format("{{{}}}{}", key, kRecord);
 }
 
 std::string redis_key_of_record(std::string_view name) {
@@ -238,7 +238,7 @@ class RedisKey final : public StoreKey {
  public:
   RedisKey(RedisStore& store, std::string key)
       : store_(store), key_(std::move(key)), record_name_(redis_record_name(key_)) {
-    listener_.channel = "bellwether:" + std::to_string(store.database_) + ":" + key_;
+    listener_.channel = fmt::format("bellwether:{}:{}", store.database_, key_);
   }
   ~RedisKey() override { store_.watch_->remove(listener_); }
 
@@ -279,7 +279,7 @@ class RedisKey final : public StoreKey {
 
   std::vector<std::string> words_of(const WriteRequest& request, const std::string& server) {
     const election::LeaseRecord& record = request.record;
-    listener_.own_stamp = std::to_string(record.epoch.value()) + "." + election::make_token(store_.runtime_.prng());
+    listener_.own_stamp = fmt::format("{}.{}", record.epoch.value(), election::make_token(store_.runtime_.prng()));
     std::vector<std::string> words = keys();
     words.insert(words.end(), {server, request.expected, to_string(request.kind), listener_.own_stamp, record.holder,
                                record.token, std::to_string(record.epoch.value()), std::to_string(record.renewal),
@@ -332,7 +332,7 @@ task<Result<std::vector<ListedKey>>> RedisStore::list(std::string prefix, std::s
   std::set<std::string> names;
   std::string cursor = "0";
   do {
-    std::vector<std::string> command{"SCAN",  cursor, "MATCH", "*" + std::string(kRecord) + "*",
+    std::vector<std::string> command{"SCAN",  cursor, "MATCH", fmt::format("*{}*", kRecord),
                                      "COUNT", "1000", "TYPE",  "hash"};
     const auto reply = co_await link_.call(std::move(command), deadline, cancel);
     BW_CO_RETURN_IF_ERROR(examine(reply));
@@ -365,7 +365,7 @@ task<Result<Duration>> RedisStore::idle_time(std::string data, Instant deadline,
   const auto reply = co_await link_.call(std::move(command), deadline, cancel);
   BW_CO_RETURN_IF_ERROR(examine(reply));
   if (reply->type == RedisReply::Type::kInteger) co_return Duration::seconds(reply->integer);
-  co_return fail(Errc::kNotFound, "there is no key '" + data + "'");
+  co_return fail(Errc::kNotFound, "there is no key '{}'", data);
 }
 
 task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& runtime, StoreUrl url) {
@@ -375,7 +375,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& run
   if (login.hosts.empty()) co_return fail(Errc::kInvalid, url.text + ": the host is missing: redis://HOST:PORT/DB");
   if (!url.path.empty()) {
     const auto database = parse_u64(url.path);
-    if (!database) co_return fail(Errc::kInvalid, url.text + ": '" + url.path + "' is not the number of a database");
+    if (!database) co_return fail(Errc::kInvalid, "{}: '{}' is not the number of a database", url.text, url.path);
     login.database = *database;
   }
   std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD", "REDISCLI_AUTH"};
@@ -383,7 +383,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& run
   if (url.scheme == "rediss") {
     BW_CO_TRY(const auto options, tls_options_of(url));
     auto context = runtime::TlsContext::client(options);
-    if (!context) co_return fail(context.error().code, url.text + ": " + context.error().message);
+    if (!context) co_return fail(context.error().code, "{}: {}", url.text, context.error().message);
     login.tls = std::move(*context);
   }
   const std::string known = url.scheme == "rediss" ? "password_file, " + std::string(kTlsOptions) : "password_file";
@@ -391,7 +391,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& run
   login.scripts = {std::string(kRedisLook), std::string(kRedisAct)};
   std::string where;
   for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);
-  std::string description = url.scheme + "://" + where + "/" + std::to_string(login.database);
+  std::string description = fmt::format("{}://{}/{}", url.scheme, where, login.database);
   co_return std::make_unique<RedisStore>(runtime, std::move(login), std::move(description));
 }
 

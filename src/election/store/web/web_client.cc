@@ -100,7 +100,7 @@ tl::unexpected<Error> failure(const std::string& server, const http1::Response& 
     case ErrorKind::kClosed: return failure(server, Errc::kClosed);
     case ErrorKind::kProtocol:
     case ErrorKind::kTooLarge:
-    case ErrorKind::kDecode: return fail(Errc::kProtocol, server + ": " + response.detail);
+    case ErrorKind::kDecode: return fail(Errc::kProtocol, "{}: {}", server, response.detail);
     default: return failure(server, Errc::kReset);
   }
 }
@@ -149,9 +149,9 @@ void WebClient::turn_to(std::size_t host) {
 }
 
 std::string WebClient::head_of(const WebRequest& request) const {
-  std::string head = request.method + " " + request.target + " HTTP/1.1\r\nHost: " + where() + "\r\n";
+  std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method, request.target, where());
   for (const std::string& field : request.fields) head += field + "\r\n";
-  return head + "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+  return fmt::format("{}Content-Length: {}\r\n", head, request.body.size());
 }
 
 // One that does not answer must leave time for the others.
@@ -224,7 +224,7 @@ task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch,
   const Counted counted(streams_);
   // Only to the server that calls go to: where they go is not for a stream to decide.
   const std::string server = where();
-  const std::string bytes = head_of(request) + "\r\n" + request.body;
+  const std::string bytes = fmt::format("{}\r\n{}", head_of(request), request.body);
   BW_CO_TRY(const auto stream, co_await dial(runtime_, servers_[host_].at, tls_, begin_by, cancel));
   std::optional<runtime::Within> within(std::in_place, runtime_, *stream, begin_by, cancel);
   WebResponse response;
@@ -237,7 +237,7 @@ task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch,
     if (io.kind == Io::Kind::kWouldBlock) continue;
     if (io.kind == Io::Kind::kError) co_return failure(server, io.error);
     const Status taken = io.kind == Io::Kind::kEnd ? reader.ended() : reader.received(io.count);
-    if (!taken) co_return fail(taken.error().code, server + ": " + taken.error().message);
+    if (!taken) co_return fail(taken.error().code, "{}: {}", server, taken.error().message);
     if (response.status == 0 && reader.status() == kOk) within.emplace(runtime_, *stream, deadline, cancel);
     response.status = reader.status();
     while (const auto line = reader.next()) {

@@ -130,7 +130,7 @@ Result<Bundle> recorded(Record from) {
   RecordedScenario to{
       std::move(from.file_name), std::move(from.text), std::move(from.sets), from.overrides, {}, {}, {}};
   const auto twice = [](const char* what) {
-    return fail(Errc::kProtocol, std::string("the bundle of a scenario is refused: ") + what + " is in it twice");
+    return fail(Errc::kProtocol, "the bundle of a scenario is refused: {} is in it twice", what);
   };
   for (File& file : from.files) {
     Result<std::string> answer = std::move(file.content);
@@ -146,7 +146,7 @@ Result<Bundle> recorded(Record from) {
 
 std::string mib(std::size_t bytes) {
   const std::size_t tenths = (bytes * 10 + (std::size_t{1} << 20) - 1) >> 20;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+  return fmt::format("{}.{} MiB", tenths / 10, tenths % 10);
 }
 
 struct Part {
@@ -161,17 +161,17 @@ Part greatest_of(const RecordedScenario& record) {
     if (bytes > greatest.bytes) greatest = {std::move(name), bytes, std::move(remedy)};
   };
   for (const auto& [question, answer] : record.files) {
-    if (answer) take("the file '" + printable(question.path) + "'", answer->size());
+    if (answer) take(fmt::format("the file '{}'", printable(question.path)), answer->size());
   }
   for (const auto& [question, answer] : record.views) {
     if (!answer) continue;
-    take("the data in '" + printable(question.path) + "'", answer->bytes.size(),
+    take(fmt::format("the data in '{}'", printable(question.path)), answer->bytes.size(),
          ": a run on one machine can have it, on a cluster leave out columns or rows that the run does not need");
   }
   for (const auto& [name, value] : record.variables) {
-    if (value) take("the variable '" + printable(name) + "'", value->size());
+    if (value) take(fmt::format("the variable '{}'", printable(name)), value->size());
   }
-  for (const auto& [name, value] : record.sets) take("--set '" + printable(name) + "'", value.size());
+  for (const auto& [name, value] : record.sets) take(fmt::format("--set '{}'", printable(name)), value.size());
   return greatest;
 }
 
@@ -183,10 +183,10 @@ Part greatest_of(const QuickRun& run) {
 }
 
 Error too_large(std::size_t bytes, const Part& greatest) {
-  return {Errc::kTooLarge, "the scenario with all files and variables that it reads has " + mib(bytes) +
-                               "; to travel to workers it may have " + mib(kMostBundleBytes) +
-                               ". The greatest part is " + greatest.name + " with " + mib(greatest.bytes) +
-                               greatest.remedy};
+  return {Errc::kTooLarge,
+          fmt::format("the scenario with all files and variables that it reads has {}; to travel to workers it may "
+                      "have {}. The greatest part is {} with {}{}",
+                      mib(bytes), mib(kMostBundleBytes), greatest.name, mib(greatest.bytes), greatest.remedy)};
 }
 
 // Of the files that are not to be copied before it is known that they can travel.
@@ -198,8 +198,8 @@ std::size_t bytes_of_views(const RecordedScenario& record) {
 
 Status check_count(std::size_t count, const char* what) {
   if (count <= kMostBundleEntries) return {};
-  return fail(Errc::kTooLarge, "a scenario that travels has at most " + std::to_string(kMostBundleEntries) + " " +
-                                   what + "; this one has " + std::to_string(count));
+  return fail(Errc::kTooLarge, "a scenario that travels has at most {} {}; this one has {}", kMostBundleEntries, what,
+              count);
 }
 
 Status check_counts(const Travelling& bundle) {
@@ -217,9 +217,10 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
   Part greatest;
   if (const auto* record = std::get_if<RecordedScenario>(&bundle)) {
     if (record->text.size() > kMostScenarioBytes) {
-      return fail(Errc::kTooLarge, "the scenario file '" + printable(record->file_name) + "' has " +
-                                       mib(record->text.size()) + "; to travel to workers it may have " +
-                                       mib(kMostScenarioBytes) + ": a long body can stand in a file of its own");
+      return fail(Errc::kTooLarge,
+                  "the scenario file '{}' has {}; to travel to workers it may have {}: a long body can stand in a file "
+                  "of its own",
+                  printable(record->file_name), mib(record->text.size()), mib(kMostScenarioBytes));
     }
     greatest = greatest_of(*record);
     if (const std::size_t bytes = bytes_of_views(*record); bytes > kMostBundleBytes) {

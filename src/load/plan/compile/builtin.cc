@@ -101,22 +101,22 @@ class ArgumentReader {
   std::string_view text_;
 };
 
-std::string written(const BuiltinEntry& entry) { return "${" + std::string(entry.written) + "}"; }
+std::string written(const BuiltinEntry& entry) { return fmt::format("${{{}}}", entry.written); }
 
 Made wrong_form(const BuiltinEntry& entry) {
-  return tl::unexpected(Problem{.message = in_quotes(entry.name) + " is written " + written(entry)});
+  return tl::unexpected(Problem{.message = fmt::format("{} is written {}", in_quotes(entry.name), written(entry))});
 }
 
 Made wrong_argument(const BuiltinEntry& entry, const std::string& found, std::string expected) {
-  return tl::unexpected(
-      Problem{.message = "wrong argument of " + in_quotes(entry.name) + ", which is written like " + written(entry),
-              .found = in_quotes(found),
-              .expected = std::move(expected)});
+  return tl::unexpected(Problem{
+      .message = fmt::format("wrong argument of {}, which is written like {}", in_quotes(entry.name), written(entry)),
+      .found = in_quotes(found),
+      .expected = std::move(expected)});
 }
 
 Made lowest_first(const BuiltinEntry& entry, const std::vector<std::string>& given) {
-  return tl::unexpected(Problem{.message = "the first number of " + in_quotes(entry.name) + " is the lowest: " +
-                                           std::string(entry.name) + "(" + given[1] + ", " + given[0] + ")"});
+  return tl::unexpected(Problem{.message = fmt::format("the first number of {} is the lowest: {}({}, {})",
+                                                       in_quotes(entry.name), entry.name, given[1], given[0])});
 }
 
 Made make_whole(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
@@ -124,8 +124,7 @@ Made make_whole(const BuiltinEntry& entry, const std::vector<std::string>& given
   if (given.empty()) return piece;
   const auto number = parse_int(given[0]);
   if (!number || *number < entry.low || *number > entry.high) {
-    return wrong_argument(entry, given[0],
-                          "a whole number from " + std::to_string(entry.low) + " to " + std::to_string(entry.high));
+    return wrong_argument(entry, given[0], fmt::format("a whole number from {} to {}", entry.low, entry.high));
   }
   piece.low = *number;
   return piece;
@@ -146,14 +145,15 @@ Made make_decimals(const BuiltinEntry& entry, const std::vector<std::string>& gi
   if (given.size() != 2 && given.size() != 3) return wrong_form(entry);
   for (std::size_t i = 0; i < 2; ++i) {
     if (parse_decimal(given[i])) continue;
-    return wrong_argument(entry, given[i],
-                          "a number such as 0.5, from -1000000000 to 1000000000, with up to " +
-                              std::to_string(scenario::kDecimalPlacesMax) + " decimal places");
+    return wrong_argument(
+        entry, given[i],
+        fmt::format("a number such as 0.5, from -1000000000 to 1000000000, with up to {} decimal places",
+                    scenario::kDecimalPlacesMax));
   }
   const auto decimals = given.size() == 3 ? parse_int(given[2]) : kUsualDecimals;
   if (!decimals || *decimals < 0 || *decimals > scenario::kDecimalPlacesMax) {
     return wrong_argument(entry, given[2],
-                          "how many decimal places, from 0 to " + std::to_string(scenario::kDecimalPlacesMax));
+                          fmt::format("how many decimal places, from 0 to {}", scenario::kDecimalPlacesMax));
   }
   const int64_t low = *parse_decimal(given[0]);
   const int64_t high = *parse_decimal(given[1]);
@@ -165,8 +165,8 @@ Made make_decimals(const BuiltinEntry& entry, const std::vector<std::string>& gi
   piece.high = high / unit - (high < 0 && high % unit != 0);
   piece.decimals = static_cast<uint8_t>(*decimals);
   if (piece.low > piece.high) {
-    return wrong_argument(entry, given[0] + ", " + given[1],
-                          "two numbers with one of " + std::to_string(*decimals) + " decimal places between them");
+    return wrong_argument(entry, fmt::format("{}, {}", given[0], given[1]),
+                          fmt::format("two numbers with one of {} decimal places between them", *decimals));
   }
   return piece;
 }
@@ -174,8 +174,8 @@ Made make_decimals(const BuiltinEntry& entry, const std::vector<std::string>& gi
 Made make_choice(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
   if (given.empty()) return wrong_form(entry);
   if (given.size() > scenario::kChoicesMax) {
-    return wrong_argument(entry, std::to_string(given.size()) + " texts",
-                          "at most " + std::to_string(scenario::kChoicesMax));
+    return wrong_argument(entry, fmt::format("{} texts", given.size()),
+                          fmt::format("at most {}", scenario::kChoicesMax));
   }
   piece.kind = Piece::Kind::kList;
   piece.pick = Pick::kRandom;
@@ -194,7 +194,7 @@ Made make(const BuiltinEntry& entry, std::string_view arguments) {
   std::vector<std::string> given;
   if (!arguments.empty()) {
     if (!arguments.ends_with(')')) {
-      return tl::unexpected(Problem{.message = in_quotes(entry.name) + " is written " + written(entry),
+      return tl::unexpected(Problem{.message = fmt::format("{} is written {}", in_quotes(entry.name), written(entry)),
                                     .found = in_quotes(std::string(entry.name) + std::string(arguments)),
                                     .hint = "a text there cannot contain }"});
     }
@@ -219,7 +219,8 @@ Made unknown(std::string_view name, bool is_fake) {
     if (is_fake ? has_prefix : entry.arguments != Arguments::kNone) names.push_back(entry.name);
   }
   return tl::unexpected(Problem{
-      .message = (is_fake ? "unknown made-up value " : "unknown function ") + in_quotes(name) + " in a template",
+      .message =
+          fmt::format("{}{} in a template", is_fake ? "unknown made-up value " : "unknown function ", in_quotes(name)),
       .expected = scenario::one_of(names),
       .hint = scenario::did_you_mean(name, names)});
 }

@@ -61,24 +61,26 @@ class Bonds {
       made.name = one.name.text;
       made.collect_all = one.collect_all;
       if (one.collect_all && ++lists_ == scenario::kListsMax + 1) {
-        reading_.diagnostics.add(one.name.mark,
-                                 {.message = "the scenario has more than " + std::to_string(scenario::kListsMax) +
-                                             " values with 'collect: all'"});
+        reading_.diagnostics.add(
+            one.name.mark,
+            {.message = fmt::format("the scenario has more than {} values with 'collect: all'", scenario::kListsMax)});
       }
       if (find(workflow, one.to.text, one.name.text) != &one) {
-        reading_.diagnostics.add(one.name.mark, {.message = in_quotes(one.name.text) + " is provided for " +
-                                                            in_quotes(one.to.text) + " twice"});
+        reading_.diagnostics.add(
+            one.name.mark,
+            {.message = fmt::format("{} is provided for {} twice", in_quotes(one.name.text), in_quotes(one.to.text))});
       }
       const auto to = find_workflow(one.to, w, "provides a value for");
       if (!to) continue;
       made.to = *to;
       const scenario::Workflow& user = source_.workflows[*to];
       if (!user.is_sound || takes(user, workflow.name.text, one.name.text)) continue;
-      reading_.diagnostics.add(one.name.mark, {.message = "workflow " + in_quotes(user.name.text) + " does not use " +
-                                                          in_quotes(one.name.text) + ", which " +
-                                                          in_quotes(workflow.name.text) + " provides for it",
-                                               .hint = "add to workflow " + in_quotes(user.name.text) + ": use: {" +
-                                                       workflow.name.text + ": [" + one.name.text + "]}"});
+      reading_.diagnostics.add(
+          one.name.mark,
+          {.message = fmt::format("workflow {} does not use {}, which {} provides for it", in_quotes(user.name.text),
+                                  in_quotes(one.name.text), in_quotes(workflow.name.text)),
+           .hint = fmt::format("add to workflow {}: use: {{{}: [{}]}}", in_quotes(user.name.text), workflow.name.text,
+                               one.name.text)});
     }
   }
 
@@ -97,20 +99,20 @@ class Bonds {
       if (!order_.before(*from, w)) {
         reading_.diagnostics.add(
             one.from.mark,
-            {.message = "workflow " + in_quotes(workflow.name.text) + " uses a value of " + in_quotes(maker.name.text) +
-                        ", which need not have ended when it begins",
-             .hint = "add to workflow " + in_quotes(workflow.name.text) + ": depends: [" + maker.name.text + "]"});
+            {.message = fmt::format("workflow {} uses a value of {}, which need not have ended when it begins",
+                                    in_quotes(workflow.name.text), in_quotes(maker.name.text)),
+             .hint = fmt::format("add to workflow {}: depends: [{}]", in_quotes(workflow.name.text), maker.name.text)});
       }
       const scenario::Provide* provided = find(maker, workflow.name.text, one.name.text);
       if (provided != nullptr) {
         made.provide = static_cast<uint16_t>(provided - maker.provides.data());
         made.is_list = provided->collect_all || !maker.is_sound;
       } else if (maker.is_sound) {
-        reading_.diagnostics.add(one.name.mark,
-                                 {.message = "workflow " + in_quotes(maker.name.text) + " does not provide " +
-                                             in_quotes(one.name.text) + " for " + in_quotes(workflow.name.text),
-                                  .hint = "add to workflow " + in_quotes(maker.name.text) + ": provide: {" +
-                                          workflow.name.text + ": {" + one.name.text + ": …}}"});
+        reading_.diagnostics.add(
+            one.name.mark, {.message = fmt::format("workflow {} does not provide {} for {}", in_quotes(maker.name.text),
+                                                   in_quotes(one.name.text), in_quotes(workflow.name.text)),
+                            .hint = fmt::format("add to workflow {}: provide: {{{}: {{{}: …}}}}",
+                                                in_quotes(maker.name.text), workflow.name.text, one.name.text)});
       }
     }
   }
@@ -124,8 +126,8 @@ class Bonds {
       others.push_back(source_.workflows[i].name.text);
     }
     reading_.diagnostics.add(
-        name.mark, {.message = "workflow " + in_quotes(source_.workflows[self].name.text) + " " + std::string(what) +
-                               " " + in_quotes(name.text) + ", which is no other workflow of this scenario",
+        name.mark, {.message = fmt::format("workflow {} {} {}, which is no other workflow of this scenario",
+                                           in_quotes(source_.workflows[self].name.text), what, in_quotes(name.text)),
                     .found = in_quotes(name.text),
                     .expected = scenario::one_of(others),
                     .hint = scenario::did_you_mean(name.text, others)});
@@ -148,8 +150,9 @@ class Bonds {
                                     [&](const scenario::Use& other) { return other.name.text == use.name.text; });
     if (&*first == &use) return;
     reading_.diagnostics.add(
-        use.name.mark, {.message = in_quotes(use.name.text) + " is already used from " + in_quotes(first->from.text),
-                        .hint = "give one of the two another name"});
+        use.name.mark,
+        {.message = fmt::format("{} is already used from {}", in_quotes(use.name.text), in_quotes(first->from.text)),
+         .hint = "give one of the two another name"});
   }
 
   const scenario::Scenario& source_;
@@ -265,7 +268,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
     made.name = step.name.text;
     plan.steps.push_back({.workflow = workflow,
                           .index = static_cast<uint16_t>(out.steps.size() - 1),
-                          .name = source.name.text + "." + step.name.text,
+                          .name = fmt::format("{}.{}", source.name.text, step.name.text),
                           .measured = scenario::is_test_step(step),
                           .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model,
                           .tags = tags_of(source, step)});

@@ -28,7 +28,7 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
   scenario::Diagnostics& diagnostics = compiling.reading.diagnostics;
   if (plan.programs.size() == kProgramsMax) {
     diagnostics.add(code.file.mark, {.message = "the scenario is too large",
-                                     .expected = "at most " + std::to_string(kProgramsMax) + " programs"});
+                                     .expected = fmt::format("at most {} programs", kProgramsMax)});
     return 0;
   }
   auto text = compiling.sources.outside->read_file(path, signature::kProgramBytesMax);
@@ -43,8 +43,8 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
     }
   }
   if (!text) {
-    diagnostics.add(code.file.mark, {.message = "the program " + scenario::in_quotes(code.file.text) +
-                                                " cannot be read: " + text.error().message,
+    diagnostics.add(code.file.mark, {.message = fmt::format("the program {} cannot be read: {}",
+                                                            scenario::in_quotes(code.file.text), text.error().message),
                                      .hint = "a relative path is relative to the folder of the scenario file"});
     text = std::string();  // told once
   }
@@ -103,7 +103,7 @@ std::vector<std::string> names_of(const scenario::FilesBody& files, const Where&
   };
   if (files.path.text.empty()) return refuse("an empty path names no files", "payloads, or payloads/*.json");
   if (files.is_glob && where.folder.find_first_of("*?[") != std::string::npos) {
-    return refuse("the pattern " + in_quotes(files.path.text) + " has wildcards in the name of a folder",
+    return refuse(fmt::format("the pattern {} has wildcards in the name of a folder", in_quotes(files.path.text)),
                   "wildcards behind the last slash: payloads/*.json");
   }
   const scenario::Text folder{where.folder.empty() ? "." : where.folder, files.path.mark};
@@ -111,9 +111,8 @@ std::vector<std::string> names_of(const scenario::FilesBody& files, const Where&
   auto names = compiling.sources.outside->list_folder(place, kBodyFilesMax);
   if (!names) {
     const std::string& shown = files.is_glob ? folder.text : files.path.text;
-    return refuse(
-        "the folder " + in_quotes(shown) + " cannot be read: " + names.error().message,
-        "a folder, relative to that of the scenario file, of at most " + std::to_string(kBodyFilesMax) + " files");
+    return refuse(fmt::format("the folder {} cannot be read: {}", in_quotes(shown), names.error().message),
+                  fmt::format("a folder, relative to that of the scenario file, of at most {} files", kBodyFilesMax));
   }
   if (!where.pattern.empty()) {
     std::erase_if(*names,
@@ -121,7 +120,7 @@ std::vector<std::string> names_of(const scenario::FilesBody& files, const Where&
   }
   if (names->empty()) {
     return refuse(files.is_glob ? "no file fits the pattern " + in_quotes(files.path.text)
-                                : "the folder " + in_quotes(files.path.text) + " has no files",
+                                : fmt::format("the folder {} has no files", in_quotes(files.path.text)),
                   "at least one, whose name does not begin with a dot");
   }
   std::sort(names->begin(), names->end());
@@ -140,8 +139,8 @@ std::shared_ptr<const BodyFiles> make_files(const scenario::FilesBody& files, Te
     bytes += content->size();
     if (bytes > kBodyFilesBytesMax) {
       compiling.reading.diagnostics.add(
-          files.path.mark, {.message = "the files of " + in_quotes(files.path.text) + " are too large",
-                            .expected = "at most " + std::to_string(kBodyFilesBytesMax >> 20) + " MiB together"});
+          files.path.mark, {.message = fmt::format("the files of {} are too large", in_quotes(files.path.text)),
+                            .expected = fmt::format("at most {} MiB together", kBodyFilesBytesMax >> 20)});
       return nullptr;
     }
     const scenario::Text whole{std::move(*content), files.path.mark};

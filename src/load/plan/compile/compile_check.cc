@@ -56,7 +56,7 @@ bool has_room(std::size_t more, scenario::Mark mark, Plan& plan, scenario::Readi
   if (plan.series.size() + more <= kSeriesMax) return true;
   reading.diagnostics.add(
       mark, {.message = "the scenario is too large",
-             .expected = "at most " + std::to_string(kSeriesMax) + " pairs of a step and a metric that it records",
+             .expected = fmt::format("at most {} pairs of a step and a metric that it records", kSeriesMax),
              .hint = "a step in code may record all metrics"});
   return false;
 }
@@ -128,16 +128,18 @@ std::string name_of(const scenario::Condition& condition) {
 JsonPath compile_path(const scenario::Text& text, scenario::Reading& reading) {
   auto path = parse_json_path(text.text);
   if (path) return std::move(*path);
-  reading.diagnostics.add(text.mark, {.message = in_quotes(text.text) + " is no JSON path: " + path.error().message,
-                                      .expected = "a path such as $.items[0].id"});
+  reading.diagnostics.add(text.mark,
+                          {.message = fmt::format("{} is no JSON path: {}", in_quotes(text.text), path.error().message),
+                           .expected = "a path such as $.items[0].id"});
   return {};
 }
 
 uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario::Reading& reading) {
   const auto groups = count_groups(pattern);
   if (groups) return *groups;
-  reading.diagnostics.add(mark, {.message = in_quotes(pattern) + " is no regular expression: " + groups.error().message,
-                                 .expected = "RE2 syntax"});
+  reading.diagnostics.add(
+      mark, {.message = fmt::format("{} is no regular expression: {}", in_quotes(pattern), groups.error().message),
+             .expected = "RE2 syntax"});
   return 0;
 }
 
@@ -147,9 +149,10 @@ std::string compile_xpath(const scenario::Extraction& extraction, scenario::Read
     const std::string_view attribute = extraction.attribute ? std::string_view(extraction.attribute->text) : "";
     auto made = css_to_xpath(expression, attribute);
     if (!made) {
-      reading.diagnostics.add(extraction.argument.mark,
-                              {.message = in_quotes(expression) + " is no selector: " + made.error().message,
-                               .expected = "CSS, such as form input[name=csrf]"});
+      reading.diagnostics.add(
+          extraction.argument.mark,
+          {.message = fmt::format("{} is no selector: {}", in_quotes(expression), made.error().message),
+           .expected = "CSS, such as form input[name=csrf]"});
       return {};
     }
     expression = std::move(*made);
@@ -157,7 +160,7 @@ std::string compile_xpath(const scenario::Extraction& extraction, scenario::Read
   const Status good = check_xpath(expression);
   if (!good) {
     reading.diagnostics.add(extraction.argument.mark,
-                            {.message = in_quotes(expression) + " is no XPath: " + good.error().message,
+                            {.message = fmt::format("{} is no XPath: {}", in_quotes(expression), good.error().message),
                              .expected = "XPath 1.0, such as //input[@name='csrf']/@value"});
   }
   return expression;
@@ -220,8 +223,8 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
       out.group = static_cast<uint16_t>(extraction.group.value_or(groups > 0 ? 1 : 0));
       if (out.group > groups && reading.diagnostics.size() == problems) {
         reading.diagnostics.add(extraction.argument.mark,
-                                {.message = in_quotes(out.pattern) + " has no group " + std::to_string(out.group),
-                                 .expected = "a group from 0 (the whole match) to " + std::to_string(groups)});
+                                {.message = fmt::format("{} has no group {}", in_quotes(out.pattern), out.group),
+                                 .expected = fmt::format("a group from 0 (the whole match) to {}", groups)});
       }
       break;
     }
@@ -274,7 +277,7 @@ void compile_records(const scenario::Step& source, TemplateMaker& templates, Com
           record.name.mark,
           {.message = "unknown metric " + in_quotes(record.name.text),
            .expected = names.empty() ? std::string() : scenario::one_of(names),
-           .hint = names.empty() ? "metrics are declared first: metrics: {" + record.name.text + ": counter}"
+           .hint = names.empty() ? fmt::format("metrics are declared first: metrics: {{{}: counter}}", record.name.text)
                                  : scenario::did_you_mean(record.name.text, names)});
       continue;
     }

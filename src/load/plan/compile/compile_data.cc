@@ -27,16 +27,16 @@ std::shared_ptr<const Feeder> read(const scenario::Feeder& source, const scenari
   const std::string place = path_of(path, reading);
   auto view = sources.outside->view_file(place, kDataFileBytesMax);
   if (!view) {
-    reading.diagnostics.add(path.mark,
-                            {.message = "the file " + in_quotes(path.text) + " cannot be read: " + view.error().message,
-                             .hint = "a relative path is relative to the folder of the scenario file"});
+    reading.diagnostics.add(path.mark, {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text),
+                                                               view.error().message),
+                                        .hint = "a relative path is relative to the folder of the scenario file"});
     return nullptr;
   }
   auto made = Feeder::make(std::move(*view), {.format = format_of(source.format), .delimiter = source.delimiter});
   if (made) return std::move(*made);
   const Feeder::Trouble& trouble = made.error();
   const std::string named =
-      "the data " + in_quotes(source.name.text) + " at " + reading.diagnostics.place_of(path.mark);
+      fmt::format("the data {} at {}", in_quotes(source.name.text), reading.diagnostics.place_of(path.mark));
   const uint16_t file = reading.diagnostics.add_file(scenario::beside(sources.file_name, place));
   reading.diagnostics.add({trouble.line, trouble.column, file},
                           {.message = trouble.message, .hint = "the file is that of " + named});
@@ -48,10 +48,10 @@ void refuse_taken(const scenario::Text& name, const char* what, const scenario::
                   scenario::Reading& reading) {
   for (const scenario::Feeder& feeder : source.data) {
     if (feeder.name.text != name.text) continue;
-    reading.diagnostics.add(name.mark,
-                            {.message = in_quotes(name.text) + " is the name of " + what + " and of the data at " +
-                                        reading.diagnostics.place_of(feeder.name.mark),
-                             .hint = "choose another name for one of them"});
+    reading.diagnostics.add(
+        name.mark, {.message = fmt::format("{} is the name of {} and of the data at {}", in_quotes(name.text), what,
+                                           reading.diagnostics.place_of(feeder.name.mark)),
+                    .hint = "choose another name for one of them"});
   }
 }
 
@@ -72,9 +72,9 @@ void refuse_taken_names(const scenario::Scenario& source, scenario::Reading& rea
 scenario::Diagnostics::Problem unknown_field(const DataSource& data, std::string_view field, std::string_view name) {
   const std::vector<std::string_view> names(data.rows->names().begin(), data.rows->names().end());
   const bool csv = data.rows->format() == Feeder::Format::kCsv;
-  scenario::Diagnostics::Problem problem{.message = "the data " + in_quotes(data.source->name.text) + " has no " +
-                                                    (csv ? "column " : "such member in its first row: ") +
-                                                    in_quotes(field)};
+  scenario::Diagnostics::Problem problem{
+      .message = fmt::format("the data {} has no {}{}", in_quotes(data.source->name.text),
+                             csv ? "column " : "such member in its first row: ", in_quotes(field))};
   if (std::find(names.begin(), names.end(), name) != names.end()) return problem;  // what is in it is missing
   if (!names.empty()) problem.expected = scenario::one_of(names);
   problem.hint = scenario::did_you_mean(name, names);
@@ -118,11 +118,11 @@ std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& dat
                                                            uint32_t vus) {
   const bool each_its_own = data.source->pick == scenario::RowPick::kUniquePerVu && !data.source->wrap;
   if (data.rows == nullptr || !each_its_own || vus <= data.rows->rows()) return std::nullopt;
-  return scenario::Diagnostics::Problem{.message = "the data " + in_quotes(data.source->name.text) + " has " +
-                                                   format_count(data.rows->rows(), "row") + " for the up to " +
-                                                   format_count(vus, "user") + " of workflow " + in_quotes(workflow) +
-                                                   ", and 'pick: unique-per-vu'",
-                                        .hint = "add rows, have fewer users, or let users share rows: wrap: true"};
+  return scenario::Diagnostics::Problem{
+      .message = fmt::format("the data {} has {} for the up to {} of workflow {}, and 'pick: unique-per-vu'",
+                             in_quotes(data.source->name.text), format_count(data.rows->rows(), "row"),
+                             format_count(vus, "user"), in_quotes(workflow)),
+      .hint = "add rows, have fewer users, or let users share rows: wrap: true"};
 }
 
 }  // namespace bellwether::plan

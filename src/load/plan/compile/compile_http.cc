@@ -41,7 +41,7 @@ Result<Proxy> parse_proxy(std::string_view text) {
     if (!name || !password) return fail(Errc::kInvalid, "name or password are not percent-encoded as they should be");
     if (name->find(':') != std::string::npos) return fail(Errc::kInvalid, "the name has a colon, which ends it");
     out.authorization = "Basic ";
-    append_base64(*name + ":" + *password, out.authorization);
+    append_base64(fmt::format("{}:{}", *name, *password), out.authorization);
     text.remove_prefix(at + 1);
   }
   const auto place = parse_host_port(text, 0);
@@ -88,8 +88,9 @@ std::shared_ptr<const Proxies> from_environment(const scenario::Text& proxy, Com
       return;
     }
     compiling.reading.diagnostics.add(
-        proxy.mark, {.message = "wrong value of the environment variable " + name + ": " + parsed.error().message,
-                     .expected = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"});
+        proxy.mark,
+        {.message = fmt::format("wrong value of the environment variable {}: {}", name, parsed.error().message),
+         .expected = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"});
   };
   take("HTTP_PROXY", out.http);
   take("HTTPS_PROXY", out.https);
@@ -106,8 +107,9 @@ std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_
   auto content = compiling.sources.outside->read_file(path_of(path, compiling.reading), bytes_max);
   if (content) return std::move(*content);
   compiling.reading.diagnostics.add(
-      path.mark, {.message = "the file " + in_quotes(path.text) + " cannot be read: " + content.error().message,
-                  .hint = "a relative path is relative to the folder of the scenario file"});
+      path.mark,
+      {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text), content.error().message),
+       .hint = "a relative path is relative to the folder of the scenario file"});
   return std::nullopt;
 }
 
@@ -135,7 +137,7 @@ std::shared_ptr<const std::string> certificates_of(const scenario::Text& path, C
   if (!pem) return nullptr;
   if (!holds_certificate(*pem)) {
     compiling.reading.diagnostics.add(path.mark,
-                                      {.message = "the file " + in_quotes(path.text) + " holds no certificate",
+                                      {.message = fmt::format("the file {} holds no certificate", in_quotes(path.text)),
                                        .expected = "PEM, from -----BEGIN CERTIFICATE----- on"});
     return nullptr;
   }
@@ -167,16 +169,16 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
 void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
   const auto add = [&](const scenario::Pair& pair) {
     if (iequals(pair.name.text, "transfer-encoding")) {
-      compiling.reading.diagnostics.add(pair.name.mark,
-                                        {.message = "the header " + in_quotes(pair.name.text) + " cannot be set",
-                                         .hint = "a body is always sent in one piece, with its Content-Length"});
+      compiling.reading.diagnostics.add(
+          pair.name.mark, {.message = fmt::format("the header {} cannot be set", in_quotes(pair.name.text)),
+                           .hint = "a body is always sent in one piece, with its Content-Length"});
     }
     Template value = templates.make(pair.value, Place::kHeader);
     for (const Piece& piece : value.pieces) {
       if (piece.literal.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos) continue;
       compiling.reading.diagnostics.add(
           pair.value.mark,
-          {.message = "the value of header " + in_quotes(pair.name.text) + " contains a line break or a NUL"});
+          {.message = fmt::format("the value of header {} contains a line break or a NUL", in_quotes(pair.name.text))});
     }
     call.headers.push_back({pair.name.text, std::move(value)});
   };
@@ -189,9 +191,9 @@ void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling
       return iequals(before.name.text, pair->name.text);
     });
     if (again) {
-      compiling.reading.diagnostics.add(pair->name.mark,
-                                        {.message = "the header " + in_quotes(pair->name.text) + " is given twice",
-                                         .hint = "upper and lower case make no difference in the name of a header"});
+      compiling.reading.diagnostics.add(
+          pair->name.mark, {.message = fmt::format("the header {} is given twice", in_quotes(pair->name.text)),
+                            .hint = "upper and lower case make no difference in the name of a header"});
     }
     add(*pair);
   }
@@ -275,8 +277,8 @@ Template literal(std::string_view text) {
 
 bool is_same(const HttpCall& a, const HttpCall& b) {
   const auto text = [](const HttpCall& call) {
-    std::string out = std::string(call.url.text()) + '\n' + std::string(call.body->text());
-    for (const Header& header : call.headers) out += '\n' + header.name + ":" + std::string(header.value.text());
+    std::string out = fmt::format("{}\n{}", call.url.text(), call.body->text());
+    for (const Header& header : call.headers) out += fmt::format("\n{}:{}", header.name, header.value.text());
     return out;
   };
   return a.proxies == b.proxies && a.tls_ca == b.tls_ca && a.tls_verify == b.tls_verify && a.timeout == b.timeout &&
@@ -302,10 +304,10 @@ std::optional<uint16_t> token_of(const scenario::OAuth2& from, const HttpCall& c
   if (from.audience) body += "&audience=" + escape_url(from.audience->text);
   const std::string id = escape_url(from.client_id.text);
   const std::string secret = escape_url(from.client_secret.text);
-  if (from.in_body) body += "&client_id=" + id + "&client_secret=" + secret;
+  if (from.in_body) body += fmt::format("&client_id={}&client_secret={}", id, secret);
   token.headers.push_back({"Content-Type", literal("application/x-www-form-urlencoded")});
   token.headers.push_back({"Accept", literal("application/json")});
-  if (!from.in_body) token.headers.push_back({"Authorization", literal(id + ":" + secret), true});
+  if (!from.in_body) token.headers.push_back({"Authorization", literal(fmt::format("{}:{}", id, secret)), true});
   token.body = literal(body);
   token.timeout = call.timeout;
   token.connect_timeout = call.connect_timeout;

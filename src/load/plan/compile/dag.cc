@@ -102,8 +102,8 @@ void Dag::report_cycle(const std::vector<Node>& nodes, const Words& words, Diagn
   for (auto step = path.rbegin(); step != path.rend(); ++step) {  // from first to last
     cycle += (cycle.empty() ? "" : " → ") + nodes[*step].name.text;
   }
-  diagnostics.add(nodes[path.front()].name.mark, {.message = words.all + " form a cycle: " + cycle,
-                                                  .hint = "remove one '" + words.key + "' of these"});
+  diagnostics.add(nodes[path.front()].name.mark, {.message = fmt::format("{} form a cycle: {}", words.all, cycle),
+                                                  .hint = fmt::format("remove one '{}' of these", words.key)});
 }
 
 }  // namespace bellwether::plan

@@ -68,9 +68,10 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
   scenario::Diagnostics& diagnostics = reading_.diagnostics;
   if (!scenario::is_value_name(name.text) || contains(scenario::kBuiltinNames, name.text) ||
       contains(kParts, name.text)) {
-    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " cannot be the name of a value",
-                                .expected = "letters, digits and _, and none of " + scenario::join(kParts) + ", " +
-                                            scenario::join(scenario::kBuiltinNames)});
+    diagnostics.add(name.mark,
+                    {.message = in_quotes(name.text) + " cannot be the name of a value",
+                     .expected = fmt::format("letters, digits and _, and none of {}, {}", scenario::join(kParts),
+                                             scenario::join(scenario::kBuiltinNames))});
   } else if (reading_.environment.declares(name.text)) {
     diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value in 'env'",
                                 .hint = "choose another name"});
@@ -79,11 +80,12 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
                                 .hint = "choose another name"});
   }
   if (variables_.size() == kValuesMax) {
-    diagnostics.add(name.mark, {.message = "workflow " + in_quotes(source_.name.text) + " makes more than " +
-                                           std::to_string(kValuesMax) + " values"});
+    diagnostics.add(name.mark, {.message = fmt::format("workflow {} makes more than {} values",
+                                                       in_quotes(source_.name.text), kValuesMax)});
     return;
   }
-  variables_.emplace(name.text, Variable{step, new_slot(source_.steps[step].name.text + "." + name.text)});
+  variables_.emplace(name.text,
+                     Variable{step, new_slot(fmt::format("{}.{}", source_.steps[step].name.text, name.text))});
 }
 
 const Use* Scope::find_use(std::string_view name) const {
@@ -141,10 +143,11 @@ Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expr
   for (const DataSource& data : data_) names.push_back(data.source->name.text);
   const std::string expected = scenario::one_of(names);
   names.push_back(scenario::kFakePrefix);
-  return tl::unexpected(Problem{.message = (data_.empty() ? "unknown step " : "unknown step or data ") +
-                                           in_quotes(head) + " in ${" + std::string(expression) + "}",
-                                .expected = expected,
-                                .hint = scenario::did_you_mean(head, names)});
+  return tl::unexpected(
+      Problem{.message = fmt::format("{}{} in ${{{}}}", data_.empty() ? "unknown step " : "unknown step or data ",
+                                     in_quotes(head), expression),
+              .expected = expected,
+              .hint = scenario::did_you_mean(head, names)});
 }
 
 // What comes after the name of the data: a column of CSV, or the path of a member. Nothing: the row as a whole, which
@@ -156,16 +159,16 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
     const std::string example =
         from.rows == nullptr || from.rows->names().empty() ? "NAME" : from.rows->names().front();
     return tl::unexpected(Problem{.message = in_quotes(name) + " is data, and a template mentions one field of it",
-                                  .hint = "write ${" + name + "." + example + "}"});
+                                  .hint = fmt::format("write ${{{}.{}}}", name, example)});
   }
   const auto known = fields_.find({data, std::string(part)});
   if (known != fields_.end()) return slot_piece(known->second);
   BW_TRY(auto field, field_of(from, part));
   if (fields_.size() == kValuesMax) {
     return tl::unexpected(
-        Problem{.message = "more than " + std::to_string(kValuesMax) + " different fields of data are mentioned"});
+        Problem{.message = fmt::format("more than {} different fields of data are mentioned", kValuesMax)});
   }
-  field.slot = new_slot(from.source->name.text + "." + std::string(part));
+  field.slot = new_slot(fmt::format("{}.{}", from.source->name.text, part));
   fields_[{data, std::string(part)}] = field.slot;
   const Piece piece = slot_piece(field.slot);
   if (from.rows == nullptr) return piece;  // was reported
@@ -197,9 +200,9 @@ Scope::Resolved Scope::resolve_name(std::string_view name, Moment moment) const 
     if (visible != nullptr) {
       const std::string& first = source_.steps[visible->step].name.text;
       const std::string& second = source_.steps[variable.step].name.text;
-      return tl::unexpected(Problem{
-          .message = in_quotes(name) + " is made by step " + in_quotes(first) + " and by step " + in_quotes(second),
-          .hint = "write ${" + first + "." + std::string(name) + "} or ${" + second + "." + std::string(name) + "}"});
+      return tl::unexpected(Problem{.message = fmt::format("{} is made by step {} and by step {}", in_quotes(name),
+                                                           in_quotes(first), in_quotes(second)),
+                                    .hint = fmt::format("write ${{{}.{}}} or ${{{}.{}}}", first, name, second, name)});
     }
     visible = &variable;
   }
@@ -216,12 +219,12 @@ Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view w
     for (const Use& one : out_.uses) {
       if (one.is_list) lists.push_back(one.name);
     }
-    return tl::unexpected(Problem{.message = in_quotes(name) + " is no list, and has no [" + std::string(which) + "]",
+    return tl::unexpected(Problem{.message = fmt::format("{} is no list, and has no [{}]", in_quotes(name), which),
                                   .expected = lists.empty() ? std::string() : scenario::one_of(lists),
                                   .hint = scenario::did_you_mean(name, lists)});
   }
   if (!use->is_list) {
-    return tl::unexpected(Problem{.message = in_quotes(name) + " is one value, and has no [" + std::string(which) + "]",
+    return tl::unexpected(Problem{.message = fmt::format("{} is one value, and has no [{}]", in_quotes(name), which),
                                   .hint = "provide it with 'collect: all'"});
   }
   Piece piece;
@@ -234,7 +237,7 @@ Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view w
   } else {
     const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), piece.low);
     if (error != std::errc{} || end != which.data() + which.size()) {
-      return tl::unexpected(Problem{.message = "[" + std::string(which) + "] names no element of " + in_quotes(name),
+      return tl::unexpected(Problem{.message = fmt::format("[{}] names no element of {}", which, in_quotes(name)),
                                     .expected = "[vu], [random], or a number such as [0] or [-1]"});
     }
     piece.pick = Pick::kAt;
@@ -251,9 +254,9 @@ Scope::Resolved Scope::unknown(std::string_view name) const {
   names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
   std::string hint = scenario::did_you_mean(name, names);
   for (const scenario::BuiltinEntry& entry : scenario::kBuiltins) {
-    if (entry.name.ends_with("." + std::string(name))) hint = "did you mean " + in_quotes(entry.name) + "?";
+    if (entry.name.ends_with("." + std::string(name))) hint = fmt::format("did you mean {}?", in_quotes(entry.name));
   }
-  return tl::unexpected(Problem{.message = "unknown name " + in_quotes(name) + " in a template",
+  return tl::unexpected(Problem{.message = fmt::format("unknown name {} in a template", in_quotes(name)),
                                 .expected = scenario::one_of(names) + ", or STEP.NAME",
                                 .hint = std::move(hint)});
 }
@@ -262,12 +265,14 @@ Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std
   const std::string& maker = source_.steps[source].name.text;
   const std::string& user = source_.steps[step].name.text;
   if (source == step) {
-    return tl::unexpected(Problem{.message = "step " + in_quotes(user) + " mentions its own " + in_quotes(what),
-                                  .hint = "mention it in a step after this one"});
+    return tl::unexpected(
+        Problem{.message = fmt::format("step {} mentions its own {}", in_quotes(user), in_quotes(what)),
+                .hint = "mention it in a step after this one"});
   }
-  return tl::unexpected(Problem{.message = in_quotes(what) + " comes from step " + in_quotes(maker) +
-                                           ", which need not have ended when step " + in_quotes(user) + " begins",
-                                .hint = "add to step " + in_quotes(user) + ": after: [" + maker + "]"});
+  return tl::unexpected(
+      Problem{.message = fmt::format("{} comes from step {}, which need not have ended when step {} begins",
+                                     in_quotes(what), in_quotes(maker), in_quotes(user)),
+              .hint = fmt::format("add to step {}: after: [{}]", in_quotes(user), maker)});
 }
 
 Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, Moment at) {
@@ -284,18 +289,19 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, M
     for (const auto& [name, variable] : variables_) {
       if (variable.step == source) names.push_back(name);
     }
-    return tl::unexpected(Problem{.message = "step " + in_quotes(maker.name.text) + " makes no " + in_quotes(word),
-                                  .expected = names.empty() ? std::string() : scenario::one_of(names),
-                                  .hint = scenario::did_you_mean(word, names)});
+    return tl::unexpected(
+        Problem{.message = fmt::format("step {} makes no {}", in_quotes(maker.name.text), in_quotes(word)),
+                .expected = names.empty() ? std::string() : scenario::one_of(names),
+                .hint = scenario::did_you_mean(word, names)});
   }
   const auto mentioned = mentions_.find({source, std::string(part)});
   if (mentioned != mentions_.end()) return slot_piece(mentioned->second);
   BW_TRY(auto extract, extract_of(part));
   if (mentions_.size() == kValuesMax) {
     return tl::unexpected(
-        Problem{.message = "more than " + std::to_string(kValuesMax) + " different parts of responses are mentioned"});
+        Problem{.message = fmt::format("more than {} different parts of responses are mentioned", kValuesMax)});
   }
-  extract.slot = new_slot(maker.name.text + "." + std::string(part));
+  extract.slot = new_slot(fmt::format("{}.{}", maker.name.text, part));
   mentions_[{source, std::string(part)}] = extract.slot;
   const Piece piece = slot_piece(extract.slot);
   out_.steps[source].extracts.push_back(std::move(extract));
@@ -311,8 +317,9 @@ tl::expected<Extract, Problem> Scope::extract_of(std::string_view part) const {
   if (word == "json") {
     auto path = parse_json_path(argument);
     if (!path) {
-      return tl::unexpected(Problem{.message = in_quotes(argument) + " is no JSON path: " + path.error().message,
-                                    .expected = "a path such as STEP.json.$.items[0].id"});
+      return tl::unexpected(
+          Problem{.message = fmt::format("{} is no JSON path: {}", in_quotes(argument), path.error().message),
+                  .expected = "a path such as STEP.json.$.items[0].id"});
     }
     out.source = Extract::Source::kJson;
     out.path = std::move(*path);

@@ -152,7 +152,7 @@ void TemplateMaker::append_parts(Template& out, const std::vector<scenario::Temp
       piece.literal = part.text;
     } else if (typed(part.text)) {
       reading_.diagnostics.add(mark, {.message = "a value keeps its type only where it is a whole value of a JSON body",
-                                      .found = scenario::in_quotes("${" + part.text + "}"),
+                                      .found = scenario::in_quotes(fmt::format("${{{}}}", part.text)),
                                       .expected = "json: {NAME: \"${json(VALUE)}\"}, with nothing beside it"});
       continue;
     } else if (auto resolved = scope_.resolve(part.text, at_)) {
@@ -182,7 +182,7 @@ void TemplateMaker::count(std::size_t bytes, scenario::Mark mark) {
   bytes_ += bytes;
   if (bytes_ <= kPlanBytesMax) return;
   reading_.diagnostics.add(mark, {.message = "the texts of the scenario, names replaced and files read, are too long",
-                                  .expected = "at most " + std::to_string(kPlanBytesMax >> 20) + " MiB together"});
+                                  .expected = fmt::format("at most {} MiB together", kPlanBytesMax >> 20)});
 }
 
 Template TemplateMaker::make_json(const scenario::Node& node) {

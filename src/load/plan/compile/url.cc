@@ -56,7 +56,7 @@ std::string encode_forbidden(std::string_view text) {
 Status check_port(std::string_view port) {
   const auto number = parse_u64(port);
   if (number && *number >= 1 && *number <= 65535) return {};
-  return fail(Errc::kInvalid, "'" + std::string(port) + "' is no port from 1 to 65535");
+  return fail(Errc::kInvalid, "'{}' is no port from 1 to 65535", port);
 }
 
 // `authority`: host, [v6], with an optional port. Complete unless `continues` with a value known only at run time.
@@ -70,7 +70,7 @@ Status check_authority(std::string_view authority, bool continues) {
            std::string_view("-._~%[]:").find(c) != std::string_view::npos;
   };
   if (!std::all_of(authority.begin(), authority.end(), is_host_character)) {
-    return fail(Errc::kInvalid, "'" + std::string(authority) + "' is no host");
+    return fail(Errc::kInvalid, "'{}' is no host", authority);
   }
   if (continues) return {};
   std::string_view host = authority;
@@ -86,7 +86,7 @@ Status check_authority(std::string_view authority, bool continues) {
   }
   if (host.empty()) return fail(Errc::kInvalid, "the URL names no host");
   if (rest.empty()) return {};
-  if (rest.front() != ':') return fail(Errc::kInvalid, "'" + std::string(authority) + "' is no host");
+  if (rest.front() != ':') return fail(Errc::kInvalid, "'{}' is no host", authority);
   return check_port(rest.substr(1));
 }
 
@@ -97,8 +97,7 @@ Status complete_url(Template& url, std::string_view base) {
     const std::string_view written = leading_literal(url);
     const std::size_t scheme_end = written.find("://");
     if (scheme_end != std::string_view::npos && scheme_end < written.find_first_of("/?#")) {
-      return fail(Errc::kUnsupported,
-                  "'" + std::string(written.substr(0, scheme_end)) + "' is no protocol of this client");
+      return fail(Errc::kUnsupported, fmt::format("'{}' is no protocol of this client", written.substr(0, scheme_end)));
     }
     if (!base.empty()) prepend_base(url, base);
   }

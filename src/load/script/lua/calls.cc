@@ -213,14 +213,15 @@ bool push_module(lua_State* state, const plan::Program& script) {
   lua_getfield(state, LUA_REGISTRYINDEX, kLoaded);
   lua_getfield(state, -1, name.c_str());
   if (lua_isboolean(state, -1) && lua_toboolean(state, -1) == 0) {
-    return refuse_module(state, "the module '" + name + "' requires itself, by way of others or not");
+    return refuse_module(state, fmt::format("the module '{}' requires itself, by way of others or not", name));
   }
   if (!lua_isnil(state, -1)) return true;
   const auto module = std::find_if(script.modules.begin(), script.modules.end(),
                                    [&](const plan::Module& one) { return one.name == name; });
   if (module == script.modules.end()) {
-    return refuse_module(state, "the module '" + name + "' was not read with the script: write its name as a text, " +
-                                    "require(\"" + name + "\")");
+    return refuse_module(
+        state, fmt::format("the module '{}' was not read with the script: write its name as a text, require(\"{}\")",
+                           name, name));
   }
   lua_pop(state, 1);
   lua_pushboolean(state, 0);

@@ -98,13 +98,13 @@ class Writer {
     write_text(name);
     out_ += ": {";
     lua_getfield(state_, -1, "settings");
-    const bool has = write_members({}, "workflow '" + name + "'");
+    const bool has = write_members({}, fmt::format("workflow '{}'", name));
     lua_pop(state_, 1);
     if (has) out_ += ", ";
     out_ += "steps: {";
     lua_getfield(state_, -1, "steps");
     const auto count = static_cast<int>(lua_objlen(state_, -1));
-    if (count == 0) problems_.push_back({at_, "workflow '" + name + "' has no steps", {}});
+    if (count == 0) problems_.push_back({at_, fmt::format("workflow '{}' has no steps", name), {}});
     for (int i = 1; i <= count; ++i) {
       lua_rawgeti(state_, -1, i);
       if (i > 1) out_ += ", ";
@@ -117,7 +117,7 @@ class Writer {
 
   void write_step(const std::string& workflow) {
     const std::string name = text_field("name");
-    const std::string what = "step '" + workflow + "." + name + "'";
+    const std::string what = fmt::format("step '{}.{}'", workflow, name);
     at_ = line_field();
     go_to(at_);
     write_text(name);
@@ -133,12 +133,12 @@ class Writer {
       out_ += "lua: {file: ";
       write_text(file_);
       out_ += ", call: ";
-      write_text(workflow + "." + name);
+      write_text(fmt::format("{}.{}", workflow, name));
       for (const std::string_view key : kOfFunction) {
         lua_getfield(state_, -1, std::string(key).c_str());
         if (!lua_isnil(state_, -1)) {
-          out_ += ", " + std::string(key) + ": ";
-          write_value(what + ": '" + std::string(key) + "'", 0);
+          out_ += fmt::format(", {}: ", key);
+          write_value(fmt::format("{}: '{}'", what, key), 0);
         }
         lua_pop(state_, 1);
       }
@@ -170,7 +170,7 @@ class Writer {
       out_ += ": ";
       lua_pushlstring(state_, names[i].data(), names[i].size());
       lua_rawget(state_, -2);
-      write_value(what + ": '" + names[i] + "'", depth);
+      write_value(fmt::format("{}: '{}'", what, names[i]), depth);
       lua_pop(state_, 1);
     }
     return !names.empty();
@@ -192,7 +192,7 @@ class Writer {
       }
       case LUA_TTABLE: return write_table(what, depth);
       default:
-        problems_.push_back({at_, what + " cannot be a " + luaL_typename(state_, -1),
+        problems_.push_back({at_, fmt::format("{} cannot be a {}", what, luaL_typename(state_, -1)),
                              "a setting is a text, a number, true, false, or a table of them"});
         out_ += "null";
     }

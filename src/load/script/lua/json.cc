@@ -45,7 +45,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open(true); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t place, const std::string&, const nlohmann::json::exception&) override {
-    why_ = "this is no JSON, from byte " + std::to_string(place) + " on";
+    why_ = fmt::format("this is no JSON, from byte {} on", place);
     return false;
   }
 
@@ -60,7 +60,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open(bool is_array) {
     if (open_.size() == kJsonDepthMost || lua_checkstack(state_, 4) == 0) {
-      why_ = "more than " + std::to_string(kJsonDepthMost) + " levels of JSON";
+      why_ = fmt::format("more than {} levels of JSON", kJsonDepthMost);
       return false;
     }
     lua_newtable(state_);
@@ -150,8 +150,7 @@ Status append_number(double number, std::string& out) {
 
 Status append_value(lua_State* state, int index, std::string& out, int depth) {
   if (depth > kJsonDepthMost || lua_checkstack(state, 8) == 0) {
-    return fail(Errc::kInvalid,
-                "more than " + std::to_string(kJsonDepthMost) + " levels, or a table that holds itself");
+    return fail(Errc::kInvalid, fmt::format("more than {} levels, or a table that holds itself", kJsonDepthMost));
   }
   switch (lua_type(state, index)) {
     case LUA_TNIL: out += "null"; return {};
@@ -167,7 +166,7 @@ Status append_value(lua_State* state, int index, std::string& out, int depth) {
       const auto count = static_cast<int>(lua_objlen(state, index));
       return count > 0 ? append_array(state, index, count, out, depth) : append_object(state, index, out, depth);
     }
-    default: return fail(Errc::kInvalid, std::string("a ") + luaL_typename(state, index) + " cannot be said in JSON");
+    default: return fail(Errc::kInvalid, "a {} cannot be said in JSON", luaL_typename(state, index));
   }
 }
 

@@ -103,7 +103,7 @@ class LuaProgram final : public vuser::Program {
 
   void begin(uint32_t function, User& user, vuser::CodeRun& run) override {
     if (lua_gc(host_.state.get(), LUA_GCCOUNT, 0) > kMemoryMost) {
-      return run.fail("the script holds more than " + std::to_string(kMemoryMost / 1024) + " MiB");
+      return run.fail(fmt::format("the script holds more than {} MiB", kMemoryMost / 1024));
     }
     Strand& strand = take_strand();
     strand.function = &host_.functions[function];

@@ -134,10 +134,10 @@ Status push_function(lua_State* state, int declarations, const std::string& name
   for (std::string& global : functions_at(state, LUA_GLOBALSINDEX)) {
     if (global != "scenario" && global != "workflow") names.push_back(std::move(global));
   }
-  std::string message = "there is no function '" + name + "'";
+  std::string message = fmt::format("there is no function '{}'", name);
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view near = nearest(name, candidates);
-  if (!near.empty()) message += ": did you mean '" + std::string(near) + "'?";
+  if (!near.empty()) message += fmt::format(": did you mean '{}'?", near);
   return fail(Errc::kNotFound, std::move(message));
 }
 

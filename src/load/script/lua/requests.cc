@@ -39,7 +39,7 @@ bool read_headers(lua_State* state, Options& out) {
     const bool fits = lua_type(state, -2) == LUA_TSTRING &&
                       (lua_type(state, -1) == LUA_TSTRING || lua_type(state, -1) == LUA_TNUMBER);
     if (!fits || out.headers.size() == kHeadersMost) {
-      return refuse(state, "'headers' has at most " + std::to_string(kHeadersMost) + " names and texts");
+      return refuse(state, fmt::format("'headers' has at most {} names and texts", kHeadersMost));
     }
     if (lua_type(state, -1) == LUA_TNUMBER) {
       // A number becomes a text in the table itself, so that the text lasts as long as the table.
@@ -87,10 +87,10 @@ bool read_options(lua_State* state, Host& host, int index, Options& out) {
   for (; lua_next(state, index) != 0; lua_pop(state, 1)) {
     const std::string_view name = lua_type(state, -2) == LUA_TSTRING ? text_at(state, -2) : std::string_view();
     if (std::find(kOptions.begin(), kOptions.end(), name) == kOptions.end()) {
-      std::string message = "a request has no option '" + std::string(name) + "'; it has ";
+      std::string message = fmt::format("a request has no option '{}'; it has ", name);
       for (std::size_t i = 0; i < kOptions.size(); ++i) message += (i > 0 ? ", " : "") + std::string(kOptions[i]);
       const std::string_view near = nearest(name, kOptions);
-      if (!near.empty()) message += ": did you mean '" + std::string(near) + "'?";
+      if (!near.empty()) message += fmt::format(": did you mean '{}'?", near);
       return refuse(state, message);
     }
     json |= name == "json";

@@ -32,7 +32,7 @@ constexpr std::array<const char*, 8> kFlags{
 Result<std::string> read_file(const std::string& path) {
   std::error_code is_folder;
   std::ifstream file(path, std::ios::binary);
-  if (!file || fs::is_directory(path, is_folder)) return fail(Errc::kNotFound, "cannot read '" + path + "'");
+  if (!file || fs::is_directory(path, is_folder)) return fail(Errc::kNotFound, "cannot read '{}'", path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -40,20 +40,20 @@ Result<std::string> read_file(const std::string& path) {
 
 // All of it or nothing is there afterwards.
 Status write_file(const std::string& path, std::string_view text) {
-  const std::string beside = path + "." + std::to_string(::getpid());
+  const std::string beside = fmt::format("{}.{}", path, ::getpid());
   {
     std::ofstream file(beside, std::ios::binary);
     file << text;
-    if (!file.flush()) return fail(Errc::kIo, "cannot write '" + beside + "'");
+    if (!file.flush()) return fail(Errc::kIo, "cannot write '{}'", beside);
   }
-  if (::rename(beside.c_str(), path.c_str()) != 0) return fail_errno(errno, "cannot write '" + path + "'");
+  if (::rename(beside.c_str(), path.c_str()) != 0) return fail_errno(errno, fmt::format("cannot write '{}'", path));
   return {};
 }
 
 Status make_folder(const std::string& path) {
   std::error_code wrong;
   fs::create_directories(path, wrong);
-  if (wrong) return fail(Errc::kIo, "cannot make the folder '" + path + "': " + wrong.message());
+  if (wrong) return fail(Errc::kIo, "cannot make the folder '{}': {}", path, wrong.message());
   return {};
 }
 
@@ -63,14 +63,14 @@ Result<std::string> find_compiler(const std::string& wanted) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
     for (std::string folder; std::getline(folders, folder, ':');) {
-      const std::string candidate = folder + "/" + name;
+      const std::string candidate = fmt::format("{}/{}", folder, name);
       if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     }
     return {};
   };
   if (!wanted.empty()) {
     std::string found = in_path(wanted);
-    if (found.empty()) return fail(Errc::kNotFound, "there is no compiler '" + wanted + "' here");
+    if (found.empty()) return fail(Errc::kNotFound, "there is no compiler '{}' here", wanted);
     return found;
   }
   for (const std::string_view name : kCompilers) {
@@ -118,8 +118,8 @@ std::vector<std::string> dependencies_in(std::string_view text) {
 class Scratch {
  public:
   static Result<std::unique_ptr<Scratch>> make(const std::string& below) {
-    std::string path = below + "/build-" + std::string(6, 'X');
-    if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, "cannot make a folder in '" + below + "'");
+    std::string path = fmt::format("{}/build-{}", below, std::string(6, 'X'));
+    if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, fmt::format("cannot make a folder in '{}'", below));
     return std::unique_ptr<Scratch>(new Scratch(std::move(path)));
   }
   ~Scratch() {
@@ -128,7 +128,7 @@ class Scratch {
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
+  std::string file(const char* name) const { return fmt::format("{}/{}", path_, name); }
 
  private:
   explicit Scratch(std::string path) : path_(std::move(path)) {}
@@ -147,10 +147,10 @@ Result<bool> run(const std::vector<std::string>& command, const std::string& sai
   pid_t child = 0;
   const int wrong = ::posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  if (wrong != 0) return fail_errno(wrong, "cannot start '" + command[0] + "'");
+  if (wrong != 0) return fail_errno(wrong, fmt::format("cannot start '{}'", command[0]));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return fail_errno(errno, "cannot wait for '" + command[0] + "'");
+    if (errno != EINTR) return fail_errno(errno, fmt::format("cannot wait for '{}'", command[0]));
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -158,10 +158,10 @@ Result<bool> run(const std::vector<std::string>& command, const std::string& sai
 Result<std::string> put_headers(const std::string& cache) {
   std::string all;
   for (const Header& header : kHeaders) all += header.text;
-  const std::string folder = cache + "/include-" + sha256_hex(all).substr(0, 16);
+  const std::string folder = fmt::format("{}/include-{}", cache, sha256_hex(all).substr(0, 16));
   BW_RETURN_IF_ERROR(make_folder(folder + "/bellwether"));
   for (const Header& header : kHeaders) {
-    const std::string path = folder + "/bellwether/" + std::string(header.name);
+    const std::string path = fmt::format("{}/bellwether/{}", folder, header.name);
     const auto there = read_file(path);
     if (there && *there == header.text) continue;
     BW_RETURN_IF_ERROR(write_file(path, header.text));
@@ -172,7 +172,7 @@ Result<std::string> put_headers(const std::string& cache) {
 std::string identity_of(const std::string& compiler) {
   struct stat facts {};
   if (::stat(compiler.c_str(), &facts) != 0) return compiler;
-  return compiler + " " + std::to_string(facts.st_mtim.tv_sec) + " " + std::to_string(facts.st_size);
+  return fmt::format("{} {} {}", compiler, facts.st_mtim.tv_sec, facts.st_size);
 }
 
 }  // namespace
@@ -198,10 +198,10 @@ Result<std::string> build(const BuildOptions& options) {
   BW_TRY(const auto include, put_headers(options.cache));
 
   std::error_code wrong;
-  std::string key = identity_of(compiler) + "\n" + include + "\n" + options.file + "\n";
+  std::string key = fmt::format("{}\n{}\n{}\n", identity_of(compiler), include, options.file);
   key += fs::current_path(wrong).string();
   for (const char* flag : kFlags) (key += '\n') += flag;
-  const std::string kept = options.cache + "/" + sha256_hex(key);
+  const std::string kept = fmt::format("{}/{}", options.cache, sha256_hex(key));
   const std::string artifact = kept + ".bw";
   const auto notes = read_file(kept + ".from");
   if (notes && ::access(artifact.c_str(), R_OK) == 0 && is_as_noted(*notes)) return artifact;
@@ -230,11 +230,11 @@ Result<std::string> build(const BuildOptions& options) {
   if (made_from) {
     for (const std::string& path : dependencies_in(*made_from)) {
       const auto text = read_file(path);
-      if (text) from += sha256_hex(*text) + " " + path + "\n";
+      if (text) from += fmt::format("{} {}\n", sha256_hex(*text), path);
     }
   }
   if (::rename(work.file("program.bw").c_str(), artifact.c_str()) != 0) {
-    return fail_errno(errno, "cannot write '" + artifact + "'");
+    return fail_errno(errno, fmt::format("cannot write '{}'", artifact));
   }
   BW_RETURN_IF_ERROR(write_file(kept + ".from", from));
   return artifact;

@@ -101,8 +101,8 @@ std::string first_errors(std::string_view said, std::string_view file, std::stri
       out += problem.raw.substr(0, kTextMost);
       continue;
     }
-    out += std::string(file) + ":" + std::to_string(problem.place->line) + ":" + std::to_string(problem.place->column) +
-           ": " + std::string(problem.error.text.substr(0, kTextMost));
+    out += fmt::format("{}:{}:{}: {}", file, problem.place->line, problem.place->column,
+                       problem.error.text.substr(0, kTextMost));
     const std::string_view text = line_of(source, problem.place->line);
     if (!trim(text).empty()) out += "\n    " + std::string(trim(text).substr(0, 110));
   }

@@ -47,7 +47,7 @@ void walk(const std::vector<Declared>& declared, const Each& each) {
       workflow = one.name;
       step.clear();
     } else if (is_step(one)) {
-      step = workflow + "." + one.name;
+      step = fmt::format("{}.{}", workflow, one.name);
     }
     each(step, one);
   }
@@ -58,8 +58,8 @@ void walk(const std::vector<Declared>& declared, const Each& each) {
 Result<std::vector<Declared>> declarations_of(const Library& library, const std::string& name) {
   Listener listener;
   const std::string why = text_of(library.program().describe(listen, &listener));
-  if (!why.empty()) return fail(Errc::kInvalid, "'" + name + "' cannot say what its workflows are: " + why);
-  if (listener.too_much) return fail(Errc::kInvalid, "'" + name + "' declares more than a scenario may have");
+  if (!why.empty()) return fail(Errc::kInvalid, "'{}' cannot say what its workflows are: {}", name, why);
+  if (listener.too_much) return fail(Errc::kInvalid, "'{}' declares more than a scenario may have", name);
   return std::move(listener.declared);
 }
 
@@ -79,10 +79,10 @@ Error no_such_step(const std::vector<Declared>& declared, std::string_view wante
   walk(declared, [&](const std::string& step, const Declared& one) {
     if (is_step(one)) steps.push_back(step);
   });
-  std::string message = "'" + name + "' has no step '" + std::string(wanted) + "'";
+  std::string message = fmt::format("'{}' has no step '{}'", name, wanted);
   const std::vector<std::string_view> candidates(steps.begin(), steps.end());
   const std::string_view near = nearest(wanted, candidates);
-  if (!near.empty()) message += ": did you mean '" + std::string(near) + "'?";
+  if (!near.empty()) message += fmt::format(": did you mean '{}'?", near);
   return {Errc::kNotFound, std::move(message)};
 }
 
@@ -169,14 +169,15 @@ class Writer {
         break;
       case BELLWETHER_SETTING:
         put_text(one.name);
-        put(": " + one.value + ", ");
+        put(fmt::format(": {}, ", one.value));
         break;
       case BELLWETHER_MORE: put(one.value + ", "); break;
       case BELLWETHER_AFTER: add(after_, one.name); break;
       case BELLWETHER_CHECK: add(checks_, one.name); break;
       case BELLWETHER_SET: add(sets_, one.name); break;
       case BELLWETHER_ARGUMENT:
-        arguments_ += (arguments_.empty() ? "" : ", ") + flow_text(one.name) + ": " + flow_text(one.value);
+        arguments_ +=
+            fmt::format("{}{}: {}", arguments_.empty() ? "" : ", ", flow_text(one.name), flow_text(one.value));
         break;
       default: break;  // of a later version, which says nothing that must be known
     }
@@ -184,14 +185,14 @@ class Writer {
 
   void end_step() {
     if (!in_step_) return;
-    if (!after_.empty()) put("after: [" + after_ + "], ");
+    if (!after_.empty()) put(fmt::format("after: [{}], ", after_));
     put(action_ ? "action: {native: {file: " : "native: {file: ");
     put_text(file_);
     put(", call: ");
-    put_text(workflow_ + "." + step_);
-    if (!arguments_.empty()) put(", args: {" + arguments_ + "}");
-    if (!sets_.empty()) put(", sets: [" + sets_ + "]");
-    if (!checks_.empty()) put(", checks: [" + checks_ + "]");
+    put_text(fmt::format("{}.{}", workflow_, step_));
+    if (!arguments_.empty()) put(fmt::format(", args: {{{}}}", arguments_));
+    if (!sets_.empty()) put(fmt::format(", sets: [{}]", sets_));
+    if (!checks_.empty()) put(fmt::format(", checks: [{}]", checks_));
     put(action_ ? "}}}, " : "}}, ");
     for (std::string* list : {&after_, &checks_, &sets_, &arguments_}) list->clear();
     in_step_ = false;

@@ -34,24 +34,24 @@ bool is_artifact(std::string_view bytes) { return bytes.starts_with("\x7f\x45LF"
 
 Result<std::unique_ptr<Library>> Library::open(std::string_view bytes, const std::string& name) {
   const int file = ::memfd_create("bellwether-program", MFD_CLOEXEC);
-  if (file < 0) return fail_errno(errno, "no memory for '" + name + "'");
-  std::unique_ptr<Library> library(new Library(file, "/proc/self/fd/" + std::to_string(file), nullptr));
+  if (file < 0) return fail_errno(errno, fmt::format("no memory for '{}'", name));
+  std::unique_ptr<Library> library(new Library(file, fmt::format("/proc/self/fd/{}", file), nullptr));
   BW_RETURN_IF_ERROR(write_all(file, bytes));
   library->handle_ = ::dlopen(library->path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library->handle_ == nullptr) {
     return fail(Errc::kInvalid,
-                "'" + name + "' is no compiled workflow that can run here: " + linker_error(library->path_));
+                fmt::format("'{}' is no compiled workflow that can run here: {}", name, linker_error(library->path_)));
   }
   const auto* program = static_cast<const bellwether_program*>(::dlsym(library->handle_, kTable));
   if (program == nullptr) {
     return fail(Errc::kInvalid,
-                "'" + name + "' exports no workflows: its source ends with BELLWETHER_WORKFLOWS(CLASS, …)");
+                fmt::format("'{}' exports no workflows: its source ends with BELLWETHER_WORKFLOWS(CLASS, …)", name));
   }
   if (program->version != BELLWETHER_ABI_VERSION || program->size < sizeof(bellwether_program)) {
-    return fail(Errc::kUnsupported, "'" + name + "' was built for version " + std::to_string(program->version) +
-                                        " of the interface, and this bellwether has version " +
-                                        std::to_string(BELLWETHER_ABI_VERSION) +
-                                        ": build it again with `bellwether build`");
+    return fail(Errc::kUnsupported,
+                "'{}' was built for version {} of the interface, and this bellwether has version {}: build it again "
+                "with `bellwether build`",
+                name, program->version, BELLWETHER_ABI_VERSION);
   }
   library->program_ = program;
   return library;
