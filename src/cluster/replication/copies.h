@@ -1,5 +1,5 @@
-// Puts big values of jobs on a majority of the voters, and gets them back (copy.h says why that is safe). For managers;
-// this node may be a voter itself.
+// Puts big values of jobs on a majority of the voters, and gets them back (cluster/register/large.h says why
+// that is safe). For managers; this node may be a voter itself.
 //
 // What it promises, whatever crashes, as long as a majority of the voters comes back with its disks: after put() has
 // succeeded, every later get(), by anybody, gives that version or a newer one, until the job is dropped; after a get()

@@ -1,6 +1,6 @@
-// One voter that keeps the big values of jobs, at work: the rules (copy_shelf.h) with a disk and lines to those who
-// ask. What it answers is durable before it is said. A disk that is full or fails makes it refuse, with the reason, and
-// nothing worse. One thread, that of its runtime.
+// One voter that keeps the big values of jobs, at work: the rules (cluster/register/shelf.h) with a disk and lines to
+// those who ask. What it answers is durable before it is said. A disk that is full or fails makes it refuse, with the
+// reason, and nothing worse. One thread, that of its runtime.
 //
 // In its Kv: a record for each complete value, its pieces, a mark for each slot that is not complete, what was
 // promised, and which jobs were dropped. Pieces are written before the record that names them, and removed with it.

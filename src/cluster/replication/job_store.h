@@ -47,7 +47,7 @@ class JobView {
         },
         &visit);
   }
-  // What is in the register of one (job_content.h says what its value is); nullptr: no such job is seen. Good until
+  // What is in the register of one; nullptr: no such job is seen. Good until
   // the next turn of the loop.
   virtual const registers::JobRecord* find(const std::string& key) const = 0;
   // Somebody holds it under a lease, as far as is seen.

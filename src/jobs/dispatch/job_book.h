@@ -1,6 +1,6 @@
 // The sheet of a job in the hands of its owner: who runs which parts, what nobody ran or measured, and every change of
 // it with what waits until that is kept. The losses in the sheet are written while the run goes on
-// (docs/decisions/018-losses.md). What decides over a job (job.h) reads and writes here.
+// (docs/decisions/018-losses.md). What decides over a job (job_desk.h) reads and writes here.
 #pragma once
 
 #include <cstdint>

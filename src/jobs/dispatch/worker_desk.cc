@@ -317,8 +317,6 @@ WorkerDesk::Answered WorkerDesk::ask(const RetireLetter& letter, const desk_even
 
 // How the shares that a worker has prepared begin, and how one that runs gives its parts to others.
 
-using namespace desk_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
-
 namespace {
 
 constexpr Duration kLongestClock = Duration::hours(24 * 365);

@@ -285,8 +285,6 @@ std::size_t WorkerDesk::unfinished() const {
 // more, the process is told, and has some seconds in which all that it has measured is told; then the scenario says
 // what follows.
 
-using namespace desk_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
-
 void WorkerDesk::set_time(Share& share, Instant ends, Duration ask_before) {
   share.time_ends = ends;
   share.ask_at = ends - std::min(ask_before, share.order.execution_limit / 2);

@@ -33,7 +33,7 @@ struct Provided {
   Duration at;             // of the workflow's clock, when the iteration ended that made it
   std::string text;        // empty when it is too long
   bool too_large = false;  // it was longer than kMostContextText, or would have made all of them longer
-  bool listed = false;     // one of a list, see collection.h; when too large, those of later users are missing, too
+  bool listed = false;     // one of a list; when too large, those of later users are missing, too
   bool operator==(const Provided&) const = default;
 };
 // Which of two values of one name stays, whatever the order they are heard of: that of the lowest virtual user, of one

@@ -54,7 +54,7 @@ struct Proxies {
   std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
 };
 
-struct BodyFiles;  // body_files.h: of which each request sends one
+struct BodyFiles;  // feeder.h: of which each request sends one
 
 // Metrics of the scenario's own: what its steps record beside what is measured of requests.
 enum class MetricKind : uint8_t {

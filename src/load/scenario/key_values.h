@@ -18,7 +18,7 @@ inline constexpr Value kTexts[] = {{.form = Form::kText}, {.form = Form::kList, 
 inline constexpr Value kPairs[] = {{.form = Form::kNamed, .elements = kTexts}};
 inline constexpr Value kPause[] = {{.form = Form::kSpan}, {.form = Form::kMap, .map = &maps::kDelay}};
 
-// Names of workflows and steps, and of values (names.h).
+// Names of workflows and steps, and of values.
 inline constexpr std::string_view kStepNames = "[A-Za-z0-9_-]{1,100}";
 inline constexpr std::string_view kValueNames = "[A-Za-z_][A-Za-z0-9_]*";
 inline constexpr std::string_view kMetricNames = "[A-Za-z_][A-Za-z0-9_]{0,127}";

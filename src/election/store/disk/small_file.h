@@ -51,7 +51,7 @@ Result<std::string> file_name_of_key(std::string_view key);
 // The key that such a name stands for; nothing when only its hash is in there, or when it is not a name from here.
 std::optional<std::string> key_of_file_name(std::string_view name);
 
-// Any bytes as printable text without blanks: "a b" is "a%20b". percent_decoded() of core/base/percent.h gives them
+// Any bytes as printable text without blanks: "a b" is "a%20b". percent_decoded() of core/base/encoding.h gives them
 // back.
 std::string percent_encoded(std::string_view bytes);
 
