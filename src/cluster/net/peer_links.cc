@@ -121,7 +121,6 @@ void PeerLinks::failed(Peer& peer, Error why, bool nobody) {
   peer.trouble = std::move(why);
   const Duration pause = std::exchange(peer.pause, std::min(peer.pause * 2, kLongestPause));
   peer.next_try = runtime_.now() + Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns()));
-  // A process that is being ended may still take a connection, and drop it.
   if (nobody && std::exchange(peer.was_open, false)) listener_.on_refused(peer.address);
   listener_.on_trouble(peer.address, peer.trouble);
 }
@@ -151,8 +150,9 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   co_return made;
 }
 
-// Lives for as long as there is a connection or somebody wants one. After the end of a connection it tries once more in
-// any case: whether the peer's port is still there tells a process that has ended from a network that is disturbed.
+// Lives for as long as there is a connection or somebody wants one. After the end of a connection it tries again in any
+// case, for a while: whether the peer's port is still there tells a process that has ended from a network that is
+// disturbed. One try is not enough, for a process that is being ended may still take a connection, and drop it.
 task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   while (!cancel->cancelled()) {
@@ -175,7 +175,8 @@ task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
     }
     self->release(*peer);
     self->deliver(*peer);  // drops what has waited for too long
-    if (peer->letters.empty() && peer->waiters.empty()) break;
+    const bool in_doubt = peer->was_open && peer->pause < kLongestPause;
+    if (peer->letters.empty() && peer->waiters.empty() && !in_doubt) break;
   }
   peer->connecting = false;
   self->release(*peer);
