@@ -79,9 +79,10 @@ class Examples(TargetTest):
         self.assertEqual(run.totals["scheduled_iterations"], 50)
 
     def test_the_scenarios_of_the_documentation(self):
-        """The pieces of YAML in docs/scenario.md that are whole scenarios."""
+        """The pieces of YAML in docs/scenario.md and docs/metrics.md that are whole scenarios."""
         url = self.serve()
-        text = (product.ROOT / "docs/scenario.md").read_text(encoding="utf-8")
+        pages = ("docs/scenario.md", "docs/metrics.md")
+        text = "\n".join((product.ROOT / page).read_text(encoding="utf-8") for page in pages)
         whole = [piece for piece in re.findall(r"```yaml\n(.*?)```", text, re.S) if "\nworkflows:" in piece]
         self.assertGreaterEqual(len(whole), 1)
         for piece in whole:
