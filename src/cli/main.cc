@@ -1,6 +1,7 @@
 // bellwether: the table of contents of the command line. Each command lives in a file of its own.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
@@ -75,10 +76,46 @@ std::string explain_slip(const CLI::App& app, const CLI::ParseError& error, cons
 }
 
 // In the order of the help.
-constexpr void (*kVerbs[])(CLI::App&, int&) = {
-    &add_run,   &add_ctl,   &add_check, &add_build,   &add_target, &add_report, &add_results, &add_job,    &add_keys,
-    &add_lead,  &add_lease, &add_loops, &add_manager, &add_worker, &add_node,   &add_cluster, &add_config, &add_context,
-    &add_drill, &add_share, &add_sim,   &add_budget,  &add_alerts, &add_agents, &add_watch,   &add_doctor};
+struct Verbs {
+  const char* group;
+  std::vector<void (*)(CLI::App&, int&)> add;
+};
+const Verbs kVerbs[] = {
+    {"Load", {&add_run, &add_check, &add_target, &add_build, &add_ctl, &add_report, &add_results}},
+    {"Cluster", {&add_cluster, &add_job, &add_manager, &add_worker, &add_node, &add_config}},
+    {"Lead", {&add_lead, &add_lease, &add_budget, &add_doctor, &add_drill, &add_loops, &add_alerts, &add_watch}},
+    {"Advanced", {&add_agents, &add_context, &add_keys, &add_sim, &add_share}},
+};
+
+void add_groups(CLI::App& app, int& exit_code) {
+  for (const Verbs& verbs : kVerbs) {
+    for (const auto add : verbs.add) {
+      add(app, exit_code);
+      CLI::App* const verb = app.get_subcommands({}).back();
+      const bool hidden = verb->get_group().empty();
+      if (!hidden) verb->group(verbs.group);
+    }
+  }
+}
+
+// `bellwether help [VERB]` and `bellwether version`, as many type them.
+void add_help(CLI::App& app, int& exit_code) {
+  CLI::App* const help = app.add_subcommand("help", "Show the help of a command")->group("Advanced");
+  help->add_option("COMMAND", "One of the above; none: this page");
+  help->callback([&app, help, &exit_code] {
+    const auto words = help->get_option("COMMAND")->results();
+    const auto names = command_names(app);
+    const std::string name = words.empty() ? std::string() : words.front();
+    if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) {
+      std::fputs((name.empty() ? app.help() : app.get_subcommand(name)->help()).c_str(), stdout);
+    } else {
+      exit_code = refuse("help", fmt::format("there is no command '{}'{}", name, did_you_mean(name, names)));
+    }
+  });
+  app.add_subcommand("version", "Show the version")->group("Advanced")->callback([&app] {
+    std::printf("%s\n", app.version().c_str());
+  });
+}
 
 }  // namespace
 }  // namespace bellwether::cli
@@ -101,9 +138,10 @@ int main(int argc, char** argv) {
       "  bellwether run scenario.yaml --out json=result.json\n"
       "  bellwether ctl last pause                          control a run that goes on\n"
       "  bellwether lead --via redis://10.0.0.5 --key orders -- ./worker    only while leading\n\n"
-      "Exit codes: 0 pass, 99 thresholds failed, 104 wrong scenario or command line, 105 ended by a signal,\n"
-      "  108 aborted by a step, 110 every request failed, 121 schedule not achieved, 122 generator saturated,\n"
-      "  123 no samples for a threshold. All of them: docs/formats/result.md. Those of other commands: their --help.");
+      "Exit codes of a run: 0 pass, 1 no load at all, 99 a threshold failed, 104 wrong scenario or command line,\n"
+      "  105 ended by a signal, 108 aborted by a step or a timeout, 110 every request failed, 120 a part was lost,\n"
+      "  121 schedule not achieved, 122 generator saturated, 123 no samples for a threshold. Other commands: their\n"
+      "  --help. Which code wins: docs/formats/result.md.");
   app.set_version_flag("--version", "bellwether " + std::string(bellwether::kProductVersion));
   app.require_subcommand(1);
 
@@ -111,7 +149,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   int exit_code = bellwether::cli::kExitOk;
-  for (const auto add : bellwether::cli::kVerbs) add(app, exit_code);
+  bellwether::cli::add_groups(app, exit_code);
+  bellwether::cli::add_help(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -89,11 +89,10 @@ Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
 
 // All members that are alive; an error when one is not, because it would be left behind with the old secret.
 Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeout) {
-  const auto known = node::only<node::MembersAnswer>(
-      with_any_secret(session, [&] { return ask_any(session, node::AskMembers(), timeout); }));
-  if (!known) return tl::unexpected(known.error());
+  BW_TRY(const auto known, node::only<node::MembersAnswer>(with_any_secret(
+                               session, [&] { return ask_any(session, node::AskMembers(), timeout); })));
   std::vector<Target> out;
-  for (const auto& member : known->members) {
+  for (const auto& member : known.members) {
     if (member.state == "dead" || member.state == "left") continue;
     if (member.state != "alive") {
       return fail(Errc::kRefused, fmt::format("'{}' is {}: a secret is replaced while all members are alive",

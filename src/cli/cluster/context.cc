@@ -134,8 +134,8 @@ class Asking {
 // The answer that was expected.
 template <class Answer>
 Result<Answer> answer_of(Result<cluster::ContextAnswer> answer) {
-  if (!answer) return tl::unexpected(answer.error());
-  if (auto* one = std::get_if<Answer>(&*answer)) return std::move(*one);
+  BW_TRY(auto given, std::move(answer));
+  if (auto* one = std::get_if<Answer>(&given)) return std::move(*one);
   return fail(Errc::kProtocol, "the leader answered something else");
 }
 

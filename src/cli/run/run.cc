@@ -264,9 +264,8 @@ Status put_file(const RunArguments& arguments, client::Scenario& scenario) {
 
 Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   client::Scenario scenario;
-  Status put = put_overrides(arguments, scenario);
-  if (put) put = is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario);
-  if (!put) return tl::unexpected(put.error());
+  BW_RETURN_IF_ERROR(put_overrides(arguments, scenario));
+  BW_RETURN_IF_ERROR(is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario));
   client::detail::Native native;
   if (!arguments.sign_key.empty() && (!arguments.on_cluster() || !scenario.url.empty())) {
     return fail(Errc::kInvalid,

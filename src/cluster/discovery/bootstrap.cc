@@ -70,7 +70,7 @@ void Bootstrap::step(Instant now, const BootstrapEvent& event, Effects& effects)
   std::visit([&](const auto& e) { on(now, e, effects); }, event);
 }
 
-Instant Bootstrap::next_deadline() const {
+Instant Bootstrap::wake() const {
   if (state_ == BootstrapState::kBackoff) return std::min(backoff_until_, give_up_at_);
   if (!trying()) return Instant::never();
   Instant next = give_up_at_;

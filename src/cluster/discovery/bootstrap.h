@@ -1,5 +1,5 @@
 // How a node that has just started finds one living member to join through. A kernel without input and output: events
-// and the time go in, effects come out, and next_deadline() says when to step with Tick at the latest.
+// and the time go in, effects come out, and wake() says when to step with Tick at the latest.
 //
 //   INITIAL → RESOLVING → PROBING → JOINED, or BACKOFF → RESOLVING …, or FAILED when there is a limit
 //
@@ -173,7 +173,7 @@ class Bootstrap {
   Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics);
 
   void step(Instant now, const BootstrapEvent& event, std::vector<BootstrapEffect>& effects);
-  Instant next_deadline() const;
+  Instant wake() const;
 
   BootstrapState state() const { return state_; }
   unsigned round() const { return round_; }  // from 1

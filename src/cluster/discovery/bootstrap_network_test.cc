@@ -35,7 +35,7 @@ class Network {
     Bootstrap node(std::move(settings), prng_.fork(), metrics);
     schedule(at_ms(0), event::Start{std::move(cached), {}});
     while (true) {
-      const Instant now = events_.empty() ? node.next_deadline() : std::min(events_.top().at, node.next_deadline());
+      const Instant now = events_.empty() ? node.wake() : std::min(events_.top().at, node.wake());
       if (now - at_ms(0) > limit) return std::nullopt;
       BootstrapEvent event = event::Tick{};
       if (!events_.empty() && events_.top().at <= now) {

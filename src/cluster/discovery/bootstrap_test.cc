@@ -46,7 +46,7 @@ class BootstrapTest : public testing::Test {
   void seeds(std::initializer_list<std::string_view> all) {
     for (const std::string_view one : all) settings_.seeds.push_back(place(one));
   }
-  int64_t deadline() { return (node_->next_deadline() - at_ms(0)).ms(); }
+  int64_t deadline() { return (node_->wake() - at_ms(0)).ms(); }
 
   BootstrapSettings settings_;
   Metrics metrics_;
@@ -64,7 +64,7 @@ TEST_F(BootstrapTest, all_seeds_are_probed_at_once_and_the_first_that_answers_is
   EXPECT_THAT(step(4, event::ProbeAnswered{place("10.0.0.1")}), IsEmpty()) << "the second one is too late";
   EXPECT_THAT(step(5, event::JoinAccepted{place("10.0.0.2")}), ElementsAre("joined"));
   EXPECT_EQ(node_->state(), BootstrapState::kJoined);
-  EXPECT_EQ(node_->next_deadline(), Instant::never());
+  EXPECT_EQ(node_->wake(), Instant::never());
 }
 
 TEST_F(BootstrapTest, candidates_are_tried_in_their_order_each_once_and_never_the_node_itself) {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/base/overloaded.h"
-
 namespace bellwether::cluster {
 namespace {
 
@@ -54,14 +52,9 @@ task<Result<Joining::Way>> Joining::find(discovery::BootstrapSettings settings, 
   outcome_.reset();
   probe_timeout_ = settings.probe_timeout;
   kernel_.emplace(std::move(settings), Prng(runtime_.prng().next()), metrics_);
-  step(start);
-  while (!outcome_ && !scope.cancellation()->cancelled()) {
-    runtime::Cancellation nap(scope.cancellation());
-    nap_ = &nap;
-    const bool due = co_await runtime_.sleep_until(kernel_->next_deadline(), &nap);
-    nap_ = nullptr;
-    if (due) step(event::Tick{});
-  }
+  loop_.emplace(runtime_, *kernel_, *this);
+  loop_->begin(start);
+  co_await loop_->keep_time(event::Tick{}, scope.cancellation());
   scope.cancel();
   co_await scope.join();
   scope_ = nullptr;
@@ -69,35 +62,29 @@ task<Result<Joining::Way>> Joining::find(discovery::BootstrapSettings settings, 
   co_return std::move(*outcome_);
 }
 
-void Joining::step(const discovery::BootstrapEvent& event) {
-  if (outcome_) return;
-  std::vector<discovery::BootstrapEffect> effects;
-  kernel_->step(runtime_.read_clock(), event, effects);
-  for (const discovery::BootstrapEffect& one : effects) carry_out(one);
-  if (nap_ != nullptr) nap_->cancel();  // the next deadline may be another one now
+void Joining::carry_out(const effect::Resolve& ask) { scope_->spawn(resolve(ask.question)); }
+
+void Joining::carry_out(const effect::Probe& ping) { scope_->spawn(probe(ping.place, ping.at, probe_timeout_)); }
+
+void Joining::carry_out(const effect::Join& ask_in) { scope_->spawn(knock(ask_in.place)); }
+
+void Joining::carry_out(const effect::CancelProbe& no_probe) { cancel_in(probing_, no_probe.place); }
+
+void Joining::carry_out(const effect::CancelJoin& no_join) { cancel_in(knocking_, no_join.place); }
+
+void Joining::carry_out(const effect::Joined& joined) {
+  Way way;
+  if (joined.through) {
+    const auto endpoint = endpoint_of(*joined.through);
+    if (endpoint) way.through = *endpoint;
+  }
+  outcome_ = way;
+  loop_->end();
 }
 
-void Joining::carry_out(const discovery::BootstrapEffect& wanted) {
-  std::visit(Overloaded{
-                 [&](const effect::Resolve& ask) { scope_->spawn(resolve(ask.question)); },
-                 [&](const effect::Probe& ping) { scope_->spawn(probe(ping.place, ping.at, probe_timeout_)); },
-                 [&](const effect::Join& ask_in) { scope_->spawn(knock(ask_in.place)); },
-                 [&](const effect::Joined& joined) {
-                   Way way;
-                   if (joined.through) {
-                     const auto endpoint = endpoint_of(*joined.through);
-                     if (endpoint) way.through = *endpoint;
-                   }
-                   outcome_ = way;
-                 },
-                 [&](const effect::Failed& failed) {
-                   outcome_ = fail(Errc::kTimeout,
-                                   "no member of the cluster was found within the limit." + told(failed.tried));
-                 },
-                 [&](const effect::CancelProbe& no_probe) { cancel_in(probing_, no_probe.place); },
-                 [&](const effect::CancelJoin& no_join) { cancel_in(knocking_, no_join.place); },
-             },
-             wanted);
+void Joining::carry_out(const effect::Failed& failed) {
+  outcome_ = fail(Errc::kTimeout, "no member of the cluster was found within the limit." + told(failed.tried));
+  loop_->end();
 }
 
 task<void> Joining::resolve(discovery::Question question) {
@@ -125,9 +112,9 @@ task<void> Joining::resolve(discovery::Question question) {
   }
   if (cancel->cancelled()) co_return;
   if (!resolved.places.empty()) {
-    step(resolved);
+    loop_->tell(resolved);
   } else {
-    step(event::NotResolved{question, trouble.message, trouble.code == Errc::kTimeout});
+    loop_->tell(event::NotResolved{question, trouble.message, trouble.code == Errc::kTimeout});
   }
 }
 
@@ -141,15 +128,15 @@ task<void> Joining::probe(HostPort place, Instant at, Duration timeout) {
   forget_in(probing_, place, &cancel);
   if (cancel.cancelled()) co_return;
   if (answered) {
-    step(event::ProbeAnswered{place});
+    loop_->tell(event::ProbeAnswered{place});
   } else {
-    step(event::ProbeFailed{place, answered.error().message});
+    loop_->tell(event::ProbeFailed{place, answered.error().message});
   }
 }
 
 task<void> Joining::knock(HostPort place) {
   const auto endpoint = endpoint_of(place);
-  if (!endpoint) co_return step(event::JoinRefused{place, endpoint.error().message});
+  if (!endpoint) co_return loop_->tell(event::JoinRefused{place, endpoint.error().message});
   runtime::Cancellation own(scope_->cancellation());
   runtime::Cancellation* cancel = &own;
   knocking_[place] = cancel;
@@ -164,9 +151,9 @@ task<void> Joining::knock(HostPort place) {
   forget_in(knocking_, place, cancel);
   if (cancel->cancelled()) co_return;
   if (dialled) {
-    step(event::JoinAccepted{place});
+    loop_->tell(event::JoinAccepted{place});
   } else {
-    step(event::JoinRefused{place, dialled.error().error.message});
+    loop_->tell(event::JoinRefused{place, dialled.error().error.message});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "cluster/discovery/bootstrap.h"
 #include "cluster/wire/link/client.h"
+#include "core/runtime/kernel_driver.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
 
@@ -31,8 +32,16 @@ class Joining {
                                   runtime::Cancellation* cancel);
 
  private:
-  void step(const discovery::BootstrapEvent& event);
-  void carry_out(const discovery::BootstrapEffect& effect);
+  using Loop = runtime::KernelDriver<Joining, discovery::Bootstrap, discovery::BootstrapEvent,
+                                     std::vector<discovery::BootstrapEffect>, runtime::KernelClock::kSteady>;
+  friend Loop;
+  void carry_out(const discovery::effect::Resolve& ask);
+  void carry_out(const discovery::effect::Probe& ping);
+  void carry_out(const discovery::effect::Join& ask_in);
+  void carry_out(const discovery::effect::Joined& joined);
+  void carry_out(const discovery::effect::Failed& failed);
+  void carry_out(const discovery::effect::CancelProbe& no_probe);
+  void carry_out(const discovery::effect::CancelJoin& no_join);
   runtime::task<void> resolve(discovery::Question question);
   runtime::task<void> probe(HostPort place, Instant at, Duration timeout);
   runtime::task<void> knock(HostPort place);
@@ -44,11 +53,11 @@ class Joining {
   link::RefusalWatch& refusals_;
   discovery::Metrics& metrics_;
   std::optional<discovery::Bootstrap> kernel_;
+  std::optional<Loop> loop_;
   std::optional<Result<Way>> outcome_;
   Duration probe_timeout_;
   std::map<HostPort, runtime::Cancellation*> probing_;
   std::map<HostPort, runtime::Cancellation*> knocking_;
-  runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;
 };
 

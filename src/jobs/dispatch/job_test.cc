@@ -371,5 +371,71 @@ TEST(JobDesk, passes_values_from_layer_to_layer) { expect_job_stories("layers");
 TEST(JobDesk, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
 TEST(JobDesk, tears_down) { expect_job_stories("teardown"); }
 
+// The workers of the stories answer an offer at once, and close streams by themselves: what they cannot show.
+class OneWorkersDesk : public testing::Test {
+ protected:
+  // One share on a worker of two cores, which has been offered.
+  void SetUp() override {
+    desk_.begin(now_, out_);
+    desk_.pool(now_, {{.name = "w1", .life = 1, .cores = 2, .free = 2, .takes_work = true}}, out_);
+    keep();
+    ASSERT_TRUE(has(job_effect::Offer{kShare}));
+  }
+  void keep() { desk_.kept(now_, desk_.sheet().revision, out_); }
+  void run() {
+    desk_.offered(now_, kShare, OfferAnswer::kReady, {}, out_);
+    keep();
+    ASSERT_EQ(desk_.find(kShare)->state, ShareState::kRunning);
+    out_.clear();
+  }
+  template <class Effect>
+  bool has(const Effect& effect) const {
+    return std::any_of(out_.begin(), out_.end(), [&](const JobEffect& one) {
+      const auto* const same = std::get_if<Effect>(&one);
+      return same != nullptr && same->share == effect.share;
+    });
+  }
+
+  static constexpr ShareId kShare{1};
+  static JobSpec spec() {
+    JobSpec spec{load_spec("live", Duration::seconds(30))};
+    spec.front().told_vus = 10;
+    return spec;
+  }
+  static JobSheet sheet() {
+    JobSheet sheet;
+    sheet.id = "job";
+    return sheet;
+  }
+  Instant now_ = Instant::from_ns(1'000'000'000);
+  JobEffects out_;
+  JobDesk desk_{spec(), JobRules(), sheet(), Prng(1)};
+};
+
+TEST_F(OneWorkersDesk, users_that_are_said_while_a_share_is_offered_are_told_when_it_is_ready) {
+  ASSERT_TRUE(desk_.scale(now_, "live", 20, "ann", out_));
+  keep();
+  out_.clear();
+  desk_.offered(now_, kShare, OfferAnswer::kReady, {}, out_);
+  keep();
+  EXPECT_TRUE(has(job_effect::Scale{kShare}));
+}
+
+TEST_F(OneWorkersDesk, the_stream_of_a_worker_that_is_gone_is_closed) {
+  run();
+  desk_.worker_gone(now_, "w1", 1, "it does not answer", out_);
+  EXPECT_TRUE(has(job_effect::CloseStream{kShare}));
+}
+
+TEST_F(OneWorkersDesk, the_stream_of_a_share_is_closed_when_all_of_it_has_come) {
+  run();
+  ShareEnd end;
+  end.last_number = 1;
+  desk_.ended(now_, kShare, end, out_);
+  EXPECT_FALSE(has(job_effect::CloseStream{kShare}));
+  desk_.applied(now_, kShare, 1, out_);
+  EXPECT_TRUE(has(job_effect::CloseStream{kShare}));
+}
+
 }  // namespace
 }  // namespace bellwether::dispatch

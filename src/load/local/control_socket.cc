@@ -70,15 +70,13 @@ std::string member(const Json& json, const char* key) {
 Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& runtime, const std::string& folder,
                                                            const std::string& name, Handler& handler) {
   std::string path = fmt::format("{}/{}", folder, name);
-  const auto address = address_of(path);
-  if (!address) return tl::unexpected(address.error());
+  BW_TRY(const auto address, address_of(path));
   BW_RETURN_IF_ERROR(make_own_folder(folder));
   const int number = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   Closer closer(number);
   if (number < 0) return fail_errno(errno, "making a socket");
   ::unlink(path.c_str());
-  if (::bind(number, generic(*address), sizeof *address) != 0)
-    return fail_errno(errno, fmt::format("making '{}'", path));
+  if (::bind(number, generic(address), sizeof address) != 0) return fail_errno(errno, fmt::format("making '{}'", path));
   if (::chmod(path.c_str(), 0600) != 0 || ::listen(number, static_cast<int>(kMostAtOnce)) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
@@ -152,15 +150,14 @@ task<bool> ControlSocket::read_line(int fd, std::string& line, Instant deadline,
 }
 
 Result<std::string> ask_control(const std::string& path, std::string_view line, Duration limit) {
-  const auto address = address_of(path);
-  if (!address) return tl::unexpected(address.error());
+  BW_TRY(const auto address, address_of(path));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return fail_errno(errno, "making a socket");
   const Closer closer(fd);
   const timeval most{.tv_sec = limit.ns() / 1'000'000'000, .tv_usec = limit.ns() / 1000 % 1'000'000};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-  if (::connect(fd, generic(*address), sizeof *address) != 0) {
+  if (::connect(fd, generic(address), sizeof address) != 0) {
     if (errno == ENOENT) return fail(Errc::kNotFound, "there is no '{}'", path);
     if (errno == ECONNREFUSED) return fail(Errc::kUnreachable, "nobody listens at '{}' any more", path);
     return fail_errno(errno, fmt::format("asking '{}'", path));

@@ -10,19 +10,19 @@ namespace {
 // A folder among the files.
 std::string folder_of(const std::string& path) { return path.ends_with('/') ? path : path + "/"; }
 
-Result<std::string> joined(const Result<std::vector<std::string>>& names) {
-  if (!names) return tl::unexpected(names.error());
+Result<std::string> joined(Result<std::vector<std::string>> names) {
+  BW_TRY(const auto all, std::move(names));
   std::string out;
-  for (const std::string& name : *names) out += name + '\0';
+  for (const std::string& name : all) out += name + '\0';
   return out;
 }
 
-Result<std::vector<std::string>> cut(const Result<std::string>& names) {
-  if (!names) return tl::unexpected(names.error());
+Result<std::vector<std::string>> cut(Result<std::string> names) {
+  BW_TRY(const auto all, std::move(names));
   std::vector<std::string> out;
-  for (std::size_t at = 0; at < names->size();) {
-    const std::size_t end = std::min(names->find('\0', at), names->size());
-    out.push_back(names->substr(at, end - at));
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = std::min(all.find('\0', at), all.size());
+    out.push_back(all.substr(at, end - at));
     at = end + 1;
   }
   return out;

@@ -4,10 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/overloaded.h"
 #include "core/runtime/scope.h"
-#include "load/plan/feeder.h"
-#include "load/vuser/engine_state.h"
 
 namespace bellwether::vuser {
 
@@ -33,59 +30,31 @@ Headway& Headway::operator+=(const Headway& other) {
 
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
                metrics::Window* first, const ProgramLoader* programs)
-    : runtime_(runtime),
-      plan_(plan),
-      share_(std::move(share)),
-      sink_(sink),
-      window_(first),
-      stopped_(&killed_),
-      recorder_(plan, runtime, window_, start_),
-      client_(runtime),
-      tokens_(runtime, plan, client_, *this),
-      loader_(programs),
-      code_thread_{runtime, client_.origins(), readers_, window_, recorder_, tokens_.values()} {
-  check(share_.part < share_.parts, "a part is one of its parts");
-  for (const uint16_t workflow : share_.workflows) {
+    : state_{runtime, plan, std::move(share), sink, first},
+      iteration_(state_, programs),
+      executors_(state_, iteration_) {
+  check(state_.share.part < state_.share.parts, "a part is one of its parts");
+  for (const uint16_t workflow : state_.share.workflows) {
     check(workflow < plan.workflows.size(), "the workflow is one of the plan");
   }
 }
 
-Engine::~Engine() = default;
-
-namespace {
-
-// Which of the plan's access tokens its requests come with.
-std::optional<uint16_t> token_of(const plan::Step& step) {
-  if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) return call->token;
-  const auto* code = std::get_if<plan::CodeCall>(&step.work);
-  return code != nullptr ? code->base.token : std::nullopt;
-}
-
-}  // namespace
-
 Status Engine::prepare() {
   uint32_t taken = 0;  // engines by the workflows before this one: those with few users do not all meet on the first
-  for (std::size_t i = 0; i < plan_.workflows.size(); ++i) {
-    const auto& mine = share_.workflows;
+  for (std::size_t i = 0; i < state_.plan.workflows.size(); ++i) {
+    const auto& mine = state_.share.workflows;
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
-    const plan::Workflow& workflow = plan_.workflows[i];
+    const plan::Workflow& workflow = state_.plan.workflows[i];
     // A part without a user would drop all of its arrivals.
-    const uint32_t parts = std::clamp(plan::facts_of(workflow.executor).vus_most, 1U, share_.parts);
-    const uint32_t part = (share_.part + share_.parts - taken) % share_.parts;
-    taken = (taken + parts) % share_.parts;
+    const uint32_t parts = std::clamp(plan::facts_of(workflow.executor).vus_most, 1U, state_.share.parts);
+    const uint32_t part = (state_.share.part + state_.share.parts - taken) % state_.share.parts;
+    taken = (taken + parts) % state_.share.parts;
     if (part >= parts) continue;
-    auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_, sink_);
+    auto run = std::make_unique<WorkflowRun>(i, workflow, &state_.killed, &state_.stopped, state_.sink);
     run->part = part;
     run->parts = parts;
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
-    for (const plan::Step& step : workflow.steps) {
-      BW_TRY(auto prepared, PreparedStep::prepare(step, plan_.steps[step.id].measured, client_.origins(), readers_));
-      run->steps.push_back(std::move(prepared));
-      if (run->steps.back().is_call()) run->steps.back().deal(part, parts);
-      if (const auto token = token_of(step)) tokens_.want(*token);
-      BW_RETURN_IF_ERROR(prepare_code(*run, step));
-      run->may_leave_out |= step.on_error == plan::OnError::kSkip;
-    }
+    BW_RETURN_IF_ERROR(iteration_.prepare(*run));
     runs_.push_back(std::move(run));
   }
   return {};
@@ -93,11 +62,11 @@ Status Engine::prepare() {
 
 task<void> Engine::run(Instant start, Duration resume_at) {
   check(resume_at >= Duration::zero(), "nobody goes on before the beginning");
-  start_ = start;
+  state_.start = start;
   std::vector<task<void>> workflows;
-  for (std::size_t i = 0; i < runs_.size(); ++i) workflows.push_back(run_workflow(i, start, start + resume_at));
+  for (const auto& run : runs_) workflows.push_back(executors_.run(*run, start, start + resume_at));
   runtime::Scope beside;
-  beside.spawn(tokens_.renew(beside.cancellation()));
+  beside.spawn(iteration_.tokens().renew(beside.cancellation()));
   task<void> ticker = tick(start, static_cast<uint64_t>(resume_at / Duration::seconds(1)));
   for (task<void>& workflow : workflows) co_await workflow;
   ended_.cancel();
@@ -107,22 +76,22 @@ task<void> Engine::run(Instant start, Duration resume_at) {
 }
 
 void Engine::stop() {
-  stopped_.cancel();
+  state_.stopped.cancel();
   for (const auto& run : runs_) {
-    const Instant latest = runtime_.now() + run->workflow.graceful_stop;
-    if (!run->overtime.armed() || run->overtime.deadline() > latest) runtime_.timers().arm(run->overtime, latest);
+    const Instant latest = state_.runtime.now() + run->workflow.graceful_stop;
+    if (!run->overtime.armed() || run->overtime.deadline() > latest) state_.runtime.timers().arm(run->overtime, latest);
   }
 }
 
-void Engine::kill() { killed_.cancel(); }
+void Engine::kill() { state_.killed.cancel(); }
 
 void Engine::pause() {
-  paused_ = true;
+  state_.paused = true;
   for (const auto& run : runs_) run->change.tell();
 }
 
 void Engine::resume() {
-  paused_ = false;
+  state_.paused = false;
   for (const auto& run : runs_) run->change.tell();
 }
 
@@ -139,21 +108,21 @@ void Engine::hand_over(Duration at) {
   for (const auto& run : runs_) {
     // What is counted, and not timed, nobody else can go on with by the clock alone.
     if (!plan::facts_of(run->workflow.executor).follows_clock || run->until != Instant::never()) continue;
-    run->until = start_ + at;
+    run->until = state_.start + at;
     if (run->schedule) run->arrivals = std::min(run->arrivals, run->schedule->due_before(run->until - run->start));
-    runtime_.timers().arm(run->handing_over, run->until);
+    state_.runtime.timers().arm(run->handing_over, run->until);
     const Instant latest = run->until + run->workflow.graceful_stop;
-    if (run->overtime.armed() && run->overtime.deadline() > latest) runtime_.timers().arm(run->overtime, latest);
+    if (run->overtime.armed() && run->overtime.deadline() > latest) state_.runtime.timers().arm(run->overtime, latest);
   }
 }
 
 Tally Engine::tally() const {
   Tally sum = handed_over_;
-  for (const metrics::StepWindow& step : window_->steps) {
+  for (const metrics::StepWindow& step : state_.window->steps) {
     sum.requests += step.count;
     sum.failed += step.failed;
   }
-  for (const metrics::WorkflowWindow& workflow : window_->workflows) {
+  for (const metrics::WorkflowWindow& workflow : state_.window->workflows) {
     sum.iterations += workflow.iterations;
     sum.dropped += workflow.dropped;
   }
@@ -162,7 +131,7 @@ Tally Engine::tally() const {
 }
 
 Headway Engine::look() {
-  const Instant now = runtime_.now();
+  const Instant now = state_.runtime.now();
   if (now > turned_) {
     ++headway_.turned;
     turned_ = now - Duration::nanos(now.ns() % kTurn.ns()) + kTurn - Duration::nanos(1);
@@ -204,110 +173,22 @@ std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
 task<void> Engine::tick(Instant start, uint64_t second) {
   bool going = true;
   while (going) {
-    going = co_await runtime_.sleep_until(start + Duration::seconds(static_cast<int64_t>(second) + 1), &ended_);
-    window_->second = second++;
+    going = co_await state_.runtime.sleep_until(start + Duration::seconds(static_cast<int64_t>(second) + 1), &ended_);
+    state_.window->second = second++;
     for (const auto& run : runs_) {
-      drop_expired(*run, !going);
-      metrics::WorkflowWindow& counts = window_->workflows[run->index];
+      executors_.drop_expired(*run, !going);
+      metrics::WorkflowWindow& counts = state_.window->workflows[run->index];
       counts.vus_active = std::exchange(run->active_most, run->active);
       counts.vus_allocated = static_cast<int64_t>(run->vus.size()) - run->resting;
     }
     Tally so_far = tally();
     so_far.vus_active = 0;
-    metrics::Window* next = sink_.exchange(window_, !going);
+    metrics::Window* next = state_.sink.exchange(state_.window, !going);
     if (next != nullptr) {
-      window_ = next;
+      state_.window = next;
       handed_over_ = so_far;
     }
   }
-}
-
-task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) {
-  WorkflowRun& run = *runs_[index];
-  run.start = start + run.workflow.start_time;
-  run.from = std::max(run.start, from);
-  if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
-  const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
-  if (!time_came) co_return;
-  co_await std::visit(Overloaded{[&](const plan::ConstantVus& how) { return constant_vus(run, how); },
-                                 [&](const plan::RampingVus& how) { return ramping_vus(run, how); },
-                                 [&](const plan::Iterations& how) { return iterations(run, how); },
-                                 [&](const plan::ArrivalRate& how) { return arrivals(run, how); },
-                                 [&](const plan::ExternallyControlled& how) { return externally_controlled(run, how); },
-                                 [&](const plan::Once&) { return once(run); }},
-                      run.workflow.executor);
-  run.overtime.disarm();
-  run.timeout.disarm();
-  run.handing_over.disarm();
-}
-
-// False: nothing of it is to be begun any more.
-bool Engine::begins(WorkflowRun& run, Duration length) {
-  run.end = run.start + length;
-  if (run.from >= run.last()) return false;
-  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
-  return true;
-}
-
-task<void> Engine::once(WorkflowRun& run) {
-  run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count, &run.cancel));
-  run.end = run.start;
-  co_await run_iteration(run, *run.vus.back(), runtime_.now());
-  ++run.left;
-}
-
-// One row of each file of data for the iteration that begins.
-void Engine::take_rows(WorkflowRun& run, Vu& vu) {
-  for (const plan::Feed& feed : run.workflow.feeds) {
-    const uint64_t random = feed.pick == plan::Feed::Pick::kRandom ? runtime_.prng().below(feed.feeder->rows()) : 0;
-    const std::string_view row =
-        feed.feeder->row(plan::row_of(feed, run.rows_taken, run.part, run.parts, vu.number, random));
-    for (const plan::RowField& field : feed.fields) {
-      if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
-    }
-  }
-  ++run.rows_taken;
-}
-
-task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) {
-  const Instant began = runtime_.now();
-  run.active_most = std::max(run.active_most, ++run.active);
-  ++run.begun;
-  vu.values.clear();
-  if (!run.workflow.feeds.empty()) take_rows(run, vu);
-  if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
-  if (!run.programs.empty()) begin_code_iteration(run, vu);
-  if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
-  Flow flow = Flow::kGoOn;
-  for (const std::vector<uint16_t>& layer : run.workflow.layers) {
-    if (layer.size() == 1) {
-      if (run.may_leave_out && leaves_out(run, vu, layer.front())) continue;
-      flow = co_await run_step(run, vu, run.steps[layer.front()], due);
-    } else {
-      for (const uint16_t index : layer) {
-        if (!run.may_leave_out || !leaves_out(run, vu, index))
-          vu.branches.push_back(run_step(run, vu, run.steps[index], due));
-      }
-      for (task<Flow>& branch : vu.branches) {
-        const Flow ended = co_await branch;
-        if (ended > flow) flow = ended;
-      }
-      vu.branches.clear();
-    }
-    if (flow != Flow::kGoOn || vu.cancel->cancelled()) break;
-    due = runtime_.now();
-  }
-  --run.active;
-  ++vu.iteration;
-  metrics::WorkflowWindow& counts = window_->workflows[run.index];
-  if (vu.cancel->cancelled()) {
-    ++counts.interrupted;
-  } else {
-    ++counts.iterations;
-    counts.iteration.record(runtime_.now() - began);
-    if (!run.workflow.provides.empty()) provide(run, vu);
-  }
-  co_return flow;
 }
 
 }  // namespace bellwether::vuser

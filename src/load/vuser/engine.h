@@ -8,49 +8,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/http1/client.h"
 #include "core/runtime/runtime.h"
-#include "load/metrics/window.h"
 #include "load/plan/context.h"
 #include "load/plan/plan.h"
-#include "load/vuser/prepared_step.h"
-#include "load/vuser/program.h"
-#include "load/vuser/tokens.h"
-#include "load/vuser/values.h"
+#include "load/vuser/engine_state.h"
+#include "load/vuser/executors.h"
+#include "load/vuser/iteration.h"
 
 namespace bellwether::vuser {
-
-// Where an engine leaves its windows. Called on the engine's thread.
-class WindowSink {
- public:
-  virtual ~WindowSink() = default;
-  // `full` is complete; returns an empty window to go on with, or nullptr when none is free: the engine then keeps
-  // `full` and goes on filling it. The last one is always taken.
-  virtual metrics::Window* exchange(metrics::Window* full, bool last) = 0;
-  // A step with `on_error: abort` failed.
-  virtual void abort_run(std::string_view step) = 0;
-  // What the program of a step says of itself: why it failed, say. A few times at most.
-  virtual void note(std::string_view step, std::string_view text) = 0;
-  // The timeout of a workflow is over, and what was left of it here is being ended. Once for each of them.
-  virtual void timed_out(uint16_t workflow) = 0;
-};
-
-// What an engine runs of a plan: its part of each workflow, or of those that are named, when `parts` engines share
-// them. A workflow has at most as many parts as it has users; one with fewer users is left out by the other engines.
-// Windows have the shape of the whole plan either way.
-struct EngineShare {
-  uint32_t part = 0;
-  uint32_t parts = 1;
-  std::vector<uint16_t> workflows;  // none: all
-  // That it may begin, of a workflow which counts them; none: as planned. Others have begun the rest of its parts.
-  std::optional<uint64_t> iterations = std::nullopt;
-};
 
 // What an engine has done so far.
 struct Tally {
@@ -83,14 +51,13 @@ class Engine {
   // `programs` may be nullptr for a plan without any. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink, metrics::Window* first,
          const ProgramLoader* programs = nullptr);
-  ~Engine();
 
   // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file, a program
   // without the function that a step calls.
   Status prepare();
   // Gets the access tokens of its steps, after prepare(). An error says which was refused; without them, requests that
   // need one wait for it when they come.
-  runtime::task<Status> obtain_tokens() { return tokens_.obtain(); }
+  runtime::task<Status> obtain_tokens() { return iteration_.tokens().obtain(); }
   // Runs its share from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
   // before it returns.
   //
@@ -108,7 +75,7 @@ class Engine {
   // nor counted. What runs goes on, and so does every clock.
   void pause();
   void resume();
-  bool paused() const { return paused_; }
+  bool paused() const { return state_.paused; }
   // How many virtual users, of all parts, an externally controlled workflow has from now on, or from its begin on;
   // cut to the most that it may have. Without effect on others.
   void scale(uint16_t workflow, uint32_t vus);
@@ -127,98 +94,19 @@ class Engine {
   std::vector<plan::Provided> provided(uint16_t workflow) const;
 
   // The loop was busy for this long between two waits.
-  void note_turn(Duration busy) { window_->loop_lag.record(busy); }
+  void note_turn(Duration busy) { state_.window->loop_lag.record(busy); }
 
  private:
-  friend class Tokens;  // it notes what fails
-  struct Vu;
-  struct WorkflowRun;
-  enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
-
   runtime::task<void> tick(Instant start, uint64_t second);
-  runtime::task<void> run_workflow(std::size_t index, Instant start, Instant from);
-  bool begins(WorkflowRun& run, Duration length);
-  runtime::task<void> constant_vus(WorkflowRun& run, const plan::ConstantVus& executor);
-  runtime::task<void> iterations(WorkflowRun& run, const plan::Iterations& executor);
-  runtime::task<void> live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left);
-  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left);
-  Instant next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began);
-  runtime::task<void> ramping_vus(WorkflowRun& run, const plan::RampingVus& executor);
-  runtime::task<void> externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor);
-  void want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing, std::vector<runtime::task<void>>& loops);
-  runtime::task<void> dismiss(WorkflowRun& run, std::vector<runtime::task<void>>& loops);
-  void turn_away(Vu& vu, Duration grace);
-  void renew_leaving(WorkflowRun& run, Vu& vu);
-  runtime::task<void> arrivals(WorkflowRun& run, const plan::ArrivalRate& executor);
-  void pass_over(WorkflowRun& run);
-  runtime::task<void> arrival_vu(WorkflowRun& run, Vu& vu);
-  runtime::task<void> once(WorkflowRun& run);
-  void begin_arrival(WorkflowRun& run, Vu& vu, Instant due);
-  void next_arrival_or_rest(WorkflowRun& run, Vu& vu);
-  void drop_expired(WorkflowRun& run, bool all);
-  void charge_dropped(WorkflowRun& run, Duration waited, uint64_t times = 1);
 
-  runtime::task<Flow> run_iteration(WorkflowRun& run, Vu& vu, Instant due);
-  runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  runtime::task<Flow> run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  runtime::task<Flow> run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
-  runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
-  runtime::task<Flow> run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
-  Result<std::size_t> program_at(uint16_t index);
-  Status prepare_code(WorkflowRun& run, const plan::Step& step);
-  void begin_code_iteration(WorkflowRun& run, Vu& vu);
-  runtime::task<Flow> run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  void note(std::string_view who, std::string_view text);
-  void note_proxy(const PreparedStep& step, const http1::Response& response);
-  bool has_token(const plan::HttpCall& call) const { return !call.token || tokens_.is_valid(*call.token); }
-  runtime::task<bool> next_token(const Vu& vu, const plan::HttpCall& call);
-  void take_rows(WorkflowRun& run, Vu& vu);
-  void provide(WorkflowRun& run, const Vu& vu);
-  Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);
-  struct Outcome {
-    bool failed = false;  // the request did
-    bool good = false;    // and every check holds
-  };
-  void count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due);
-  Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
-  static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
-  void record_metrics(const PreparedStep& step, const Vu& vu) {
-    if (!step.step().records.empty()) record_those(step, vu);
-  }
-  void record_those(const PreparedStep& step, const Vu& vu);
-  bool leaves_out(WorkflowRun& run, Vu& vu, uint16_t index);
-  RenderContext context_for(const Vu& vu, bool with_time);
-
-  runtime::Runtime& runtime_;
-  const plan::Plan& plan_;
-  EngineShare share_;
-  WindowSink& sink_;
-  metrics::Window* window_;
-  Instant start_;
+  EngineState state_;
   Tally handed_over_;                      // of all windows before
   Headway headway_;                        // `turned`, and of could_begin what was not begun
   Instant turned_ = Instant::from_ns(-1);  // the end of the last span that was counted
-  runtime::Cancellation killed_;           // ends everything at once
-  runtime::Cancellation stopped_;          // ends waiting between iterations, and think time
   runtime::Cancellation ended_;            // ends the ticker
-  bool paused_ = false;
-  BodyReaders readers_;
-  MetricRecorder recorder_;
-  http1::Client client_;
-  Tokens tokens_;
-  // Before the users that they keep something of.
-  const ProgramLoader* loader_;
-  struct Loaded {
-    uint16_t index;  // into Plan::programs
-    std::unique_ptr<Program> program;
-  };
-  std::vector<Loaded> programs_;
-  CodeThread code_thread_;
-  std::vector<std::string> notes_;                      // so far
-  std::vector<std::unique_ptr<CodeRun>> runs_of_code_;  // free ones
+  IterationRunner iteration_;
+  Executors executors_;
   std::vector<std::unique_ptr<WorkflowRun>> runs_;
-  std::vector<std::unique_ptr<RequestText>> texts_;  // free ones
 };
 
 }  // namespace bellwether::vuser

@@ -1,18 +1,55 @@
-// What an engine keeps of one workflow and of one virtual user. Private to the engine's sources.
+// What the parts of an engine share: where its windows go, and what it keeps of each workflow and virtual user.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/http1/client.h"
 #include "core/runtime/event.h"
+#include "core/runtime/runtime.h"
+#include "load/metrics/window.h"
 #include "load/plan/context.h"
-#include "load/vuser/engine.h"
+#include "load/plan/plan.h"
+#include "load/vuser/prepared_step.h"
+#include "load/vuser/program.h"
 #include "load/vuser/tokens.h"
+#include "load/vuser/values.h"
 
 namespace bellwether::vuser {
+
+// Where an engine leaves its windows. Called on the engine's thread.
+class WindowSink {
+ public:
+  virtual ~WindowSink() = default;
+  // `full` is complete; returns an empty window to go on with, or nullptr when none is free: the engine then keeps
+  // `full` and goes on filling it. The last one is always taken.
+  virtual metrics::Window* exchange(metrics::Window* full, bool last) = 0;
+  // A step with `on_error: abort` failed.
+  virtual void abort_run(std::string_view step) = 0;
+  // What the program of a step says of itself: why it failed, say. A few times at most.
+  virtual void note(std::string_view step, std::string_view text) = 0;
+  // The timeout of a workflow is over, and what was left of it here is being ended. Once for each of them.
+  virtual void timed_out(uint16_t workflow) = 0;
+};
+
+// What an engine runs of a plan: its part of each workflow, or of those that are named, when `parts` engines share
+// them. A workflow has at most as many parts as it has users; one with fewer users is left out by the other engines.
+// Windows have the shape of the whole plan either way.
+struct EngineShare {
+  uint32_t part = 0;
+  uint32_t parts = 1;
+  std::vector<uint16_t> workflows;  // none: all
+  // That it may begin, of a workflow which counts them; none: as planned. Others have begun the rest of its parts.
+  std::optional<uint64_t> iterations = std::nullopt;
+};
+
+// How a user goes on after a step, or an iteration.
+enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
 
 // Of a user whose turn may end before the workflow's does: the end of the iteration that it is in.
 struct Leaving {
@@ -22,7 +59,7 @@ struct Leaving {
   runtime::Timer timer;  // of graceful_ramp_down
 };
 
-struct Engine::Vu {
+struct Vu {
   Vu(uint32_t number_, uint16_t slots, runtime::Cancellation* cancel_)
       : number(number_), cancel(cancel_), values(slots) {}
   uint32_t number;                // from 1, unique in the workflow over all cores
@@ -43,7 +80,7 @@ struct Engine::Vu {
   std::unique_ptr<Leaving> leaving;
 };
 
-struct Engine::WorkflowRun {
+struct WorkflowRun {
   WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed,
               runtime::Cancellation* stopped, WindowSink& sink_)
       : index(index_),
@@ -112,6 +149,19 @@ struct Engine::WorkflowRun {
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
   uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already
+};
+
+// One for each engine. The references outlive it.
+struct EngineState {
+  runtime::Runtime& runtime;
+  const plan::Plan& plan;
+  const EngineShare share;
+  WindowSink& sink;
+  metrics::Window* window;  // that is being filled
+  Instant start = {};
+  runtime::Cancellation killed{nullptr};   // ends everything at once
+  runtime::Cancellation stopped{&killed};  // ends waiting between iterations, and think time
+  bool paused = false;
 };
 
 }  // namespace bellwether::vuser

@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/scope.h"
-#include "load/vuser/engine.h"
+#include "load/vuser/iteration.h"
 #include "load/vuser/json_reader.h"
 
 namespace bellwether::vuser {
@@ -83,11 +83,11 @@ struct Tokens::One {
   Instant renew_at = Instant::from_ns(INT64_MIN);
 };
 
-Tokens::Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Engine& engine)
+Tokens::Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, IterationRunner& iteration)
     : runtime_(runtime),
       plan_(plan),
       client_(client),
-      engine_(engine),
+      iteration_(iteration),
       values_(plan.tokens.size()),
       all_(plan.tokens.size()) {}
 
@@ -175,8 +175,8 @@ task<void> Tokens::renew_one(One& one, runtime::Cancellation* cancel) {
       pause = kFirstPause;
       continue;
     }
-    engine_.note("access token",
-                 fmt::format("no access token from {}: {}", plan_.tokens[one.index].url.text(), given.error().message));
+    iteration_.note("access token", fmt::format("no access token from {}: {}", plan_.tokens[one.index].url.text(),
+                                                given.error().message));
     one.renew_at = runtime_.now() + pause;
     pause = std::min(pause * 2, kLongestPause);
   }

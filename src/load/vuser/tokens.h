@@ -46,12 +46,12 @@ struct TokenAnswer {
 // Of the JSON in its body (sections 5.1 and 5.2). kRefused: an error, in its words; kProtocol: it makes no sense.
 Result<TokenAnswer> read_token(int status, std::string_view body);
 
-class Engine;
+class IterationRunner;
 
 class Tokens {
  public:
-  // All must outlive it. The engine notes why a token could not be renewed.
-  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Engine& engine);
+  // All must outlive it. `iteration` notes why a token could not be renewed.
+  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, IterationRunner& iteration);
   ~Tokens();
 
   // From now on this one is wanted: an index into Plan::tokens.
@@ -79,7 +79,7 @@ class Tokens {
   runtime::Runtime& runtime_;
   const plan::Plan& plan_;
   http1::Client& client_;
-  Engine& engine_;
+  IterationRunner& iteration_;
   std::vector<std::string> values_;
   std::vector<std::unique_ptr<One>> all_;  // by index; null: not wanted
 };

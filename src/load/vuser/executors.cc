@@ -1,13 +1,9 @@
-// Arrival-rate executors: iterations start when they are due, whatever the target does. An arrival that finds no free
-// virtual user waits for one for at most max_wait (by default not at all) and is then dropped. A dropped arrival is
-// charged what it is known to have waited, until a user was free again, as a censored response time: a target that
-// stalls cannot hide behind the requests that were never sent.
+#include "load/vuser/executors.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "load/vuser/engine.h"
-#include "load/vuser/engine_state.h"
+#include "core/base/overloaded.h"
 
 namespace bellwether::vuser {
 
@@ -19,7 +15,40 @@ constexpr Duration kLate = Duration::millis(10);
 
 }  // namespace
 
-task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor) {
+task<void> Executors::run(WorkflowRun& run, Instant start, Instant from) {
+  run.start = start + run.workflow.start_time;
+  run.from = std::max(run.start, from);
+  if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
+  const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
+  if (!time_came) co_return;
+  co_await std::visit(Overloaded{[&](const plan::ConstantVus& how) { return constant_vus(run, how); },
+                                 [&](const plan::RampingVus& how) { return ramping_vus(run, how); },
+                                 [&](const plan::Iterations& how) { return iterations(run, how); },
+                                 [&](const plan::ArrivalRate& how) { return arrivals(run, how); },
+                                 [&](const plan::ExternallyControlled& how) { return externally_controlled(run, how); },
+                                 [&](const plan::Once&) { return once(run); }},
+                      run.workflow.executor);
+  run.overtime.disarm();
+  run.timeout.disarm();
+  run.handing_over.disarm();
+}
+
+// False: nothing of it is to be begun any more.
+bool Executors::begins(WorkflowRun& run, Duration length) {
+  run.end = run.start + length;
+  if (run.from >= run.last()) return false;
+  if (!state_.stopped.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
+  return true;
+}
+
+task<void> Executors::once(WorkflowRun& run) {
+  run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count, &run.cancel));
+  run.end = run.start;
+  co_await iteration_.run(run, *run.vus.back(), runtime_.now());
+  ++run.left;
+}
+
+task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor) {
   if (!begins(run, plan::length_of(executor.stages))) co_return;
   run.schedule.emplace(executor.stages, run.part, run.parts);
   run.first = run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
@@ -38,8 +67,8 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor)
   while (run.vus.size() < first.count && run.vus.size() < most.count) hire();
 
   run.arrivals = run.schedule->due_before(run.last() - run.start);
-  while (run.arrived < run.arrivals && !stopped_.cancelled()) {
-    if (paused_) {
+  while (run.arrived < run.arrivals && !state_.stopped.cancelled()) {
+    if (state_.paused) {
       co_await runtime_.sleep_until(run.last(), run.change.now());
       pass_over(run);
       continue;
@@ -50,7 +79,7 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor)
       if (!time_came) continue;  // it is stopped, or somebody else's, or paused
     }
     ++run.arrived;
-    ++window_->workflows[run.index].scheduled;
+    ++state_.window->workflows[run.index].scheduled;
     if (run.free.empty() && run.vus.size() < most.count) hire();
     if (run.free.empty() || run.waiting_from + 1 < run.arrived) {
       drop_expired(run, false);  // it waits, behind those that wait already
@@ -73,18 +102,18 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor)
 }
 
 // What has come due while it was paused is nobody's, and what still waits from before that is dropped.
-void Engine::pass_over(WorkflowRun& run) {
+void Executors::pass_over(WorkflowRun& run) {
   drop_expired(run, true);
   const uint64_t due = run.schedule->due_before(runtime_.now() - run.start);
   run.arrived = run.waiting_from = run.counted_to = std::clamp(due, run.arrived, run.arrivals);
 }
 
-task<void> Engine::arrival_vu(WorkflowRun& run, Vu& vu) {
+task<void> Executors::arrival_vu(WorkflowRun& run, Vu& vu) {
   while (true) {
     co_await vu.called.wait();
     if (!vu.working) break;  // dismissed
     if (!vu.dismissed) vu.called.reset();
-    const Flow flow = co_await run_iteration(run, vu, vu.due);
+    const Flow flow = co_await iteration_.run(run, vu, vu.due);
     vu.working = false;
     if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
     next_arrival_or_rest(run, vu);
@@ -92,9 +121,9 @@ task<void> Engine::arrival_vu(WorkflowRun& run, Vu& vu) {
   vu.session.close_idle();
 }
 
-void Engine::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
+void Executors::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
   const Duration lag = runtime_.now() - due;
-  metrics::WorkflowWindow& counts = window_->workflows[run.index];
+  metrics::WorkflowWindow& counts = state_.window->workflows[run.index];
   ++(lag > kLate ? counts.late : counts.on_time);
   counts.start_lag.record(lag);
   vu.due = due;
@@ -103,14 +132,14 @@ void Engine::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
 }
 
 // A user has become free: settle the arrivals that waited, oldest first, and serve the first that still may be.
-void Engine::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
+void Executors::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
   const Instant now = runtime_.now();
   drop_expired(run, false);
   while (run.waiting_from < run.counted_to) {  // dropped: charged now that it is known how long it would have waited
     charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
     ++run.waiting_from;
   }
-  if (run.waiting_from < run.arrived && !stopped_.cancelled()) {
+  if (run.waiting_from < run.arrived && !state_.stopped.cancelled()) {
     const Instant due = run.start + run.schedule->due(run.waiting_from);
     run.counted_to = ++run.waiting_from;
     begin_arrival(run, vu, due);
@@ -120,13 +149,13 @@ void Engine::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
 }
 
 // Counts the waiting arrivals whose time is over (or all of them) as dropped. With `all`, charges them too.
-void Engine::drop_expired(WorkflowRun& run, bool all) {
+void Executors::drop_expired(WorkflowRun& run, bool all) {
   if (!run.schedule) return;
   const Instant now = runtime_.now();
   if (run.counted_to < run.waiting_from) run.counted_to = run.waiting_from;
   while (run.counted_to < run.arrived &&
          (all || now - (run.start + run.schedule->due(run.counted_to)) >= run.wait_max)) {
-    ++window_->workflows[run.index].dropped;
+    ++state_.window->workflows[run.index].dropped;
     ++run.counted_to;
   }
   if (!all) return;
@@ -136,10 +165,10 @@ void Engine::drop_expired(WorkflowRun& run, bool all) {
   }
 }
 
-void Engine::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {
+void Executors::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {
   for (const uint16_t index : run.workflow.layers.front()) {
     if (!run.steps[index].measured()) continue;
-    metrics::StepWindow& counts = window_->steps[run.steps[index].step().id];
+    metrics::StepWindow& counts = state_.window->steps[run.steps[index].step().id];
     counts.response.record(waited, times);
     counts.censored += times;
   }
@@ -165,32 +194,32 @@ const plan::Delay* pacing_of(const Executor& executor) {
 
 }  // namespace
 
-task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
+task<void> Executors::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
   if (!begins(run, executor.duration)) co_return;
   co_await live_users(run, executor.vus, pacing_of(executor), {});
 }
 
 // What was not begun in time is dropped: nobody will do it. What a person stopped is not.
-task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
+task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   if (!begins(run, executor.max_duration)) co_return;
   const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
   // Of all together one number that they share; of each user its own, as even as may be where some are done already.
   std::vector<uint64_t> left(executor.shared ? 1 : share.count);
-  const uint64_t all = share_.iterations.value_or(executor.planned(run.part, run.parts));
+  const uint64_t all = state_.share.iterations.value_or(executor.planned(run.part, run.parts));
   for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
   co_await live_users(run, executor.vus, nullptr, left);
-  if (stopped_.cancelled()) co_return;
-  for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
+  if (state_.stopped.cancelled()) co_return;
+  for (const uint64_t rest : left) state_.window->workflows[run.index].dropped += rest;
 }
 
 // This part's of `vus` users, to their ends. `left`: of the iterations that each may begin, or all together; none: as
 // many as there is time for.
-task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
+task<void> Executors::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
   const plan::Share share = plan::share_of(vus, run.part, run.parts);
   run.vus.reserve(share.count);
   std::vector<task<void>> loops;
   loops.reserve(share.count);
-  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
+  for (uint32_t i = 0; i < share.count && !state_.stopped.cancelled(); ++i) {
     run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
     uint64_t* const own = left.empty() ? nullptr : &left[left.size() == 1 ? 0 : i];
     loops.push_back(vu_loop(run, *run.vus.back(), pacing, own));
@@ -200,9 +229,10 @@ task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay*
 }
 
 // `left`: of the iterations that it may begin; nullptr: as many as there is time for.
-task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
+task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
   std::optional<Instant> due;  // of the next iteration, where a pace says
-  while (!stopped_.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) && !vu.dismissed) {
+  while (!state_.stopped.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) &&
+         !vu.dismissed) {
     if (!vu.wanted) {
       due.reset();
       vu.session.close_idle();
@@ -212,7 +242,7 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
       --run.resting;
       continue;
     }
-    if (paused_) {
+    if (state_.paused) {
       due.reset();
       ++run.resting;
       co_await runtime_.sleep_until(run.last(), run.change.now());
@@ -222,7 +252,7 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
     if (left != nullptr) --*left;
     const Instant began = runtime_.now();
     vu.working = true;
-    task<Flow> iteration = run_iteration(run, vu, std::min(due.value_or(began), began));
+    task<Flow> iteration = iteration_.run(run, vu, std::min(due.value_or(began), began));
     const bool at_once = iteration.done();
     const Flow flow = co_await iteration;
     vu.working = false;
@@ -254,11 +284,11 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
 // When the next iteration is due, by the pace since the last one began. Where that one took longer than the pace,
 // others were due meanwhile, and there was no user for them: each is charged what it waited until now, as an arrival
 // that was dropped is, but the last of them, which begins now. What is sent does not depend on it.
-Instant Engine::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began) {
+Instant Executors::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began) {
   const auto draw = [&] { return std::max(plan::draw(pacing, runtime_.prng()), Duration::nanos(1)); };
   const Instant now = runtime_.now();
   Instant due = began + draw();
-  if (!vu.wanted || paused_) return due;
+  if (!vu.wanted || state_.paused) return due;
   while (due <= now) {
     const Duration pace = draw();
     // Very many are charged in groups, each with the longest wait of its members.
@@ -273,7 +303,7 @@ Instant Engine::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& 
 
 // --- a number of users that follows a course -------------------------------------------------------------------------
 
-task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executor) {
+task<void> Executors::ramping_vus(WorkflowRun& run, const plan::RampingVus& executor) {
   plan::VuRamp ramp(executor.start_vus, executor.stages, run.part, run.parts);
   if (!begins(run, ramp.length())) co_return;
   run.vus.resize(ramp.most());
@@ -284,12 +314,12 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
   std::vector<bool> wanted(ramp.most());
   std::optional<plan::VuRamp::Turn> turn = ramp.next();
   for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;
-  for (uint32_t i = 0; i < wanted.size() && !stopped_.cancelled(); ++i) {
+  for (uint32_t i = 0; i < wanted.size() && !state_.stopped.cancelled(); ++i) {
     if (wanted[i]) want(run, i, pacing_of(executor), loops);
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
   }
   uint32_t turns = 0;
-  for (; turn && !stopped_.cancelled() && run.start + turn->at < run.last(); turn = ramp.next()) {
+  for (; turn && !state_.stopped.cancelled() && run.start + turn->at < run.last(); turn = ramp.next()) {
     const bool time_came = co_await runtime_.sleep_until(run.start + turn->at, &run.waiting);
     if (!time_came) break;
     if (turn->wanted) {
@@ -305,7 +335,7 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
 
 // --- a number of users that somebody says while it runs --------------------------------------------------------------
 
-task<void> Engine::externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor) {
+task<void> Executors::externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor) {
   if (!begins(run, plan::facts_of(executor).length)) co_return;
   const uint32_t most = plan::dealt_to(executor.vus_most, run.part, run.parts);
   run.vus.resize(most);
@@ -313,7 +343,7 @@ task<void> Engine::externally_controlled(WorkflowRun& run, const plan::Externall
   std::vector<task<void>> loops;
   loops.reserve(most);
   uint32_t level = 0;
-  for (uint32_t steps = 0; !stopped_.cancelled() && runtime_.now() < run.last();) {
+  for (uint32_t steps = 0; !state_.stopped.cancelled() && runtime_.now() < run.last();) {
     const uint32_t wanted = plan::dealt_to(run.wanted, run.part, run.parts);
     if (wanted == level) {
       co_await runtime_.sleep_until(run.last(), run.change.now());
@@ -331,8 +361,8 @@ task<void> Engine::externally_controlled(WorkflowRun& run, const plan::Externall
 
 // --- users who come and go -------------------------------------------------------------------------------------------
 
-void Engine::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing,
-                  std::vector<runtime::task<void>>& loops) {
+void Executors::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing,
+                     std::vector<runtime::task<void>>& loops) {
   std::unique_ptr<Vu>& vu = run.vus[index];
   if (vu != nullptr) {
     vu->wanted = true;
@@ -350,7 +380,7 @@ void Engine::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing,
 }
 
 // Nobody begins anything any more; returns when the last one has ended what it was in the middle of.
-task<void> Engine::dismiss(WorkflowRun& run, std::vector<task<void>>& loops) {
+task<void> Executors::dismiss(WorkflowRun& run, std::vector<task<void>>& loops) {
   for (const auto& vu : run.vus) {
     if (vu == nullptr) continue;
     vu->dismissed = true;
@@ -359,13 +389,13 @@ task<void> Engine::dismiss(WorkflowRun& run, std::vector<task<void>>& loops) {
   for (task<void>& loop : loops) co_await loop;
 }
 
-void Engine::turn_away(Vu& vu, Duration grace) {
+void Executors::turn_away(Vu& vu, Duration grace) {
   vu.wanted = false;
   if (vu.working) runtime_.timers().arm(vu.leaving->timer, runtime_.now() + grace);
 }
 
 // It has ended its iteration, in time or not.
-void Engine::renew_leaving(WorkflowRun& run, Vu& vu) {
+void Executors::renew_leaving(WorkflowRun& run, Vu& vu) {
   vu.leaving->timer.disarm();
   if (!vu.leaving->cancel.cancelled() || run.cancel.cancelled()) return;
   vu.leaving = std::make_unique<Leaving>(&run.cancel);

@@ -1,11 +1,11 @@
-// One step of one iteration: put the request together, exchange, look at the response, count.
+#include "load/vuser/iteration.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/http1/error_kind.h"
-#include "load/vuser/engine.h"
-#include "load/vuser/engine_state.h"
+#include "load/plan/feeder.h"
 
 namespace bellwether::vuser {
 
@@ -46,26 +46,108 @@ bool is_censored(ErrorKind error) {
   return error == ErrorKind::kTimeout || error == ErrorKind::kFirstByteTimeout || error == ErrorKind::kInterrupted;
 }
 
+// Which of the plan's access tokens its requests come with.
+std::optional<uint16_t> token_of(const plan::Step& step) {
+  if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) return call->token;
+  const auto* code = std::get_if<plan::CodeCall>(&step.work);
+  return code != nullptr ? code->base.token : std::nullopt;
+}
+
 }  // namespace
 
+IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* programs)
+    : state_(state),
+      runtime_(state.runtime),
+      recorder_(state.plan, runtime_, state.window, state.start),
+      client_(runtime_),
+      tokens_(runtime_, state.plan, client_, *this),
+      loader_(programs),
+      code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}
+
+Status IterationRunner::prepare(WorkflowRun& run) {
+  for (const plan::Step& step : run.workflow.steps) {
+    BW_TRY(auto prepared,
+           PreparedStep::prepare(step, state_.plan.steps[step.id].measured, client_.origins(), readers_));
+    run.steps.push_back(std::move(prepared));
+    if (run.steps.back().is_call()) run.steps.back().deal(run.part, run.parts);
+    if (const auto token = token_of(step)) tokens_.want(*token);
+    BW_RETURN_IF_ERROR(prepare_code(run, step));
+    run.may_leave_out |= step.on_error == plan::OnError::kSkip;
+  }
+  return {};
+}
+// One row of each file of data for the iteration that begins.
+void IterationRunner::take_rows(WorkflowRun& run, Vu& vu) {
+  for (const plan::Feed& feed : run.workflow.feeds) {
+    const uint64_t random = feed.pick == plan::Feed::Pick::kRandom ? runtime_.prng().below(feed.feeder->rows()) : 0;
+    const std::string_view row =
+        feed.feeder->row(plan::row_of(feed, run.rows_taken, run.part, run.parts, vu.number, random));
+    for (const plan::RowField& field : feed.fields) {
+      if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
+    }
+  }
+  ++run.rows_taken;
+}
+
+task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
+  const Instant began = runtime_.now();
+  run.active_most = std::max(run.active_most, ++run.active);
+  ++run.begun;
+  vu.values.clear();
+  if (!run.workflow.feeds.empty()) take_rows(run, vu);
+  if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
+  if (!run.programs.empty()) begin_code_iteration(run, vu);
+  if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
+  Flow flow = Flow::kGoOn;
+  for (const std::vector<uint16_t>& layer : run.workflow.layers) {
+    if (layer.size() == 1) {
+      if (run.may_leave_out && leaves_out(run, vu, layer.front())) continue;
+      flow = co_await run_step(run, vu, run.steps[layer.front()], due);
+    } else {
+      for (const uint16_t index : layer) {
+        if (!run.may_leave_out || !leaves_out(run, vu, index))
+          vu.branches.push_back(run_step(run, vu, run.steps[index], due));
+      }
+      for (task<Flow>& branch : vu.branches) {
+        const Flow ended = co_await branch;
+        if (ended > flow) flow = ended;
+      }
+      vu.branches.clear();
+    }
+    if (flow != Flow::kGoOn || vu.cancel->cancelled()) break;
+    due = runtime_.now();
+  }
+  --run.active;
+  ++vu.iteration;
+  metrics::WorkflowWindow& counts = state_.window->workflows[run.index];
+  if (vu.cancel->cancelled()) {
+    ++counts.interrupted;
+  } else {
+    ++counts.iterations;
+    counts.iteration.record(runtime_.now() - began);
+    if (!run.workflow.provides.empty()) provide(run, vu);
+  }
+  co_return flow;
+}
+
 // No coroutine itself: most steps are a call without a pause, and pay for one of these less.
-task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+task<Flow> IterationRunner::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
   return step.step().think ? run_work_and_think(run, vu, step, due) : run_work(run, vu, step, due);
 }
 
-task<Engine::Flow> Engine::run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+task<Flow> IterationRunner::run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
   if (step.is_call()) return run_call(run, vu, step, due);
   if (std::holds_alternative<plan::CodeCall>(step.step().work)) return run_code(run, vu, step, due);
   return run_action(run, vu, step);
 }
 
-task<Engine::Flow> Engine::run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+task<Flow> IterationRunner::run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
   const Flow flow = co_await run_work(run, vu, step, due);
   if (flow == Flow::kGoOn && !vu.cancel->cancelled()) {
     // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
     Instant until = runtime_.now() + plan::draw(*step.step().think, runtime_.prng());
     if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
-    runtime::Cancellation over(&stopped_);
+    runtime::Cancellation over(&state_.stopped);
     const runtime::CancelCallback on_cancel(
         vu.cancel, [](void* self) { static_cast<runtime::Cancellation*>(self)->cancel(); }, &over);
     co_await runtime_.sleep_until(until, &over);
@@ -74,7 +156,7 @@ task<Engine::Flow> Engine::run_work_and_think(WorkflowRun& run, Vu& vu, Prepared
 }
 
 // `sent`: how often it was sent before.
-task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+task<Flow> IterationRunner::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
   TextLease text(texts_);
   http1::Response response;
   http1::Request built;
@@ -105,29 +187,29 @@ task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step
 }
 
 // The one that it has is over: the next one is waited for, as long as the request may take.
-task<bool> Engine::next_token(const Vu& vu, const plan::HttpCall& call) {
+task<bool> IterationRunner::next_token(const Vu& vu, const plan::HttpCall& call) {
   const Instant deadline = runtime_.now() + call.timeout;
   const bool valid = co_await tokens_.wait(*call.token, deadline, vu.cancel);
   co_return valid;
 }
 
-void Engine::note_proxy(const PreparedStep& step, const http1::Response& response) {
-  note(plan_.steps[step.step().id].name,
+void IterationRunner::note_proxy(const PreparedStep& step, const http1::Response& response) {
+  note(state_.plan.steps[step.step().id].name,
        response.proxy_status == 0
            ? std::string("the proxy opened no tunnel, and gave no answer")
            : fmt::format("the proxy opened no tunnel, and answered with status {}", response.proxy_status));
 }
 
-task<Engine::Flow> Engine::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+task<Flow> IterationRunner::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
   const Duration wait = step.call().retry.wait;
-  bool time_came = !vu.cancel->cancelled() && !stopped_.cancelled();
+  bool time_came = !vu.cancel->cancelled() && !state_.stopped.cancelled();
   if (time_came && wait > Duration::zero()) time_came = co_await runtime_.sleep(wait, vu.cancel);
   if (!time_came) co_return after_failure(run, vu, step);
   const Flow flow = co_await run_call(run, vu, step, due, static_cast<uint16_t>(sent + 1));
   co_return flow;
 }
 
-bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
+bool IterationRunner::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
   // What could not be put together or was broken off by us would be so again.
   if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kToken ||
       response.error == ErrorKind::kInterrupted) {
@@ -138,7 +220,7 @@ bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response
   return std::find(retry.statuses.begin(), retry.statuses.end(), response.status) != retry.statuses.end();
 }
 
-task<Engine::Flow> Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
+task<Flow> IterationRunner::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
   std::string text;
   for (const auto& assignment : std::get<plan::SetAction>(step.step().work).assignments) {
     text.clear();
@@ -151,7 +233,7 @@ task<Engine::Flow> Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& st
   co_return Flow::kGoOn;
 }
 
-void Engine::record_those(const PreparedStep& step, const Vu& vu) {
+void IterationRunner::record_those(const PreparedStep& step, const Vu& vu) {
   const std::vector<plan::Recording>& records = step.step().records;
   const bool with_time =
       std::any_of(records.begin(), records.end(), [](const plan::Recording& one) { return mentions_time(one.value); });
@@ -159,7 +241,7 @@ void Engine::record_those(const PreparedStep& step, const Vu& vu) {
 }
 
 // What an iteration lacks of it, another one provided, or nobody.
-void Engine::provide(WorkflowRun& run, const Vu& vu) {
+void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
   std::string& text = run.providing;
   for (std::size_t i = 0; i < run.workflow.provides.size(); ++i) {
     const bool collect_all = run.workflow.provides[i].collect_all;
@@ -183,14 +265,14 @@ void Engine::provide(WorkflowRun& run, const Vu& vu) {
 }
 
 // Whether something that it comes after failed and says so; then what comes after it is left out, too.
-bool Engine::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
+bool IterationRunner::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
   for (const uint16_t before : run.workflow.steps[index].after) {
     if (vu.left_out[before]) return vu.left_out[index] = true;
   }
   return false;
 }
 
-Engine::Flow Engine::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step) {
+Flow IterationRunner::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step) {
   switch (step.step().on_error) {
     case plan::OnError::kContinue: return Flow::kGoOn;
     case plan::OnError::kEndIteration: return Flow::kEndIteration;
@@ -198,25 +280,27 @@ Engine::Flow Engine::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep&
     case plan::OnError::kSkip:
       vu.left_out[static_cast<std::size_t>(&step - run.steps.data())] = true;
       return Flow::kGoOn;
-    case plan::OnError::kAbort: sink_.abort_run(plan_.steps[step.step().id].name); return Flow::kEndVu;
+    case plan::OnError::kAbort: state_.sink.abort_run(state_.plan.steps[step.step().id].name); return Flow::kEndVu;
   }
   return Flow::kGoOn;
 }
 
 // Counts one exchange, if it is measured, and takes from its response what later steps need.
-Engine::Outcome Engine::record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu) {
+IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1::Response& response, Instant due,
+                                                 Vu& vu) {
   const bool answered = response.error == ErrorKind::kNone;
   const Duration service = response.done - response.sent;
-  if (step.measured()) count(window_->steps[step.step().id], response, service, due);
+  if (step.measured()) count(state_.window->steps[step.step().id], response, service, due);
   const Evaluator::Verdict verdict =
-      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, window_->checks);
+      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
   const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
   const bool failed = !answered || (response.status >= 400 && !status_fits);
-  if (failed && step.measured()) ++window_->steps[step.step().id].failed;
+  if (failed && step.measured()) ++state_.window->steps[step.step().id].failed;
   return {failed, !failed && verdict.all};
 }
 
-inline void Engine::count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due) {
+inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Response& response, Duration service,
+                                   Instant due) {
   ++counts.count;
   counts.bytes_sent += response.bytes_sent;
   counts.bytes_received += response.bytes_received;
@@ -240,7 +324,7 @@ inline void Engine::count(metrics::StepWindow& counts, const http1::Response& re
   ++counts.censored;
 }
 
-RenderContext Engine::context_for(const Vu& vu, bool with_time) {
+RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {
   return {vu.values,       vu.number,       vu.iteration, with_time ? runtime_.wall_now() : WallTime{},
           runtime_.prng(), tokens_.values()};
 }
@@ -281,18 +365,18 @@ class RunLease {
 
 }  // namespace
 
-Result<std::size_t> Engine::program_at(uint16_t index) {
+Result<std::size_t> IterationRunner::program_at(uint16_t index) {
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (programs_[i].index == index) return i;
   }
   check(loader_ != nullptr, "who has a plan with programs has a loader for them");
-  BW_TRY(auto program, loader_->load(plan_.programs[index]));
+  BW_TRY(auto program, loader_->load(state_.plan.programs[index]));
   programs_.push_back({index, std::move(program)});
   return programs_.size() - 1;
 }
 
 // The step's own part, if a program does its work.
-Status Engine::prepare_code(WorkflowRun& run, const plan::Step& step) {
+Status IterationRunner::prepare_code(WorkflowRun& run, const plan::Step& step) {
   const auto* call = std::get_if<plan::CodeCall>(&step.work);
   run.sites.push_back(nullptr);
   if (call == nullptr) return {};
@@ -307,14 +391,14 @@ Status Engine::prepare_code(WorkflowRun& run, const plan::Step& step) {
   return {};
 }
 
-void Engine::begin_code_iteration(WorkflowRun& run, Vu& vu) {
+void IterationRunner::begin_code_iteration(WorkflowRun& run, Vu& vu) {
   for (std::size_t i = 0; i < run.programs.size(); ++i) {
     if (vu.code.size() == i) vu.code.push_back(run.programs[i]->new_user(vu.number));
     run.programs[i]->begin_iteration(*vu.code[i], vu.iteration);
   }
 }
 
-task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
   const auto index = static_cast<std::size_t>(&step - run.steps.data());
   CodeSite& site = *run.sites[index];
   Program& program = site.program();
@@ -354,11 +438,11 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
     }
     program.go_on(code);
   }
-  for (const std::string& text : code.said()) note(plan_.steps[step.step().id].name, text);
+  for (const std::string& text : code.said()) note(state_.plan.steps[step.step().id].name, text);
   code.said().clear();
   bool good = code.checks_hold();
   if (code.want() == CodeRun::Want::kFailure) {
-    note(plan_.steps[step.step().id].name, code.why());
+    note(state_.plan.steps[step.step().id].name, code.why());
     none.error = ErrorKind::kScript;
     if (site.call().sends) record(step, none, due, vu);
     good = false;
@@ -374,10 +458,10 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
   co_return good ? Flow::kGoOn : after_failure(run, vu, step);
 }
 
-void Engine::note(std::string_view who, std::string_view text) {
+void IterationRunner::note(std::string_view who, std::string_view text) {
   if (notes_.size() > kNotesMost || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
   notes_.emplace_back(text);
-  sink_.note(who, notes_.size() > kNotesMost ? "more is not told" : text);
+  state_.sink.note(who, notes_.size() > kNotesMost ? "more is not told" : text);
 }
 
 }  // namespace bellwether::vuser

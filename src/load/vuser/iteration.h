@@ -1,0 +1,79 @@
+// One iteration of one virtual user after the other: its steps, one by one or side by side. Of each step, put the
+// request together, exchange, look at the response, count.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/http1/client.h"
+#include "load/vuser/engine_state.h"
+
+namespace bellwether::vuser {
+
+class IterationRunner {
+ public:
+  // All must outlive it; it must outlive the users.
+  IterationRunner(EngineState& state, const ProgramLoader* programs);
+
+  // The steps of a workflow. Fails on what only shows now.
+  Status prepare(WorkflowRun& run);
+  // `due`: when it should have begun.
+  runtime::task<Flow> run(WorkflowRun& run, Vu& vu, Instant due);
+  Tokens& tokens() { return tokens_; }
+  // Tells it to whoever watches the run, a few times at most, and each once.
+  void note(std::string_view who, std::string_view text);
+
+ private:
+  runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
+  runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
+  runtime::task<Flow> run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
+  Result<std::size_t> program_at(uint16_t index);
+  Status prepare_code(WorkflowRun& run, const plan::Step& step);
+  void begin_code_iteration(WorkflowRun& run, Vu& vu);
+  runtime::task<Flow> run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  void note_proxy(const PreparedStep& step, const http1::Response& response);
+  bool has_token(const plan::HttpCall& call) const { return !call.token || tokens_.is_valid(*call.token); }
+  runtime::task<bool> next_token(const Vu& vu, const plan::HttpCall& call);
+  void take_rows(WorkflowRun& run, Vu& vu);
+  void provide(WorkflowRun& run, const Vu& vu);
+  Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);
+  struct Outcome {
+    bool failed = false;  // the request did
+    bool good = false;    // and every check holds
+  };
+  void count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due);
+  Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
+  static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
+  void record_metrics(const PreparedStep& step, const Vu& vu) {
+    if (!step.step().records.empty()) record_those(step, vu);
+  }
+  void record_those(const PreparedStep& step, const Vu& vu);
+  bool leaves_out(WorkflowRun& run, Vu& vu, uint16_t index);
+  RenderContext context_for(const Vu& vu, bool with_time);
+
+  EngineState& state_;
+  runtime::Runtime& runtime_;
+  BodyReaders readers_;
+  MetricRecorder recorder_;
+  http1::Client client_;
+  Tokens tokens_;
+  const ProgramLoader* loader_;
+  struct Loaded {
+    uint16_t index;  // into Plan::programs
+    std::unique_ptr<Program> program;
+  };
+  std::vector<Loaded> programs_;
+  CodeThread code_thread_;
+  std::vector<std::string> notes_;                      // so far
+  std::vector<std::unique_ptr<CodeRun>> runs_of_code_;  // free ones
+  std::vector<std::unique_ptr<RequestText>> texts_;     // free ones
+};
+
+}  // namespace bellwether::vuser
