@@ -15,16 +15,18 @@ namespace {
 
 using quorum::MemberId;
 
-quorum::QuorumElector started() {
+quorum::QuorumConfig first_of_three() {
   quorum::QuorumConfig config;
   config.self = MemberId(1);
   config.bootstrap = {MemberId(1), MemberId(2), MemberId(3)};
-  quorum::QuorumElector elector(std::move(config), 1);
+  return config;
+}
+
+void start(quorum::QuorumElector& elector) {
   quorum::Effects effects;
   elector.step(Instant::from_ns(1), quorum::Start{}, effects);
   elector.step(Instant::from_ns(2), quorum::Persisted{1, true, {}}, effects);
   elector.step(Instant::from_ns(3) + Duration::seconds(1), quorum::Tick{}, effects);
-  return elector;
 }
 
 }  // namespace
@@ -39,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     check(again.has_value() && *again == *record, "a record survives");
   }
   // Messages one after the other, each with its length before it, and a tick after each.
-  quorum::QuorumElector elector = started();
+  quorum::QuorumElector elector(first_of_three(), 1);
+  start(elector);
   Instant now = Instant::from_ns(4) + Duration::seconds(1);
   while (!rest.empty()) {
     const std::size_t length = std::min<std::size_t>(static_cast<uint8_t>(rest.front()), rest.size() - 1);

@@ -14,17 +14,19 @@ namespace {
 
 using vote::NodeId;
 
-vote::VoteElector started() {
+vote::VoteConfig first_of_three() {
   vote::VoteConfig config;
   config.self = NodeId(1);
   config.members = {NodeId(1), NodeId(2), NodeId(3)};
   config.timing = vote::VoteTiming::lan();
-  vote::VoteElector elector(std::move(config), 1);
+  return config;
+}
+
+void start(vote::VoteElector& elector) {
   vote::Effects effects;
   elector.step(Instant::from_ns(1), vote::Measured{{{"admin_election"}, {}, {}, {}}}, effects);
   elector.step(Instant::from_ns(1), vote::Start{}, effects);
   elector.step(Instant::from_ns(2), vote::Persisted{1, true, {}}, effects);
-  return elector;
 }
 
 }  // namespace
@@ -39,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     check(again.has_value() && *again == *record, "a record survives");
   }
   // Messages one after the other, each with its length before it, and a tick after each.
-  vote::VoteElector elector = started();
+  vote::VoteElector elector(first_of_three(), 1);
+  start(elector);
   Instant now = Instant::from_ns(4) + Duration::seconds(1);
   while (!rest.empty()) {
     const std::size_t length = std::min<std::size_t>(static_cast<uint8_t>(rest.front()), rest.size() - 1);

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,8 +59,8 @@ inline constexpr auto kGroupMistakes = std::to_array<Mistake>({
 template <class Id, class Elector, class Event, class Record>
 struct ElectedMember : GroupMember {
   Id id;
-  std::optional<Elector> elector;
-  std::vector<Event> missed;  // what came while it was paused
+  std::unique_ptr<Elector> elector;  // its parts refer to each other, and so it stays where it is
+  std::vector<Event> missed;         // what came while it was paused
   RecordDisk<Record> disk;
   bool lost = false;   // its record was lost once: it can only follow
   bool spare = false;  // no member of the group that was declared

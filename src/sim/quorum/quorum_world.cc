@@ -61,7 +61,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     if (is("no-margin-for-drift")) config.timing.drift = 0;
     if (!m.spare) config.bootstrap = declared_;
     if (!calm_) config.priority = static_cast<uint8_t>(m.index % 3 == 2 ? 1 : 0);
-    m.elector.emplace(std::move(config), prng().next());
+    m.elector = std::make_unique<quorum::QuorumElector>(std::move(config), prng().next());
     quorum::Start begin;
     if (!m.disk.empty()) {
       begin.found = quorum::Start::Found::kRecord;

@@ -108,7 +108,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     if (not_quiet) begin.record.longest_promise = Duration::zero();
     // Nobody compares the number of its start.
     if (is("older-disk-unnoticed") || is("lost-record-is-new")) begin.record.start = m.life;
-    m.elector.emplace(std::move(config), prng().next());
+    m.elector = std::make_unique<vote::VoteElector>(std::move(config), prng().next());
     measure(m);
     step(m, begin);
     keep_measuring(m);

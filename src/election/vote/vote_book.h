@@ -1,0 +1,112 @@
+// What all parts of an elector read and write: its state and office, its record, the other nodes, the admin, and what
+// is promised to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "election/vote/ballot.h"
+#include "election/vote/claim_check.h"
+#include "election/vote/vote_ledger.h"
+#include "election/vote/vote_timing.h"
+
+namespace bellwether::vote {
+
+struct VoteConfig {
+  NodeId self;
+  std::vector<NodeId> members;  // declared, this node among them; at most kMostNodes
+  QuorumRule rule = QuorumRule::kMajority;
+  VoteTiming timing;
+  ScoreWeights weights;
+  bool reconstructs_keys = false;                // an admin needs KeysReady before it acts
+  Duration drain_limit = Duration::seconds(30);  // for the work of an admin that hands over to stop in good order
+  // An admin hands over to a candidate that was better by so much at so many heartbeats in a row. 0 beats: never.
+  double transfer_margin = 0.15;
+  int transfer_after = 8;
+  double reputation_weight = 0;  // so much of a score is lost for a standing of 0; 0: reputations count for nothing
+  std::map<NodeId, std::vector<std::string>> capabilities = {};  // of each at most these; of who is missing: any
+};
+
+enum class Office : uint8_t {
+  kNone,
+  kWinning,         // has the votes; asks for promises
+  kReconstructing,  // has the promises of a quorum; waits for its keys
+  kAdmin,
+  kStopping,  // the term has ended before the work has
+};
+
+struct VotePeer {
+  uint64_t start = 0;  // the life that is listened to
+  uint64_t mark = 0;
+  uint64_t newest = 0;  // the highest sequence heard of it
+  uint64_t heard = 0;   // bit i: sequence newest - i was heard
+  Instant last_heard;   // 0: never
+  KnownOfNode known;
+  std::string refused;     // the last reason, until something is in order
+  Instant acked_sent;      // when that heartbeat was sent which it answered last
+  Instant promised_until;  // to answer nobody else
+  bool acked = false;
+  uint64_t acked_round = 0;
+  bool stands = false;
+  double score = 0;
+  int better = 0;  // heartbeats in a row
+};
+
+struct VoteBook {
+  VoteBook(VoteConfig with, uint64_t seed);
+  VoteBook(const VoteBook&) = delete;
+  VoteBook& operator=(const VoteBook&) = delete;
+
+  const VoteConfig config;
+  Prng prng;
+  const uint64_t mark;
+  VoteLedger ledger;
+  Record& record = ledger.record;
+  std::map<NodeId, VotePeer> peers;
+  std::array<uint64_t, kRefusals> refusals{};
+  void refuse(NodeId from, VotePeer& peer, Refusal kind, std::string why, Effects& out);
+
+  // --- this node
+  State state = State::kIdle;
+  void become(State to, std::string why, Effects& out);
+  Office office = Office::kNone;
+  bool in_office() const {
+    return office == Office::kWinning || office == Office::kReconstructing || office == Office::kAdmin;
+  }
+  Claim claim;
+  Instant measured_at;  // from then on its times have grown
+  bool measured = false;
+  void measure(Instant now, Claim what) { claim = std::move(what), measured_at = now, measured = true; }
+  bool leaving = false;
+  bool silent = false;  // another process has this id
+  bool follows_only() const { return record.lost || silent; }
+  bool stands() const { return measured && !leaving && !follows_only() && may_stand(claim.capabilities); }
+  // What is taken off the score of that node for how it has conducted itself.
+  double penalty_of(const VotePeer& peer) const { return config.reputation_weight * (1 - peer.known.standing); }
+
+  // --- the admin
+  NodeId admin;
+  Term admin_term;
+  bool hearsay = false;                    // only others have said so
+  NodeId last_admin;                       // in that term, also when it is gone
+  Instant admin_until = Instant::never();  // nothing was heard of it by then: it is gone
+  Term highest;                            // that was heard of
+  void set_admin(NodeId who, Term term, std::string evidence, Effects& out);
+
+  // --- what binds this node
+  NodeId promised_to;
+  Instant promised_until;
+  Instant quiet_until;  // a promise of an earlier life may last until then
+  bool has_promised(Instant now) const { return now < promised_until; }
+  bool may_take_part(Instant now) const {
+    return !follows_only() && !ledger.disk_failed() && office == Office::kNone && now >= promised_until &&
+           now >= quiet_until;
+  }
+};
+
+}  // namespace bellwether::vote

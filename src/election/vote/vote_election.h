@@ -1,0 +1,75 @@
+// The election in which a node takes part: who stands, for whom it votes, and what comes of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "election/vote/vote_search.h"
+
+namespace bellwether::vote {
+
+struct VoteRound {
+  Term term;
+  Trigger trigger;
+  Ballot ballot;
+  NodeId heir;      // the only one who is voted for
+  NodeId silent;    // nobody waits for its candidacy: it is why there is an election
+  Instant vote_at;  // whoever has not been heard of by then is not waited for
+  Instant closes;
+  Instant repeat_at;
+  bool gathered = false;             // vote_at has come
+  bool voted = false;                // decided; perhaps not durable yet
+  bool over = false;                 // won, lost or given up; kept to be shown
+  uint64_t vote_version = 0;         // of the record that holds the vote which is to be sent
+  std::set<NodeId> unheard_by = {};  // whose candidacy is said again, so that this node's is, too
+};
+
+class VoteElection {
+ public:
+  // Both must outlive it.
+  VoteElection(VoteBook& book, VoteSearch& search) : book_(book), search_(search) {}
+
+  // The one under way, or the last one; nullptr: none yet.
+  const VoteRound* round() const { return round_ ? &*round_ : nullptr; }
+  bool under_way() const { return round_ && !round_->over; }
+  void start(Instant now, Trigger why, std::optional<Permission> permission, Effects& out);
+  void join(Instant now, Term term, Trigger why, NodeId heir, Effects& out);
+  void end_round(NodeId winner, Term term, std::string why, Effects& out);
+  void end_round(std::string why, Effects& out) { end_round(kNobody, round_->term, std::move(why), out); }
+
+  // Each of these says whether this node has won with it.
+  [[nodiscard]] bool on_candidacy(Instant now, NodeId from, VotePeer& peer, const Candidacy& candidacy, Effects& out);
+  [[nodiscard]] bool on_vote(Instant now, NodeId from, const Vote& vote, Effects& out);
+  [[nodiscard]] bool on_persisted(Instant now, Effects& out);  // the own vote is said only then
+  [[nodiscard]] bool tick(Instant now, Effects& out);          // REQUIRES under_way()
+  Instant wake() const;                                        // REQUIRES under_way()
+
+  // In the next election it does not stand: the last one was split, or it could not take the office.
+  void step_back() { steps_back_ = true; }
+  // Another one is called while one is under way.
+  void call_again() { called_ = true; }
+  void settle() { called_ = steps_back_ = false; }
+
+ private:
+  Term next_term() const;
+  void join_if_newer(Instant now, Term term, Effects& out);
+  void try_vote(Instant now, Effects& out);
+  bool decide(Instant now, bool closed, Effects& out);
+  void close_soon(Instant now);
+  void repeat(Instant now, Effects& out);
+  void fail_round(Instant now, std::string why, Effects& out);
+
+  VoteBook& book_;
+  VoteSearch& search_;
+  VoteLedger& ledger_ = book_.ledger;
+  Record& record_ = book_.record;
+  const VoteConfig& config_ = book_.config;
+  std::optional<VoteRound> round_;
+  bool called_ = false;
+  bool steps_back_ = false;
+};
+
+}  // namespace bellwether::vote
