@@ -6,6 +6,22 @@
 
 namespace bellwether::membership {
 
+const char* to_string(MemberChange change) {
+  static constexpr EnumNames<MemberChange> kNames("joined", "suspected", "refuted", "died", "left", "updated",
+                                                  "restarted", "forgotten");
+  return kNames[change];
+}
+
+const char* to_string(Cause cause) {
+  static constexpr EnumNames<Cause> kNames("own-probe", "gossip", "sync", "timeout", "proof", "itself", "age");
+  return kNames[cause];
+}
+
+const char* to_string(ConflictKind kind) {
+  static constexpr EnumNames<ConflictKind> kNames("name", "address", "id");
+  return kNames[kind];
+}
+
 bool VersionedClock::accept(uint64_t entity, StateVersion version, Instant now) {
   const auto found = entries_.find(entity);
   if (found == entries_.end()) {

@@ -1,0 +1,47 @@
+// What the group says of this member itself, and what it answers: a word against it is refuted with a higher
+// incarnation, and another process under its name is asked whether it lives.
+#pragma once
+
+#include <cstdint>
+
+#include "cluster/membership/voice.h"
+
+namespace bellwether::membership {
+
+class Ourselves {
+ public:
+  // All must outlive it.
+  Ourselves(Self& self, Roster& roster, SelfTrust& trust, Voice& voice)
+      : self_(self), roster_(roster), trust_(trust), voice_(voice) {}
+
+  void enter() { roster_.enter_self(incarnation_); }
+  uint32_t incarnation() const { return incarnation_; }
+  void set_meta(const std::string& meta, Effects& out);
+  void hear(const Update& update, const Source& source, Effects& out);
+  // Whether it is the answer of the process that claims our name.
+  bool on_ack(const PacketHead& head, const Endpoint& from, Effects& out);
+  void check_claim(Effects& out);
+  Instant wake() const { return claimant_.deadline; }
+
+ private:
+  struct Claimant {  // another process under our name, asked whether it lives
+    Endpoint endpoint;
+    uint32_t life = 0;
+    uint32_t incarnation = 0;
+    uint32_t sequence = 0;
+    Instant deadline = Instant::never();
+  };
+  void refute(const Update& update, const Source& source, Effects& out);
+  void question(const Update& update, Effects& out);
+  void settle_claim(bool answered, Effects& out);
+  void go_beyond(uint32_t incarnation, Effects& out);
+
+  Self& self_;
+  Roster& roster_;
+  SelfTrust& trust_;
+  Voice& voice_;
+  Claimant claimant_;
+  uint32_t incarnation_ = self_.config.incarnation;
+};
+
+}  // namespace bellwether::membership
