@@ -23,35 +23,36 @@ void Membership::step(Instant now, const Event& event, Effects& out) {
   if (state() == State::kIdle || state() == State::kGone) return;
   std::visit(Overloaded{[](const Start&) {}, [&](const Tick&) { on_tick(out); },
                         [&](const DatagramArrived& e) { on_datagram(e, out); },
-                        [&](const StreamAsked& e) { meeting_.on_stream_asked(e, out); },
-                        [&](const StreamAnswered& e) { meeting_.on_stream_answered(e, out); },
-                        [&](const Leave&) { on_leave(out); }, [&](const ProofOfDeath& e) { news_.prove(e, out); },
+                        [&](const StreamAsked& e) { view_sync_.on_stream_asked(e, out); },
+                        [&](const StreamAnswered& e) { view_sync_.on_stream_answered(e, out); },
+                        [&](const Leave&) { on_leave(out); }, [&](const ProofOfDeath& e) { updates_.prove(e, out); },
                         [&](const LoopLag& e) { trust_.on_lag(e.ratio, out); },
                         [&](const SetState& e) {
                           check(e.bytes.size() <= kMaxState, "embedded state is short");
                           state_bytes_ = e.bytes;
                           ++state_version_;
                         },
-                        [&](const SetMeta& e) { ourselves_.set_meta(e.meta, out); }},
+                        [&](const SetMeta& e) { refuter_.set_meta(e.meta, out); }},
              event);
   if (self_.config.figures.health_max > 0) trust_.update_level(out);
 }
 
 Instant Membership::wake() const {
   if (state() == State::kGone) return Instant::never();
-  return std::min({suspicions_.wake(), voice_.wake(), ourselves_.wake(), watch_.wake(), meeting_.wake(), leave_ends_});
+  return std::min(
+      {suspicions_.wake(), gossip_.wake(), refuter_.wake(), detector_.wake(), view_sync_.wake(), leave_ends_});
 }
 
 void Membership::on_start(const Start& start, Effects& out) {
   check(state() == State::kIdle, "a membership starts once");
   trust_.begin();
-  ourselves_.enter();
+  refuter_.enter();
   const Source memory{.cause = Cause::kSync, .pass_on = false};
   for (const Update& one : start.remembered) {
-    if (one.kind == UpdateKind::kAlive && one.node != self_.id) news_.apply(one, memory, out);
+    if (one.kind == UpdateKind::kAlive && one.node != self_.id) updates_.apply(one, memory, out);
   }
-  watch_.begin();
-  meeting_.begin(start, out);
+  detector_.begin();
+  view_sync_.begin(start, out);
 }
 
 void Membership::on_tick(Effects& out) {
@@ -62,32 +63,32 @@ void Membership::on_tick(Effects& out) {
     // This process did not run for a while: what it would have read in that time still waits to be read. Deadlines move
     // by as long, and a little more, so that the answers come first.
     trust_.postpone(late + figures.timeout_min);
-    watch_.postpone(late + figures.timeout_min);
+    detector_.postpone(late + figures.timeout_min);
   }
-  watch_.check(out);
-  news_.check_suspicions(out);
-  ourselves_.check_claim(out);
+  detector_.check(out);
+  updates_.check_suspicions(out);
+  refuter_.check_claim(out);
   if (now >= leave_ends_) {
     self_.state = State::kGone;
     out.emplace_back(LeftGroup{});
     return;
   }
-  meeting_.join(out);
-  watch_.probe_next(out);
-  if (now >= voice_.wake()) voice_.gossip_round(out);
-  watch_.probe_the_dead(out);
-  meeting_.probe_islands(out);
-  meeting_.reap(out);
+  view_sync_.join(out);
+  detector_.probe_next(out);
+  if (now >= gossip_.wake()) gossip_.gossip_round(out);
+  detector_.probe_the_dead(out);
+  view_sync_.probe_islands(out);
+  view_sync_.reap(out);
 }
 
 void Membership::on_leave(Effects& out) {
   if (state() == State::kLeaving) return;
   self_.state = State::kLeaving;
-  watch_.end();
-  meeting_.end();
-  voice_.announce(UpdateKind::kLeave, out);
+  detector_.end();
+  view_sync_.end();
+  gossip_.announce(UpdateKind::kLeave, out);
   leave_ends_ = self_.now + spread(self_.config.figures, table_.present());
-  voice_.gossip_round(out);
+  gossip_.gossip_round(out);
 }
 
 void Membership::on_datagram(const DatagramArrived& arrived, Effects& out) {
@@ -104,13 +105,13 @@ void Membership::on_datagram(const DatagramArrived& arrived, Effects& out) {
     if (head.kind == PacketKind::kPing && head.to == self_.id) on_ping(head, arrived.from, out);
     return;
   }
-  news_.heard();
-  news_.read(in, {.node = head.from, .endpoint = arrived.from, .reachable = head.kind != PacketKind::kPing}, out);
+  updates_.heard();
+  updates_.read(in, {.node = head.from, .endpoint = arrived.from, .reachable = head.kind != PacketKind::kPing}, out);
   switch (head.kind) {
     case PacketKind::kPing: return on_ping(head, arrived.from, out);
     case PacketKind::kAck: return on_ack(head, arrived.from, out);
-    case PacketKind::kPingReq: return watch_.on_ping_req(head, arrived.from, out);
-    case PacketKind::kNack: return watch_.on_nack(head);
+    case PacketKind::kPingReq: return detector_.on_ping_req(head, arrived.from, out);
+    case PacketKind::kNack: return detector_.on_nack(head);
     case PacketKind::kNews: return;
   }
 }
@@ -123,21 +124,21 @@ void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& 
     ack.state = state_bytes_;
   }
   const auto who = head.from == self_.id ? std::nullopt : table_.find(head.from);
-  voice_.send(ack, from, who, out);
+  gossip_.send(ack, from, who, out);
   // Another process than the one that we know under this name: it must hear of that one.
-  if (who && head.life != table_.at(*who).life) return voice_.correct(*who, from, out);
-  if (head.from != self_.id) meeting_.on_ping(head, from, who, out);
+  if (who && head.life != table_.at(*who).life) return gossip_.correct(*who, from, out);
+  if (head.from != self_.id) view_sync_.on_ping(head, from, who, out);
 }
 
 void Membership::on_ack(const PacketHead& head, const Endpoint& from, Effects& out) {
-  if (ourselves_.on_ack(head, from, out) || watch_.on_ack(head, out)) return;
+  if (refuter_.on_ack(head, from, out) || detector_.on_ack(head, out)) return;
   const auto who = table_.find(head.from);
   const StateVersion version{head.life, head.state_version};
   const bool this_life = who && head.life == table_.at(*who).life;
   if (this_life && head.state_version > 0 && roster_.accept_state(head.from, version)) {
     out.emplace_back(StateArrived{table_.name(*who), version, std::string(head.state)});
   }
-  meeting_.on_ack(head, from, who, out);
+  view_sync_.on_ack(head, from, who, out);
 }
 
 }  // namespace bellwether::membership

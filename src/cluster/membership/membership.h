@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/membership/meeting.h"
-#include "cluster/membership/watch.h"
+#include "cluster/membership/failure_detector.h"
+#include "cluster/membership/view_sync.h"
 
 namespace bellwether::membership {
 
@@ -49,10 +49,10 @@ class Membership {
   const MemberTable& table() const { return table_; }
   const std::string& name() const { return self_.config.name; }
   const Profile& profile() const { return self_.config.profile; }
-  uint32_t incarnation() const { return ourselves_.incarnation(); }
+  uint32_t incarnation() const { return refuter_.incarnation(); }
   int health_score() const { return trust_.score(); }
   Degradation degradation() const { return trust_.level(); }
-  std::size_t pending_news() const { return voice_.pending(); }
+  std::size_t pending_news() const { return gossip_.pending(); }
   uint64_t malformed() const { return self_.malformed; }
   // The name behind a mark; empty when nobody in the view has it. Looks at the whole view.
   std::string name_of(AccuserMark mark) const { return roster_.name_of(mark); }
@@ -72,11 +72,11 @@ class Membership {
   const MemberTable& table_ = roster_.table();
   SelfTrust trust_{self_, table_};
   Suspicions suspicions_{self_, table_, trust_};
-  Voice voice_{self_, roster_, trust_, suspicions_};
-  Ourselves ourselves_{self_, roster_, trust_, voice_};
-  News news_{self_, roster_, trust_, suspicions_, voice_, ourselves_};
-  Watch watch_{self_, roster_, trust_, voice_, news_};
-  Meeting meeting_{self_, roster_, voice_, news_};
+  Gossip gossip_{self_, roster_, trust_, suspicions_};
+  Refuter refuter_{self_, roster_, trust_, gossip_};
+  Updates updates_{self_, roster_, trust_, suspicions_, gossip_, refuter_};
+  FailureDetector detector_{self_, roster_, trust_, gossip_, updates_};
+  ViewSync view_sync_{self_, roster_, gossip_, updates_};
   Instant leave_ends_ = Instant::never();
   std::string state_bytes_;  // what rides on our acks
   uint64_t state_version_ = 0;

@@ -1,4 +1,4 @@
-#include "lead/api/engine.h"
+#include "lead/api/session.h"
 
 #include <utility>
 
@@ -16,23 +16,23 @@ Duration of(std::chrono::milliseconds span) { return Duration::millis(span.count
 
 }  // namespace
 
-Engine::Engine(Options options, Listener* listener)
+Session::Session(Options options, Listener* listener)
     : options_(std::move(options)),
       listener_(listener),
       gate_(options_.fail_policy == FailPolicy::kOpen ? lead::FailPolicy::kOpen : lead::FailPolicy::kClosed) {}
 
 template <class Add>
-void Engine::wish(Add add) {
+void Session::wish(Add add) {
   {
     const std::lock_guard lock(mutex_);
     add(wishes_);
     if (std::exchange(attention_called_, true)) return;
   }
-  const bool posted = runtime_->post([](void* engine) { static_cast<Engine*>(engine)->attend(); }, this);
+  const bool posted = runtime_->post([](void* session) { static_cast<Session*>(session)->attend(); }, this);
   check(posted, "one message always fits");
 }
 
-Engine::~Engine() {
+Session::~Session() {
   if (leading_.joinable()) {
     wish([](Wishes& wishes) { wishes.resign = election::Resign{.cause = "leaving", .heir = {}, .stay_out = true}; });
     leading_.join();
@@ -47,7 +47,7 @@ Engine::~Engine() {
   }
 }
 
-std::string Engine::start() {
+std::string Session::start() {
   auto timing = election::LeaseTiming::of(of(options_.lease));
   if (const auto wrong = timing.validate(); !wrong) return wrong.error().message;
   auto runtime = runtime::EpollRuntime::create({});
@@ -67,7 +67,7 @@ std::string Engine::start() {
   return {};
 }
 
-runtime::task<std::string> Engine::open_store() {
+runtime::task<std::string> Session::open_store() {
   auto store = co_await store::open_store(*runtime_, options_.store);
   if (!store) co_return store.error().message;
   store_ = std::move(*store);
@@ -79,9 +79,9 @@ runtime::task<std::string> Engine::open_store() {
   co_return std::string();
 }
 
-void Engine::lead() { runtime_->run(campaign()); }
+void Session::lead() { runtime_->run(campaign()); }
 
-runtime::task<void> Engine::campaign() {
+runtime::task<void> Session::campaign() {
   election::ElectorConfig config;
   const runtime::ProcessIdentity self = runtime_->self();
   config.key = options_.key;
@@ -105,7 +105,7 @@ runtime::task<void> Engine::campaign() {
 
 // --- the leading thread ----------------------------------------------------------------------------------------------
 
-void Engine::attend() {
+void Session::attend() {
   Wishes wanted;
   {
     const std::lock_guard lock(mutex_);
@@ -118,7 +118,7 @@ void Engine::attend() {
   if (wanted.resign) candidate_->resign(std::move(*wanted.resign));
 }
 
-void Engine::on_elected(const election::TermOfOffice& won) {
+void Session::on_elected(const election::TermOfOffice& won) {
   auto cell = std::make_shared<TermCell>();
   cell->epoch = epoch_ = won.epoch.value();
   cell->end = won.end;
@@ -132,21 +132,21 @@ void Engine::on_elected(const election::TermOfOffice& won) {
   queue(Won{term});
 }
 
-void Engine::on_renewed(Instant ends, Duration) { gate_.leads_until(ends); }
+void Session::on_renewed(Instant ends, Duration) { gate_.leads_until(ends); }
 
-void Engine::on_drain(const std::string& cause) { depose(epoch_, cause); }
+void Session::on_drain(const std::string& cause) { depose(epoch_, cause); }
 
-void Engine::on_term_ended(const election::TermEnded& ended) {
+void Session::on_term_ended(const election::TermEnded& ended) {
   gate_.term_ended();
   depose(ended.epoch.value(), fmt::format("{}: {}", to_string(ended.reason), ended.why));
 }
 
-void Engine::depose(uint64_t epoch, const std::string& reason) {
+void Session::depose(uint64_t epoch, const std::string& reason) {
   if (std::exchange(told_deposed_, true)) return;
   queue(Over{epoch, reason});
 }
 
-void Engine::on_leader_changed(const election::LeaseRecord& record, const std::string&) {
+void Session::on_leader_changed(const election::LeaseRecord& record, const std::string&) {
   const Leader leader{record.holder, record.epoch.value()};
   {
     const std::lock_guard lock(mutex_);
@@ -155,11 +155,11 @@ void Engine::on_leader_changed(const election::LeaseRecord& record, const std::s
   queue(leader);
 }
 
-void Engine::on_fail_open(bool open, const std::string&) { gate_.set_open(open); }
+void Session::on_fail_open(bool open, const std::string&) { gate_.set_open(open); }
 
 // --- the calling thread ----------------------------------------------------------------------------------------------
 
-void Engine::queue(Call one) {
+void Session::queue(Call one) {
   {
     const std::lock_guard lock(mutex_);
     calls_.push_back(std::move(one));
@@ -167,7 +167,7 @@ void Engine::queue(Call one) {
   more_.notify_one();
 }
 
-void Engine::deliver() {
+void Session::deliver() {
   std::unique_lock lock(mutex_);
   while (true) {
     more_.wait(lock, [this] { return ending_ || !calls_.empty(); });
@@ -180,7 +180,7 @@ void Engine::deliver() {
   }
 }
 
-void Engine::call(const Call& one) {
+void Session::call(const Call& one) {
   try {
     if (listener_ != nullptr) {
       std::visit(Overloaded{[this](const Won& won) { listener_->on_elected(won.term); },
@@ -197,17 +197,17 @@ void Engine::call(const Call& one) {
 
 // --- any thread ------------------------------------------------------------------------------------------------------
 
-Term Engine::term() const {
+Term Session::term() const {
   const std::lock_guard lock(mutex_);
   return term_;
 }
 
-Leader Engine::leader() const {
+Leader Session::leader() const {
   const std::lock_guard lock(mutex_);
   return leader_;
 }
 
-bool Engine::permits(std::string_view surface) {
+bool Session::permits(std::string_view surface) {
   lead::LeaderGate::Surface* asked = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -216,7 +216,7 @@ bool Engine::permits(std::string_view surface) {
   return asked->permits(runtime::BootClock::now());
 }
 
-std::vector<SurfaceCounts> Engine::surfaces() const {
+std::vector<SurfaceCounts> Session::surfaces() const {
   const std::lock_guard lock(mutex_);
   std::vector<SurfaceCounts> counts;
   for (const auto& one : gate_.surfaces()) {
@@ -225,11 +225,11 @@ std::vector<SurfaceCounts> Engine::surfaces() const {
   return counts;
 }
 
-void Engine::progress() {
+void Session::progress() {
   wish([](Wishes& wishes) { wishes.progress = true; });
 }
 
-void Engine::hand_over(const std::string& heir) {
+void Session::hand_over(const std::string& heir) {
   wish([&heir](Wishes& wishes) { wishes.resign = election::Resign{.cause = "handed over", .heir = heir}; });
 }
 

@@ -1,20 +1,20 @@
-#include "cluster/membership/news.h"
+#include "cluster/membership/updates.h"
 
 namespace bellwether::membership {
 
-void News::heard() {
+void Updates::heard() {
   // After a long silence what else waits to be read comes before any verdict.
   if (trust_.heard()) suspicions_.wait_until(self_.now + figures_.verdict_after);
 }
 
-void News::read(PacketReader& in, const Source& source, Effects& out) {
+void Updates::read(PacketReader& in, const Source& source, Effects& out) {
   Update update;
   while (in.update(update)) apply(update, source, out);
   if (!in.ok()) ++self_.malformed;
 }
 
-void News::apply(const Update& update, const Source& source, Effects& out) {
-  if (update.node == self_.id) return ourselves_.hear(update, source, out);
+void Updates::apply(const Update& update, const Source& source, Effects& out) {
+  if (update.node == self_.id) return refuter_.hear(update, source, out);
   switch (update.kind) {
     case UpdateKind::kJoin:
     case UpdateKind::kAlive: return apply_alive(update, source, out);
@@ -26,20 +26,20 @@ void News::apply(const Update& update, const Source& source, Effects& out) {
 
 // --- alive -----------------------------------------------------------------------------------------------------------
 
-void News::enter(const Update& update, const Source& source, Effects& out) {
+void Updates::enter(const Update& update, const Source& source, Effects& out) {
   if (table_.size() >= figures_.max_members) return;
   const auto node = roster_.enter(update);
   if (!node) {
     out.emplace_back(Conflict{.kind = ConflictKind::kId, .name = update.name, .claimed = update.profile.endpoint});
     return;
   }
-  voice_.tell(MemberChange::kJoined, *node, update, source, out);
+  gossip_.tell(MemberChange::kJoined, *node, update, source, out);
   if (!source.pass_on) return;
   find_address_conflict(*node, out);
-  voice_.pass_on(update, out);
+  gossip_.pass_on(update, out);
 }
 
-void News::find_address_conflict(NodeIndex node, Effects& out) const {
+void Updates::find_address_conflict(NodeIndex node, Effects& out) const {
   for (NodeIndex other = 0; other < table_.slots(); ++other) {
     if (other == node || !table_.has(other) || !is_present(table_.at(other).state)) continue;
     if (table_.endpoint(other) != table_.endpoint(node)) continue;
@@ -49,7 +49,7 @@ void News::find_address_conflict(NodeIndex node, Effects& out) const {
   }
 }
 
-void News::apply_alive(const Update& update, const Source& source, Effects& out) {
+void Updates::apply_alive(const Update& update, const Source& source, Effects& out) {
   const auto found = table_.find(update.node);
   if (!found) return enter(update, source, out);
   const NodeIndex node = *found;
@@ -61,7 +61,7 @@ void News::apply_alive(const Update& update, const Source& source, Effects& out)
   if (!wins) {
     // News of a join comes over a stream, which says nothing of where its sender gets datagrams: it says so itself.
     const Endpoint& where = source.reachable ? source.endpoint : update.profile.endpoint;
-    if (update.life > before.life && source.node == update.node) voice_.correct(node, where, out);
+    if (update.life > before.life && source.node == update.node) gossip_.correct(node, where, out);
     return;
   }
   const Endpoint held = table_.endpoint(node);
@@ -78,16 +78,16 @@ void News::apply_alive(const Update& update, const Source& source, Effects& out)
                               : other_profile ? MemberChange::kUpdated
                                               : MemberChange::kRefuted;
   if (change != MemberChange::kRefuted || before.state == MemberState::kSuspect) {
-    voice_.tell(change, node, update, source, out);
+    gossip_.tell(change, node, update, source, out);
   }
   if (!source.pass_on) return;
   if (held != update.profile.endpoint) find_address_conflict(node, out);
-  voice_.pass_on(update, out);
+  gossip_.pass_on(update, out);
 }
 
 // --- suspect ---------------------------------------------------------------------------------------------------------
 
-void News::apply_suspect(const Update& update, const Source& source, Effects& out) {
+void Updates::apply_suspect(const Update& update, const Source& source, Effects& out) {
   const auto node = table_.find(update.node);
   if (!node) return;
   const Member& member = table_.at(*node);
@@ -101,18 +101,18 @@ void News::apply_suspect(const Update& update, const Source& source, Effects& ou
   if (!suspicions_.confirm(*node, update.accusers)) return;
   Update merged = update;
   merged.accusers = suspicions_.accusers_of(*node);
-  voice_.pass_on(merged, out);
+  gossip_.pass_on(merged, out);
 }
 
-void News::suspect(NodeIndex node, const Update& update, const Source& source, Effects& out) {
+void Updates::suspect(NodeIndex node, const Update& update, const Source& source, Effects& out) {
   suspicions_.begin(node, update);
   roster_.become(node, MemberState::kSuspect, update.incarnation);
-  voice_.tell(MemberChange::kSuspected, node, update, source, out);
-  voice_.pass_on(update, out);
-  if (figures_.tell_at_once && source.cause != Cause::kGossip) voice_.send({.kind = PacketKind::kNews}, node, out);
+  gossip_.tell(MemberChange::kSuspected, node, update, source, out);
+  gossip_.pass_on(update, out);
+  if (figures_.tell_at_once && source.cause != Cause::kGossip) gossip_.send({.kind = PacketKind::kNews}, node, out);
 }
 
-void News::check_suspicions(Effects& out) {
+void Updates::check_suspicions(Effects& out) {
   for (const Suspicion& one : suspicions_.due(out)) {
     Update word{.kind = UpdateKind::kDead, .node = table_.id(one.node), .incarnation = one.incarnation};
     word.accusers.add(mark_of(self_.id));
@@ -122,19 +122,19 @@ void News::check_suspicions(Effects& out) {
 
 // --- dead and left ---------------------------------------------------------------------------------------------------
 
-void News::bury(NodeIndex node, MemberState state, const Update& update, const Source& source, const Accusers& accusers,
-                Effects& out) {
+void Updates::bury(NodeIndex node, MemberState state, const Update& update, const Source& source,
+                   const Accusers& accusers, Effects& out) {
   if (table_.at(node).state == MemberState::kSuspect) suspicions_.end(node);
   roster_.become(node, state, update.incarnation);
   const bool silent = state == MemberState::kDead && !update.accusers.empty();
   if (silent) suspicions_.died_silently(node);
   Update told = update;
   if (!accusers.empty()) told.accusers = accusers;
-  voice_.tell(state == MemberState::kLeft ? MemberChange::kLeft : MemberChange::kDied, node, told, source, out);
-  voice_.pass_on(update, out);
+  gossip_.tell(state == MemberState::kLeft ? MemberChange::kLeft : MemberChange::kDied, node, told, source, out);
+  gossip_.pass_on(update, out);
 }
 
-void News::apply_dead(const Update& update, const Source& source, Effects& out) {
+void Updates::apply_dead(const Update& update, const Source& source, Effects& out) {
   const auto node = table_.find(update.node);
   if (!node) return;
   const Member& member = table_.at(*node);
@@ -150,13 +150,13 @@ void News::apply_dead(const Update& update, const Source& source, Effects& out) 
   bury(*node, MemberState::kDead, update, source, {}, out);
 }
 
-void News::apply_leave(const Update& update, const Source& source, Effects& out) {
+void Updates::apply_leave(const Update& update, const Source& source, Effects& out) {
   const auto node = table_.find(update.node);
   if (!node || update.incarnation < table_.at(*node).incarnation || !is_present(table_.at(*node).state)) return;
   bury(*node, MemberState::kLeft, update, source, {}, out);
 }
 
-void News::prove(const ProofOfDeath& proof, Effects& out) {
+void Updates::prove(const ProofOfDeath& proof, Effects& out) {
   const auto node = table_.find(node_id(proof.name));
   if (!node || *node == roster_.me() || table_.endpoint(*node) != proof.endpoint) return;
   const Member& member = table_.at(*node);

@@ -4,15 +4,15 @@
 
 #include <cstdint>
 
-#include "cluster/membership/voice.h"
+#include "cluster/membership/gossip.h"
 
 namespace bellwether::membership {
 
-class Ourselves {
+class Refuter {
  public:
   // All must outlive it.
-  Ourselves(Self& self, Roster& roster, SelfTrust& trust, Voice& voice)
-      : self_(self), roster_(roster), trust_(trust), voice_(voice) {}
+  Refuter(Self& self, Roster& roster, SelfTrust& trust, Gossip& gossip)
+      : self_(self), roster_(roster), trust_(trust), gossip_(gossip) {}
 
   void enter() { roster_.enter_self(incarnation_); }
   uint32_t incarnation() const { return incarnation_; }
@@ -39,7 +39,7 @@ class Ourselves {
   Self& self_;
   Roster& roster_;
   SelfTrust& trust_;
-  Voice& voice_;
+  Gossip& gossip_;
   Claimant claimant_;
   uint32_t incarnation_ = self_.config.incarnation;
 };

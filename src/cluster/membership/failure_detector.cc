@@ -1,4 +1,4 @@
-#include "cluster/membership/watch.h"
+#include "cluster/membership/failure_detector.h"
 
 #include <algorithm>
 
@@ -10,12 +10,12 @@ constexpr std::size_t kMostErrands = 64;
 
 }  // namespace
 
-void Watch::begin() {
+void FailureDetector::begin() {
   next_probe_ = self_.now + Duration::nanos(self_.prng.between(0, figures_.probe_interval.ns()));
   next_dead_probe_ = self_.now + self_.jittered(figures_.dead_probe_interval);
 }
 
-void Watch::postpone(Duration lateness) {
+void FailureDetector::postpone(Duration lateness) {
   for (Probe& probe : probes_) {
     probe.indirect_at += lateness;
     probe.verdict_at += lateness;
@@ -24,7 +24,7 @@ void Watch::postpone(Duration lateness) {
   if (next_check_ != Instant::never()) next_check_ += lateness;
 }
 
-void Watch::check(Effects& out) {
+void FailureDetector::check(Effects& out) {
   if (self_.now < next_check_) return;
   next_check_ = Instant::never();
   check_probes(out);
@@ -33,7 +33,7 @@ void Watch::check(Effects& out) {
 
 // --- probes ----------------------------------------------------------------------------------------------------------
 
-std::optional<NodeIndex> Watch::next_target() {
+std::optional<NodeIndex> FailureDetector::next_target() {
   const auto busy = [&](NodeIndex node) {
     return std::any_of(probes_.begin(), probes_.end(), [&](const Probe& p) { return p.target == node; });
   };
@@ -45,7 +45,7 @@ std::optional<NodeIndex> Watch::next_target() {
   return roster_.next(busy);
 }
 
-void Watch::probe_next(Effects& out) {
+void FailureDetector::probe_next(Effects& out) {
   if (self_.now < next_probe_) return;
   next_probe_ = self_.now + self_.jittered(trust_.stretched(figures_.probe_interval));
   if (probes_.size() >= kMostProbes) return;
@@ -57,14 +57,14 @@ void Watch::probe_next(Effects& out) {
   probe(*target, out);
 }
 
-Duration Watch::timeout(NodeIndex target) const {
+Duration FailureDetector::timeout(NodeIndex target) const {
   if (!figures_.adaptive_timeout) return figures_.timeout_max;
   return table_.at(target).round_trip.timeout(figures_.timeout_min, figures_.timeout_max);
 }
 
-void Watch::probe(NodeIndex target, Effects& out) {
+void FailureDetector::probe(NodeIndex target, Effects& out) {
   Probe& one = probes_.emplace_back();
-  one.sequence = voice_.ping(target, out);
+  one.sequence = gossip_.ping(target, out);
   one.target = target;
   one.sent = self_.now;
   one.indirect_at = self_.now + trust_.stretched(timeout(target));
@@ -72,7 +72,7 @@ void Watch::probe(NodeIndex target, Effects& out) {
   next_check_ = std::min(next_check_, one.indirect_at);
 }
 
-void Watch::check_probes(Effects& out) {
+void FailureDetector::check_probes(Effects& out) {
   for (std::size_t i = 0; i < probes_.size();) {
     if (self_.now >= probes_[i].verdict_at) {
       const Probe failed = probes_[i];
@@ -86,7 +86,7 @@ void Watch::check_probes(Effects& out) {
   }
 }
 
-void Watch::go_indirect(Probe& probe, Effects& out) {
+void FailureDetector::go_indirect(Probe& probe, Effects& out) {
   probe.indirect = true;
   const int points = figures_.health.indirect_needed;
   trust_.add(points);
@@ -101,13 +101,13 @@ void Watch::go_indirect(Probe& probe, Effects& out) {
     }
     asked.push_back(*proxy);
     ++probe.asked;
-    voice_.send(ask, *proxy, out);
+    gossip_.send(ask, *proxy, out);
   }
 }
 
 // Nobody reached the target in time. That is evidence against it only if we can hear at all: a node to which nothing
 // has come since the probe, from anybody, has reason to doubt itself first.
-void Watch::judge(const Probe& probe, Effects& out) {
+void FailureDetector::judge(const Probe& probe, Effects& out) {
   const HealthSteps& steps = figures_.health;
   const int nacks = static_cast<int>(probe.silent.size());
   trust_.add(steps.probe_failed + steps.nack_missing * std::max(0, probe.asked - nacks));
@@ -122,36 +122,36 @@ void Watch::judge(const Probe& probe, Effects& out) {
   if (figures_.nack_testifies) {
     for (const AccuserMark witness : probe.silent) word.accusers.add(witness);
   }
-  news_.apply(word, {.cause = Cause::kOwnProbe}, out);
+  updates_.apply(word, {.cause = Cause::kOwnProbe}, out);
 }
 
-void Watch::on_nack(const PacketHead& head) {
+void FailureDetector::on_nack(const PacketHead& head) {
   for (Probe& probe : probes_) {
     if (probe.sequence == head.sequence) probe.silent.add(mark_of(head.from));
   }
 }
 
 // The dead are asked now and then: one that lives is told of its death by the question, and refutes it.
-void Watch::probe_the_dead(Effects& out) {
+void FailureDetector::probe_the_dead(Effects& out) {
   if (self_.now < next_dead_probe_) return;
   next_dead_probe_ = self_.now + self_.jittered(figures_.dead_probe_interval);
-  if (const auto node = roster_.random_dead()) voice_.ping(*node, out);
+  if (const auto node = roster_.random_dead()) gossip_.ping(*node, out);
 }
 
 // --- errands ---------------------------------------------------------------------------------------------------------
 
-void Watch::on_ping_req(const PacketHead& head, const Endpoint& from, Effects& out) {
+void FailureDetector::on_ping_req(const PacketHead& head, const Endpoint& from, Effects& out) {
   const auto target = table_.find(head.to);
   if (!target || *target == roster_.me() || errands_.size() >= kMostErrands) return;
   const Instant deadline = self_.now + timeout(*target);
-  errands_.push_back({voice_.ping(*target, out), head.sequence, from, head.to, deadline});
+  errands_.push_back({gossip_.ping(*target, out), head.sequence, from, head.to, deadline});
   next_check_ = std::min(next_check_, deadline);
 }
 
-bool Watch::on_ack(const PacketHead& head, Effects& out) {
+bool FailureDetector::on_ack(const PacketHead& head, Effects& out) {
   const auto has_sequence = [&](const auto& one) { return one.sequence == head.sequence; };
   if (const auto errand = std::find_if(errands_.begin(), errands_.end(), has_sequence); errand != errands_.end()) {
-    voice_.send({.kind = PacketKind::kAck, .sequence = errand->their_sequence}, errand->asked_by, std::nullopt, out);
+    gossip_.send({.kind = PacketKind::kAck, .sequence = errand->their_sequence}, errand->asked_by, std::nullopt, out);
     errands_.erase(errand);
     return true;
   }
@@ -163,7 +163,7 @@ bool Watch::on_ack(const PacketHead& head, Effects& out) {
   return false;
 }
 
-void Watch::check_errands(Effects& out) {
+void FailureDetector::check_errands(Effects& out) {
   std::erase_if(errands_, [&](const Errand& errand) {
     if (self_.now < errand.deadline) {
       next_check_ = std::min(next_check_, errand.deadline);
@@ -171,7 +171,7 @@ void Watch::check_errands(Effects& out) {
     }
     if (figures_.nacks && !trust_.is_deaf()) {
       const PacketHead nack{.kind = PacketKind::kNack, .sequence = errand.their_sequence, .to = errand.target};
-      voice_.send(nack, errand.asked_by, std::nullopt, out);
+      gossip_.send(nack, errand.asked_by, std::nullopt, out);
     }
     return true;
   });

@@ -25,10 +25,10 @@ struct TermCell {
   std::shared_ptr<const election::TermEnd> end;
 };
 
-class Engine final : public lead::CandidateListener {
+class Session final : public lead::CandidateListener {
  public:
-  Engine(Options options, Listener* listener);
-  ~Engine() override;
+  Session(Options options, Listener* listener);
+  ~Session() override;
   // Opens the store and begins; empty when all is well.
   std::string start();
 

@@ -1,4 +1,4 @@
-#include "cluster/membership/ourselves.h"
+#include "cluster/membership/refuter.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace bellwether::membership {
 
-void Ourselves::set_meta(const std::string& meta, Effects& out) {
+void Refuter::set_meta(const std::string& meta, Effects& out) {
   check(meta.size() <= kMaxMeta, "meta has at most 255 bytes");
   Profile& profile = self_.config.profile;
   if (meta == profile.meta) return;
@@ -14,15 +14,15 @@ void Ourselves::set_meta(const std::string& meta, Effects& out) {
   roster_.identify(roster_.me(), self_.config.life, profile);
   roster_.raise(++incarnation_, false);
   out.emplace_back(IncarnationRaised{incarnation_});
-  voice_.announce(UpdateKind::kAlive, out);
+  gossip_.announce(UpdateKind::kAlive, out);
 }
 
-void Ourselves::hear(const Update& update, const Source& source, Effects& out) {
+void Refuter::hear(const Update& update, const Source& source, Effects& out) {
   if (self_.state == MembershipState::kLeaving) return;
   if (update.kind != UpdateKind::kAlive && update.kind != UpdateKind::kJoin) {
     if (update.incarnation >= incarnation_) return refute(update, source, out);
     // Who still says what was refuted long ago may have missed it, and hears of it from nobody else.
-    if (source.reachable) voice_.correct(roster_.me(), source.endpoint, out);
+    if (source.reachable) gossip_.correct(roster_.me(), source.endpoint, out);
     return;
   }
   // Another process claims our name elsewhere, now or before us: whether it lives must be found out.
@@ -31,34 +31,34 @@ void Ourselves::hear(const Update& update, const Source& source, Effects& out) {
   if (update.life == config.life && update.incarnation <= incarnation_) return;
   // An earlier life of ours, here: the group goes by what it said until we go beyond.
   if (update.incarnation >= incarnation_) return refute(update, source, out);
-  voice_.announce(UpdateKind::kAlive, out);
+  gossip_.announce(UpdateKind::kAlive, out);
 }
 
-void Ourselves::go_beyond(uint32_t incarnation, Effects& out) {
+void Refuter::go_beyond(uint32_t incarnation, Effects& out) {
   incarnation_ = std::min(incarnation, kMaxIncarnation - 1) + 1;
   roster_.raise(incarnation_, true);
   out.emplace_back(IncarnationRaised{incarnation_});
 }
 
-void Ourselves::refute(const Update& update, const Source& source, Effects& out) {
+void Refuter::refute(const Update& update, const Source& source, Effects& out) {
   go_beyond(update.incarnation, out);
   trust_.suspected();
-  voice_.tell(MemberChange::kRefuted, roster_.me(), update, source, out);
-  voice_.announce(UpdateKind::kAlive, out);
+  gossip_.tell(MemberChange::kRefuted, roster_.me(), update, source, out);
+  gossip_.announce(UpdateKind::kAlive, out);
   if (!self_.config.figures.tell_at_once || !source.reachable) return;
-  voice_.send({.kind = PacketKind::kNews}, source.endpoint, std::nullopt, out);
+  gossip_.send({.kind = PacketKind::kNews}, source.endpoint, std::nullopt, out);
 }
 
 // Another process claims our name from another address. Whether it lives decides.
-void Ourselves::question(const Update& update, Effects& out) {
+void Refuter::question(const Update& update, Effects& out) {
   if (claimant_.deadline != Instant::never()) return;
   const Endpoint& where = update.profile.endpoint;
   out.emplace_back(Conflict{ConflictKind::kName, self_.config.name, {}, self_.config.profile.endpoint, where});
-  claimant_ = {where, update.life, update.incarnation, voice_.ping(self_.id, where, std::nullopt, out),
+  claimant_ = {where, update.life, update.incarnation, gossip_.ping(self_.id, where, std::nullopt, out),
                self_.now + self_.config.figures.verdict_after};
 }
 
-bool Ourselves::on_ack(const PacketHead& head, const Endpoint& from, Effects& out) {
+bool Refuter::on_ack(const PacketHead& head, const Endpoint& from, Effects& out) {
   if (claimant_.deadline == Instant::never() || head.sequence != claimant_.sequence || from != claimant_.endpoint) {
     return false;
   }
@@ -67,11 +67,11 @@ bool Ourselves::on_ack(const PacketHead& head, const Endpoint& from, Effects& ou
   return true;
 }
 
-void Ourselves::check_claim(Effects& out) {
+void Refuter::check_claim(Effects& out) {
   if (self_.now >= claimant_.deadline) settle_claim(false, out);
 }
 
-void Ourselves::settle_claim(bool answered, Effects& out) {
+void Refuter::settle_claim(bool answered, Effects& out) {
   const Claimant other = claimant_;
   claimant_ = {};
   const MembershipConfig& config = self_.config;
@@ -82,7 +82,7 @@ void Ourselves::settle_claim(bool answered, Effects& out) {
     return;
   }
   go_beyond(std::max(incarnation_, other.incarnation), out);
-  voice_.announce(UpdateKind::kAlive, out);
+  gossip_.announce(UpdateKind::kAlive, out);
 }
 
 }  // namespace bellwether::membership

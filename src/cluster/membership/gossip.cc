@@ -1,11 +1,11 @@
-#include "cluster/membership/voice.h"
+#include "cluster/membership/gossip.h"
 
 #include <algorithm>
 
 namespace bellwether::membership {
 
 // What a member must hear about itself before anything else: that it is suspected, or gone.
-std::optional<Update> Voice::word_to(NodeIndex who) const {
+std::optional<Update> Gossip::word_to(NodeIndex who) const {
   const Member& member = table_.at(who);
   Update word{.node = table_.id(who), .incarnation = member.incarnation};
   if (member.state == MemberState::kSuspect && figures_.tell_suspect) {
@@ -19,7 +19,7 @@ std::optional<Update> Voice::word_to(NodeIndex who) const {
   return word;
 }
 
-void Voice::send(PacketHead head, const Endpoint& to, std::optional<NodeIndex> who, Effects& out) {
+void Gossip::send(PacketHead head, const Endpoint& to, std::optional<NodeIndex> who, Effects& out) {
   head.from = self_.id;
   head.life = self_.config.life;
   auto& datagram = std::get<SendDatagram>(out.emplace_back(SendDatagram{to, {}}));
@@ -30,12 +30,12 @@ void Voice::send(PacketHead head, const Endpoint& to, std::optional<NodeIndex> w
     writer.update(*word);
     except = word->node;
   }
-  if (gossip_.empty()) return;
+  if (buffer_.empty()) return;
   const std::size_t room = std::min(kMaxDatagram, datagram.bytes.size() + conduct(trust_.level()).piggyback);
-  gossip_.fill(datagram.bytes, room, transmissions(figures_.lambda, table_.present()), except);
+  buffer_.fill(datagram.bytes, room, transmissions(figures_.lambda, table_.present()), except);
 }
 
-uint32_t Voice::ping(NodeId to, const Endpoint& where, std::optional<NodeIndex> who, Effects& out) {
+uint32_t Gossip::ping(NodeId to, const Endpoint& where, std::optional<NodeIndex> who, Effects& out) {
   const uint32_t sequence = next_sequence_++;
   send({.kind = PacketKind::kPing,
         .sequence = sequence,
@@ -46,7 +46,7 @@ uint32_t Voice::ping(NodeId to, const Endpoint& where, std::optional<NodeIndex> 
   return sequence;
 }
 
-void Voice::correct(NodeIndex node, const Endpoint& who, Effects& out) const {
+void Gossip::correct(NodeIndex node, const Endpoint& who, Effects& out) const {
   auto& datagram = std::get<SendDatagram>(out.emplace_back(SendDatagram{who, {}}));
   PacketWriter writer(datagram.bytes);
   write_head(writer, {.kind = PacketKind::kNews, .from = self_.id});
@@ -54,31 +54,31 @@ void Voice::correct(NodeIndex node, const Endpoint& who, Effects& out) const {
   writer.update(roster_.record_of(node));
 }
 
-void Voice::pass_on(const Update& update, Effects& out) {
-  const GossipBuffer::Pushed pushed = gossip_.push(update);
+void Gossip::pass_on(const Update& update, Effects& out) {
+  const GossipBuffer::Pushed pushed = buffer_.push(update);
   if (pushed.dropped) out.emplace_back(GossipOverflowed{pushed.kind});
   if (next_gossip_ != Instant::never()) return;
   next_gossip_ = self_.now + self_.prng.between(Duration(), figures_.gossip_interval);
 }
 
-void Voice::announce(UpdateKind kind, Effects& out) {
+void Gossip::announce(UpdateKind kind, Effects& out) {
   Update word = roster_.record_of(roster_.me());
   word.kind = kind;
   pass_on(word, out);
 }
 
-void Voice::gossip_round(Effects& out) {
+void Gossip::gossip_round(Effects& out) {
   next_gossip_ = Instant::never();
   const int fanout = std::max(1, figures_.gossip_fanout - conduct(trust_.level()).gossip_fanout_less);
-  for (int i = 0; i < fanout && !gossip_.empty(); ++i) {
+  for (int i = 0; i < fanout && !buffer_.empty(); ++i) {
     const auto peer = roster_.random_peer();
     if (!peer) break;
     send({.kind = PacketKind::kNews}, *peer, out);
   }
-  if (!gossip_.empty()) next_gossip_ = self_.now + self_.jittered(figures_.gossip_interval);
+  if (!buffer_.empty()) next_gossip_ = self_.now + self_.jittered(figures_.gossip_interval);
 }
 
-void Voice::tell(MemberChange change, NodeIndex node, const Update& update, const Source& source, Effects& out) const {
+void Gossip::tell(MemberChange change, NodeIndex node, const Update& update, const Source& source, Effects& out) const {
   out.emplace_back(MemberEvent{change, table_.name(node), table_.endpoint(node), update.incarnation,
                                source.node == update.node && source.node != NodeId() ? Cause::kItself : source.cause,
                                update.accusers, source.node});

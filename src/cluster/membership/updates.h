@@ -1,15 +1,15 @@
 // How news about members changes the view, and is passed on.
 #pragma once
 
-#include "cluster/membership/ourselves.h"
+#include "cluster/membership/refuter.h"
 
 namespace bellwether::membership {
 
-class News {
+class Updates {
  public:
   // All must outlive it.
-  News(Self& self, Roster& roster, SelfTrust& trust, Suspicions& suspicions, Voice& voice, Ourselves& ourselves)
-      : self_(self), roster_(roster), trust_(trust), suspicions_(suspicions), voice_(voice), ourselves_(ourselves) {}
+  Updates(Self& self, Roster& roster, SelfTrust& trust, Suspicions& suspicions, Gossip& gossip, Refuter& refuter)
+      : self_(self), roster_(roster), trust_(trust), suspicions_(suspicions), gossip_(gossip), refuter_(refuter) {}
 
   // Somebody else is there.
   void heard();
@@ -34,8 +34,8 @@ class News {
   Roster& roster_;
   SelfTrust& trust_;
   Suspicions& suspicions_;
-  Voice& voice_;
-  Ourselves& ourselves_;
+  Gossip& gossip_;
+  Refuter& refuter_;
   const MemberTable& table_ = roster_.table();
   const Figures& figures_ = self_.config.figures;
 };

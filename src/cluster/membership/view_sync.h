@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "cluster/membership/news.h"
+#include "cluster/membership/updates.h"
 
 namespace bellwether::membership {
 
-class Meeting {
+class ViewSync {
  public:
   // All must outlive it.
-  Meeting(Self& self, Roster& roster, Voice& voice, News& news)
-      : self_(self), roster_(roster), voice_(voice), news_(news) {}
+  ViewSync(Self& self, Roster& roster, Gossip& gossip, Updates& updates)
+      : self_(self), roster_(roster), gossip_(gossip), updates_(updates) {}
 
   void begin(const Start& start, Effects& out);
   // Nobody is asked any more.
@@ -60,8 +60,8 @@ class Meeting {
 
   Self& self_;
   Roster& roster_;
-  Voice& voice_;
-  News& news_;
+  Gossip& gossip_;
+  Updates& updates_;
   const MemberTable& table_ = roster_.table();
   const Figures& figures_ = self_.config.figures;
   std::vector<Endpoint> islands_;  // seeds, and where forgotten members or strangers were

@@ -7,15 +7,15 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/membership/news.h"
+#include "cluster/membership/updates.h"
 
 namespace bellwether::membership {
 
-class Watch {
+class FailureDetector {
  public:
   // All must outlive it.
-  Watch(Self& self, Roster& roster, SelfTrust& trust, Voice& voice, News& news)
-      : self_(self), roster_(roster), trust_(trust), voice_(voice), news_(news) {}
+  FailureDetector(Self& self, Roster& roster, SelfTrust& trust, Gossip& gossip, Updates& updates)
+      : self_(self), roster_(roster), trust_(trust), gossip_(gossip), updates_(updates) {}
 
   void begin();
   // No more probes of its own.
@@ -65,8 +65,8 @@ class Watch {
   Self& self_;
   Roster& roster_;
   SelfTrust& trust_;
-  Voice& voice_;
-  News& news_;
+  Gossip& gossip_;
+  Updates& updates_;
   const MemberTable& table_ = roster_.table();
   const Figures& figures_ = self_.config.figures;
   std::vector<Probe> probes_;

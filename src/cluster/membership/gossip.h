@@ -19,10 +19,10 @@ struct Source {
   bool pass_on = true;
 };
 
-class Voice {
+class Gossip {
  public:
   // All must outlive it.
-  Voice(Self& self, Roster& roster, const SelfTrust& trust, const Suspicions& suspicions)
+  Gossip(Self& self, Roster& roster, const SelfTrust& trust, const Suspicions& suspicions)
       : self_(self), roster_(roster), trust_(trust), suspicions_(suspicions) {}
 
   // Sends a packet with this head, which needs no sender. `who`: the member that is known to be there, if one is; it
@@ -41,7 +41,7 @@ class Voice {
   // Passes our own record on.
   void announce(UpdateKind kind, Effects& out);
   void gossip_round(Effects& out);
-  std::size_t pending() const { return gossip_.size(); }
+  std::size_t pending() const { return buffer_.size(); }
   Instant wake() const { return next_gossip_; }
 
   void tell(MemberChange change, NodeIndex node, const Update& update, const Source& source, Effects& out) const;
@@ -55,7 +55,7 @@ class Voice {
   const Suspicions& suspicions_;
   const MemberTable& table_ = roster_.table();
   const Figures& figures_ = self_.config.figures;
-  GossipBuffer gossip_{figures_.gossip_limit};
+  GossipBuffer buffer_{figures_.gossip_limit};
   Instant next_gossip_ = Instant::never();
   uint32_t next_sequence_ = 1;
 };

@@ -1,4 +1,4 @@
-#include "cluster/membership/meeting.h"
+#include "cluster/membership/view_sync.h"
 
 #include <utility>
 
@@ -9,7 +9,7 @@ constexpr std::size_t kMostExchanges = 16;
 
 }  // namespace
 
-void Meeting::begin(const Start& start, Effects& out) {
+void ViewSync::begin(const Start& start, Effects& out) {
   last_sync_ = self_.now;
   for (const Endpoint& seed : start.seeds) {
     if (seed != self_.config.profile.endpoint && islands_.size() < kMostIslands) islands_.push_back(seed);
@@ -24,7 +24,7 @@ void Meeting::begin(const Start& start, Effects& out) {
 
 // --- joining ---------------------------------------------------------------------------------------------------------
 
-void Meeting::join(Effects& out) {
+void ViewSync::join(Effects& out) {
   if (self_.now < next_join_) return;
   // Others have found us meanwhile, although no seed answered.
   if (table_.present() > 1) return joined(out);
@@ -43,27 +43,27 @@ void Meeting::join(Effects& out) {
   next_join_ = self_.now + self_.jittered(std::min(wait, Duration::seconds(15)));
 }
 
-void Meeting::joined(Effects& out) {
+void ViewSync::joined(Effects& out) {
   if (self_.state != MembershipState::kJoining) return;
   self_.state = MembershipState::kMember;
   next_join_ = Instant::never();
   // Others compare with us as soon as they see another digest.
   last_sync_ = self_.now - figures_.sync_interval;
   out.emplace_back(JoinedGroup{table_.present()});
-  voice_.announce(UpdateKind::kJoin, out);
+  gossip_.announce(UpdateKind::kJoin, out);
 }
 
 // --- islands ---------------------------------------------------------------------------------------------------------
 
-void Meeting::probe_islands(Effects& out) {
+void ViewSync::probe_islands(Effects& out) {
   if (self_.now < next_island_) return;
   next_island_ = self_.now + self_.jittered(figures_.island_interval);
   if (islands_.empty()) return;
   const Endpoint& island = islands_[self_.prng.below(islands_.size())];
-  island_sequence_ = voice_.ping(NodeId(), island, std::nullopt, out);
+  island_sequence_ = gossip_.ping(NodeId(), island, std::nullopt, out);
 }
 
-void Meeting::reap(Effects& out) {
+void ViewSync::reap(Effects& out) {
   if (self_.now < next_reap_) return;
   next_reap_ = self_.now + self_.jittered(figures_.tombstone_ttl / 8);
   for (const NodeIndex node : roster_.take_old_tombstones()) {
@@ -74,19 +74,19 @@ void Meeting::reap(Effects& out) {
       }
       islands_.push_back(where);
     }
-    voice_.tell(MemberChange::kForgotten, node, {.incarnation = table_.at(node).incarnation}, {.cause = Cause::kAge},
-                out);
+    gossip_.tell(MemberChange::kForgotten, node, {.incarnation = table_.at(node).incarnation}, {.cause = Cause::kAge},
+                 out);
     roster_.forget(node);
   }
 }
 
-void Meeting::on_ack(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
+void ViewSync::on_ack(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
   if (head.sequence != island_sequence_ || island_sequence_ == 0) return;
   island_sequence_ = 0;
   if (!who || !is_present(table_.at(*who).state)) compare_with(from, out);
 }
 
-void Meeting::on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
+void ViewSync::on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
   // None of the seeds may run any more while a group still knows this name: whoever asks belongs to it.
   if (self_.state == MembershipState::kJoining && !who && islands_.size() < kMostIslands && !is_island(from)) {
     islands_.push_back(from);
@@ -99,7 +99,7 @@ void Meeting::on_ping(const PacketHead& head, const Endpoint& from, std::optiona
 
 // --- comparing views -------------------------------------------------------------------------------------------------
 
-bool Meeting::may_compare() const {
+bool ViewSync::may_compare() const {
   if (self_.state != MembershipState::kMember || self_.now - last_sync_ < figures_.sync_interval) return false;
   // A small group does not wait as long as news of a large one takes.
   const Duration settle = std::min(figures_.sync_settle, spread(figures_, table_.present()) * 2);
@@ -108,11 +108,11 @@ bool Meeting::may_compare() const {
 
 // A stranger knows a group that we do not: one that has lived on while all who knew it were away, or the other way
 // round. Gossip does not bring the two together, and its question does not wait until our own view is quiet.
-bool Meeting::may_meet() const {
+bool ViewSync::may_meet() const {
   return self_.state == MembershipState::kMember && self_.now - last_sync_ >= figures_.sync_interval / 4;
 }
 
-void Meeting::compare_with(const Endpoint& peer, Effects& out) {
+void ViewSync::compare_with(const Endpoint& peer, Effects& out) {
   last_sync_ = self_.now;
   std::string bytes;
   PacketWriter writer(bytes);
@@ -122,7 +122,7 @@ void Meeting::compare_with(const Endpoint& peer, Effects& out) {
   ask(StreamKind::kBuckets, peer, std::move(bytes), out);
 }
 
-std::vector<uint32_t> Meeting::differing(PacketReader& in) const {
+std::vector<uint32_t> ViewSync::differing(PacketReader& in) const {
   std::vector<uint32_t> buckets;
   const uint32_t count = in.u16();
   for (uint32_t bucket = 0; bucket < count && in.ok(); ++bucket) {
@@ -133,7 +133,7 @@ std::vector<uint32_t> Meeting::differing(PacketReader& in) const {
 }
 
 // All that we know of the members in these buckets, or of all; as much as fits, the rest is for the next comparison.
-void Meeting::write_records(std::string& bytes, const std::vector<uint32_t>* buckets) const {
+void ViewSync::write_records(std::string& bytes, const std::vector<uint32_t>* buckets) const {
   PacketWriter writer(bytes);
   for (NodeIndex node = 0; node < table_.slots() && bytes.size() < kMaxStream - kMaxDatagram; ++node) {
     if (!table_.has(node)) continue;
@@ -151,20 +151,20 @@ void Meeting::write_records(std::string& bytes, const std::vector<uint32_t>* buc
   }
 }
 
-void Meeting::read_records(PacketReader& in, Source source, Effects& out) {
+void ViewSync::read_records(PacketReader& in, Source source, Effects& out) {
   source.cause = Cause::kSync;
-  news_.read(in, source, out);
+  updates_.read(in, source, out);
 }
 
 // --- streams ---------------------------------------------------------------------------------------------------------
 
-void Meeting::ask(StreamKind kind, const Endpoint& to, std::string bytes, Effects& out) {
+void ViewSync::ask(StreamKind kind, const Endpoint& to, std::string bytes, Effects& out) {
   if (exchanges_.size() >= kMostExchanges) exchanges_.erase(exchanges_.begin());
   exchanges_.push_back({next_exchange_++, to, kind});
   out.emplace_back(SendStream{exchanges_.back().id, to, std::move(bytes)});
 }
 
-void Meeting::on_stream_asked(const StreamAsked& asked, Effects& out) {
+void ViewSync::on_stream_asked(const StreamAsked& asked, Effects& out) {
   PacketReader in(asked.bytes);
   StreamKind kind{};
   NodeId from;
@@ -175,7 +175,7 @@ void Meeting::on_stream_asked(const StreamAsked& asked, Effects& out) {
     out.emplace_back(ReplyStream{asked.request, {}});
     return;
   }
-  if (from != self_.id) news_.heard();
+  if (from != self_.id) updates_.heard();
   if (kind == StreamKind::kJoin) {
     // A process that asks under our own name is answered too: from our record it learns that the name is taken.
     if (from != self_.id) read_records(in, {.node = from}, out);
@@ -195,7 +195,7 @@ void Meeting::on_stream_asked(const StreamAsked& asked, Effects& out) {
   out.emplace_back(ReplyStream{asked.request, std::move(answer)});
 }
 
-void Meeting::on_stream_answered(const StreamAnswered& answered, Effects& out) {
+void ViewSync::on_stream_answered(const StreamAnswered& answered, Effects& out) {
   const auto found = std::find_if(exchanges_.begin(), exchanges_.end(),
                                   [&](const Exchange& exchange) { return exchange.id == answered.exchange; });
   if (found == exchanges_.end()) return;
@@ -209,7 +209,7 @@ void Meeting::on_stream_answered(const StreamAnswered& answered, Effects& out) {
     ++self_.malformed;
     return;
   }
-  if (from != self_.id) news_.heard();
+  if (from != self_.id) updates_.heard();
   if (exchange.kind == StreamKind::kJoin && kind == StreamKind::kAll) {
     read_records(in, {.node = from, .pass_on = self_.state != MembershipState::kJoining}, out);
     return joined(out);
