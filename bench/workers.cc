@@ -207,8 +207,7 @@ struct Crowd {
 class Worker final : public node::Managers,
                      public node::WorkerService::Listener,
                      public cluster::MembershipDriver::Listener,
-                     public cluster::PeerLinks::Listener,
-                     public cluster::Switchboard::Doorkeeper {
+                     public cluster::PeerLinks::Listener {
  public:
   Worker(Crowd& crowd, std::size_t number, uint16_t port) : crowd_(crowd), name_("w" + std::to_string(number)) {
     runtime::Runtime& runtime = crowd.runtime;
@@ -227,7 +226,7 @@ class Worker final : public node::Managers,
         link::Server::listen(runtime, {address, port}, std::move(serving), crowd.keyring, switchboard_, refusals_);
     check(server.has_value(), "the port is free");
     server_ = std::move(*server);
-    switchboard_.report_to(this);
+    switchboard_.report_to(callback_to<&Worker::on_open>(*this));
     links_ = std::make_unique<cluster::PeerLinks>(runtime, dialling_, crowd.keyring, switchboard_, refusals_, *this);
     membership::MembershipConfig config;
     config.name = name_;
@@ -296,7 +295,7 @@ class Worker final : public node::Managers,
   void on_trouble(const cluster::PeerAddress& peer, const Error& why) override {
     std::fprintf(stderr, "%s: %s: %s\n", name_.c_str(), peer.name.c_str(), why.message.c_str());
   }
-  void on_open(link::Connection& connection) override { datagrams_->introduce(connection.peer()); }
+  void on_open(link::Connection& connection) { datagrams_->introduce(connection.peer()); }
 
   Crowd& crowd_;
   std::string name_;

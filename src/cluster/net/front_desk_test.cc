@@ -17,14 +17,14 @@ using wire::Role;
 
 wire::Identity who(std::string name, Role role) { return {.node = std::move(name), .role = role}; }
 
-class FrontDeskTest : public sim::MachineTest, public FrontDesk::Listener {
+class FrontDeskTest : public sim::MachineTest {
  protected:
-  void on_load_changed(LoadState state, std::string_view reason) override {
+  void on_load_changed(LoadState state, std::string_view reason) {
     changes.push_back(std::string(to_string(state)) + " " + std::string(reason));
   }
   std::optional<wire::Busy> ask(double when, const std::string& name, Role role, const dispatch::Letter& letter) {
     const std::string body = dispatch::encode(letter);
-    return desk_.turns_away(at_seconds(when), who(name, role), message_type::kDispatch, as_bytes(body));
+    return desk_.turns_away_at(at_seconds(when), who(name, role), message_type::kDispatch, as_bytes(body));
   }
   void fill(double queue) {
     desk_.on_queue(queue);
@@ -33,7 +33,7 @@ class FrontDeskTest : public sim::MachineTest, public FrontDesk::Listener {
 
   std::vector<std::string> changes;
   const MessageClasses classes_{&message::message_of<dispatch::Letter>()};
-  FrontDesk desk_{runtime_, classes_, *this};
+  FrontDesk desk_{runtime_, classes_, callback_to<&FrontDeskTest::on_load_changed>(*this)};
 };
 
 TEST_F(FrontDeskTest, a_healthy_node_takes_in_what_stays_within_its_limits) {

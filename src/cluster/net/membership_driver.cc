@@ -51,7 +51,7 @@ task<void> MembershipDriver::run(std::vector<runtime::Endpoint> seeds, bool foun
 
 task<void> MembershipDriver::listen(runtime::Cancellation* cancel) {
   while (!cancel->cancelled()) {
-    const Status ended = co_await datagrams_.receive(*this, cancel);
+    const Status ended = co_await datagrams_.receive(callback_to<&MembershipDriver::on_datagram>(*this), cancel);
     // A socket that fails for a moment (out of memory, a network that is gone) is tried again.
     if (!ended) co_await runtime_.sleep(Duration::millis(100), cancel);
   }

@@ -17,7 +17,7 @@ namespace bellwether::cluster {
 runtime::Endpoint to_runtime(const membership::Endpoint& endpoint);
 membership::Endpoint from_runtime(const runtime::Endpoint& endpoint);
 
-class MembershipDriver final : private Service, private link::DatagramHandler {
+class MembershipDriver final : private Service {
  public:
   // Calls come one after the other, never from within another, and must not wait. They may call the driver.
   class Listener {
@@ -59,7 +59,7 @@ class MembershipDriver final : private Service, private link::DatagramHandler {
                                      runtime::KernelClock::kSteady>;
   friend Loop;
 
-  void on_datagram(const runtime::Endpoint& from, uint64_t sender, Bytes text) override;
+  void on_datagram(const runtime::Endpoint& from, uint64_t sender, Bytes text);
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void carry_out(const membership::SendDatagram& datagram);
   void carry_out(membership::SendStream& question) { scope_->spawn(ask(this, std::move(question))); }

@@ -10,12 +10,12 @@ namespace {
 using testing::HasSubstr;
 
 // Turns away so many, and says for how long.
-class Turnstile final : public Switchboard::Doorman {
+class Turnstile {
  public:
   int left = 0;
   int turned_away = 0;
   Duration again_after = Duration::millis(1);
-  std::optional<wire::Busy> turns_away(const link::Connection&, const wire::Inbound& inbound) override {
+  std::optional<wire::Busy> turns_away(const link::Connection&, const wire::Inbound& inbound) {
     if (left == 0 || inbound.type == message_type::kAdmin) return std::nullopt;
     --left;
     ++turned_away;
@@ -26,10 +26,10 @@ class Turnstile final : public Switchboard::Doorman {
 class PeerRequestsTest : public PeerLinksTest {
  protected:
   PeerRequestsTest() {
-    theirs_.guard(&turnstile_);
+    theirs_.guard(callback_to<&Turnstile::turns_away>(turnstile_));
     theirs_.connect(message_type::kAdmin, echo_);
   }
-  ~PeerRequestsTest() override { theirs_.guard(nullptr); }
+  ~PeerRequestsTest() override { theirs_.guard({}); }
   void leave_alone_for(Duration span) {
     machine_.run(links_->close(Duration::seconds(5)));
     links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::seconds(60),

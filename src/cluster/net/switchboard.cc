@@ -80,7 +80,7 @@ std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection
 
 // True: it was answered that there is too much to do.
 bool Switchboard::turned_away(link::Connection& connection, const wire::Inbound& request) {
-  const auto busy = doorman_ == nullptr ? std::nullopt : doorman_->turns_away(connection, request);
+  const auto busy = doorman_ ? doorman_(connection, request) : std::nullopt;
   if (busy) {
     const std::string body = wire::encode_busy(busy->again_after, busy->why);
     connection.respond(request.id, wire::ReplyStatus::kBusy, as_bytes(body));
@@ -156,7 +156,7 @@ void Switchboard::respond(link::Connection& connection, wire::RequestId id, std:
 
 void Switchboard::on_message(link::Connection& connection, const wire::Inbound& message) {
   if (not_allowed(connection, message)) return;
-  if (doorman_ != nullptr && doorman_->turns_away(connection, message)) return;
+  if (doorman_ && doorman_(connection, message)) return;
   const auto found = services_.find(message.type);
   if (found != services_.end()) {
     found->second->on_message(connection, message);
@@ -170,10 +170,10 @@ void Switchboard::on_closed(link::Connection& connection, const Error&) {
   for (const auto& [type, service] : services_) service->on_closed(connection);
 }
 
-FrontDesk::FrontDesk(runtime::Runtime& runtime, const MessageClasses& classes, Listener& listener)
+FrontDesk::FrontDesk(runtime::Runtime& runtime, const MessageClasses& classes, LoadChanged load_changed)
     : runtime_(runtime),
       classes_(classes),
-      listener_(listener),
+      load_changed_(load_changed),
       prng_(runtime.prng().fork()),
       detector_(settings_of_loop()) {}
 
@@ -181,11 +181,8 @@ Duration FrontDesk::spread(Duration wait, double share) {
   return wait + prng_.between(Duration::zero(), Duration::from_seconds_f(wait.seconds_f() * share));
 }
 
-std::optional<wire::Busy> FrontDesk::turns_away(const link::Connection& connection, const wire::Inbound& inbound) {
-  return turns_away(runtime_.now(), connection.peer().identity, inbound.type, inbound.body);
-}
-
-std::optional<wire::Busy> FrontDesk::turns_away(Instant now, const wire::Identity& sender, uint16_t type, Bytes body) {
+std::optional<wire::Busy> FrontDesk::turns_away_at(Instant now, const wire::Identity& sender, uint16_t type,
+                                                   Bytes body) {
   const MessageClass what = classes_.class_of(type, body, sender.role);
   const LoadState load = detector_.state();
   if (what.urgency != Urgency::kCritical) {
@@ -213,7 +210,7 @@ std::optional<wire::Busy> FrontDesk::turns_away(Instant now, const wire::Identit
 void FrontDesk::on_loop_lag(double ratio) {
   const LoadState before = detector_.state();
   detector_.latency(Duration::from_seconds_f(ratio * kLoopBeat.seconds_f()));
-  if (detector_.state() != before) listener_.on_load_changed(detector_.state(), detector_.reason());
+  if (detector_.state() != before) load_changed_(detector_.state(), detector_.reason());
 }
 
 // All that matters here is done by one thread: what it needs is measured against one core, whatever others there are.

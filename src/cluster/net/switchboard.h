@@ -13,6 +13,7 @@
 #include "cluster/net/vital_signs.h"
 #include "cluster/wire/link/connection.h"
 #include "cluster/wire/session.h"
+#include "core/base/callback.h"
 #include "core/base/prng.h"
 #include "core/resilience/overload.h"
 #include "core/resilience/request_limiter.h"
@@ -36,21 +37,13 @@ class Switchboard final : public link::ConnectionHandler {
   const MessageClasses& classes() const { return classes_; }
 
   // Told of every connection, in either direction, whose other end has shown that it is there.
-  class Doorkeeper {
-   public:
-    virtual ~Doorkeeper() = default;
-    virtual void on_open(link::Connection& connection) = 0;
-  };
-  void report_to(Doorkeeper* doorkeeper) { doorkeeper_ = doorkeeper; }
+  using Doorkeeper = Callback<void(link::Connection& connection)>;
+  void report_to(Doorkeeper doorkeeper) { doorkeeper_ = doorkeeper; }
 
-  // Asked about every message before anybody gets to see it.
-  class Doorman {
-   public:
-    virtual ~Doorman() = default;
-    // Nothing: it may pass. Else a request is answered so, and what has no answer is dropped.
-    virtual std::optional<wire::Busy> turns_away(const link::Connection& connection, const wire::Inbound& inbound) = 0;
-  };
-  void guard(Doorman* doorman) { doorman_ = doorman; }
+  // Asked about every message before anybody gets to see it. Nothing: it may pass. Else a request is answered so, and
+  // what has no answer is dropped.
+  using Doorman = Callback<std::optional<wire::Busy>(const link::Connection& connection, const wire::Inbound& inbound)>;
+  void guard(Doorman doorman) { doorman_ = doorman; }
 
   // Where refusals of messages are counted and told of. It outlives this, or is taken off again by nullptr.
   void report_refusals(link::RefusalWatch* refusals) { refusals_ = refusals; }
@@ -62,7 +55,7 @@ class Switchboard final : public link::ConnectionHandler {
   void disconnect(uint16_t type);
 
   void on_open(link::Connection& connection) override {
-    if (doorkeeper_ != nullptr) doorkeeper_->on_open(connection);
+    if (doorkeeper_) doorkeeper_(connection);
   }
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
@@ -84,8 +77,8 @@ class Switchboard final : public link::ConnectionHandler {
 
   std::map<uint16_t, Service*> services_;
   Parcels parcels_;
-  Doorkeeper* doorkeeper_ = nullptr;
-  Doorman* doorman_ = nullptr;
+  Doorkeeper doorkeeper_;
+  Doorman doorman_;
   link::RefusalWatch* refusals_ = nullptr;
   uint64_t unknown_ = 0;
   uint64_t refused_ = 0;
@@ -101,14 +94,10 @@ class Switchboard final : public link::ConnectionHandler {
 // A request that is turned away is answered busy, with the time after which to ask again, spread at random, so that not
 // all who were turned away at once come back at once; a message without an answer is dropped. All of it is counted. One
 // thread.
-class FrontDesk final : public Switchboard::Doorman {
+class FrontDesk {
  public:
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    // `reason`: what made it so, for people; empty when it is healthy.
-    virtual void on_load_changed(resilience::LoadState state, std::string_view reason) = 0;
-  };
+  // `reason`: what made it so, for people; empty when it is healthy.
+  using LoadChanged = Callback<void(resilience::LoadState state, std::string_view reason)>;
   struct Counts {
     std::array<uint64_t, resilience::kUrgencies> admitted{};
     std::array<uint64_t, resilience::kUrgencies> shed{};      // for there is too much to do
@@ -116,13 +105,16 @@ class FrontDesk final : public Switchboard::Doorman {
   };
 
   // All must outlive it.
-  FrontDesk(runtime::Runtime& runtime, const MessageClasses& classes, Listener& listener);
+  FrontDesk(runtime::Runtime& runtime, const MessageClasses& classes, LoadChanged load_changed);
   FrontDesk(const FrontDesk&) = delete;
   FrontDesk& operator=(const FrontDesk&) = delete;
 
-  std::optional<wire::Busy> turns_away(const link::Connection& connection, const wire::Inbound& inbound) override;
+  // The doorman of a switchboard.
+  std::optional<wire::Busy> turns_away(const link::Connection& connection, const wire::Inbound& inbound) {
+    return turns_away_at(runtime_.now(), connection.peer().identity, inbound.type, inbound.body);
+  }
   // The same, of what somebody sent at `now`.
-  std::optional<wire::Busy> turns_away(Instant now, const wire::Identity& sender, uint16_t type, Bytes body);
+  std::optional<wire::Busy> turns_away_at(Instant now, const wire::Identity& sender, uint16_t type, Bytes body);
 
   // From VitalMeter, as often as that says.
   void on_loop_lag(double ratio);
@@ -142,7 +134,7 @@ class FrontDesk final : public Switchboard::Doorman {
 
   runtime::Runtime& runtime_;
   const MessageClasses& classes_;
-  Listener& listener_;
+  LoadChanged load_changed_;
   Prng prng_;
   resilience::OverloadDetector detector_;
   resilience::RequestLimiter limiter_;

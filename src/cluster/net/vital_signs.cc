@@ -158,13 +158,13 @@ task<void> VitalMeter::run(runtime::Cancellation* cancel) {
     if (!passed) co_return;
     const double lag = (runtime_.read_clock() - due).seconds_f() / kLoopBeat.seconds_f();
     worst_lag_ = std::max(worst_lag_, lag);
-    listener_.on_loop_lag(lag);
+    loop_lag_(lag);
     if (beat % kBeatsAMeasure != 0) continue;
     VitalSigns signs;
     if (source_ != nullptr) signs = co_await source_->measure();
     if (cancel != nullptr && cancel->cancelled()) co_return;
     signs.loop_lag = std::exchange(worst_lag_, 0);
-    listener_.on_vital_signs(signs);
+    measured_(signs);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/runtime/runtime.h"
 
@@ -60,17 +61,12 @@ inline constexpr Duration kLoopBeat = Duration::millis(100);
 
 class VitalMeter {
  public:
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    // Every kLoopBeat.
-    virtual void on_loop_lag(double ratio) = 0;
-    // Every second.
-    virtual void on_vital_signs(const VitalSigns& signs) = 0;
-  };
+  // Every kLoopBeat, and every second.
+  using LoopLag = Callback<void(double ratio)>;
+  using Measured = Callback<void(const VitalSigns& signs)>;
   // All must outlive it. `source` may be nullptr: then only the lag of the loop is known.
-  VitalMeter(runtime::Runtime& runtime, VitalSource* source, Listener& listener)
-      : runtime_(runtime), source_(source), listener_(listener) {}
+  VitalMeter(runtime::Runtime& runtime, VitalSource* source, LoopLag loop_lag, Measured measured)
+      : runtime_(runtime), source_(source), loop_lag_(loop_lag), measured_(measured) {}
   VitalMeter(const VitalMeter&) = delete;
   VitalMeter& operator=(const VitalMeter&) = delete;
 
@@ -79,7 +75,8 @@ class VitalMeter {
  private:
   runtime::Runtime& runtime_;
   VitalSource* source_;
-  Listener& listener_;
+  LoopLag loop_lag_;
+  Measured measured_;
   double worst_lag_ = 0;
 };
 

@@ -34,12 +34,12 @@ TEST(VitalSigns, limits_of_groups_are_read) {
   EXPECT_EQ(resident_pages_of("100 42 7 1 0 9 0\n"), 42u);
 }
 
-struct Noting final : VitalMeter::Listener {
+struct Noting {
   runtime::Cancellation* cancel = nullptr;
   int lags = 0;
   std::optional<VitalSigns> signs;
-  void on_loop_lag(double) override { ++lags; }
-  void on_vital_signs(const VitalSigns& now) override {
+  void on_loop_lag(double) { ++lags; }
+  void on_vital_signs(const VitalSigns& now) {
     // The first has nothing to compare with.
     if (lags >= 20) {
       signs = now;
@@ -54,7 +54,8 @@ TEST(VitalSigns, of_this_process_are_measured) {
   Noting noting;
   noting.cancel = &cancel;
   ProcessVitals process(*runtime);
-  VitalMeter meter(*runtime, &process, noting);
+  VitalMeter meter(*runtime, &process, callback_to<&Noting::on_loop_lag>(noting),
+                   callback_to<&Noting::on_vital_signs>(noting));
   std::vector<int> open;
   for (int i = 0; i < 100; ++i) open.push_back(::dup(STDERR_FILENO));
   runtime->run(meter.run(&cancel));

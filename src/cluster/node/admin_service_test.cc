@@ -30,7 +30,7 @@ class AdminServiceTest : public testing::Test {
   }
 
   FakeDesk desk;
-  AdminService service{desk, "a", desk};
+  AdminService service{desk, "a", desk.audit()};
 };
 
 TEST(AdminMessages, what_holds_for_all_messages) {
@@ -108,7 +108,7 @@ TEST(AdminService, whatever_is_asked_is_answered_and_every_act_is_audited_and_no
   for (int i = 0; i < 2'000; ++i) {
     FakeDesk desk;
     if (prng.chance(0.2)) desk.refuses = "not now";
-    AdminService service(desk, "a", desk);
+    AdminService service(desk, "a", desk.audit());
     std::string asked = message::encode(message::random_value<AdminRequest>(prng));
     if (prng.chance(0.5)) asked[prng.below(asked.size())] = static_cast<char>(prng.below(256));
     const auto bytes = service.answer(asked, "ops");

@@ -38,14 +38,14 @@ struct NodeOptions {
 inline constexpr int kExitNotStarted = 104;  // settings, files, ports, secrets
 inline constexpr int kExitNotJoined = 1;     // within its limit; or another process bears its name
 
-class ClusterNode final : private cluster::VitalMeter::Listener {
+class ClusterNode final {
  public:
   // `runtime`, `options` and `journal` must outlive it. Of the roles one that stands on another comes after it.
   ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies supplies,
               std::vector<std::shared_ptr<NodeRole>> roles, Journal& journal);
   ClusterNode(const ClusterNode&) = delete;
   ClusterNode& operator=(const ClusterNode&) = delete;
-  ~ClusterNode() override;
+  ~ClusterNode();
 
   // Until it has left, or cannot go on: the exit code of its process. Once.
   runtime::task<int> run();
@@ -79,8 +79,8 @@ class ClusterNode final : private cluster::VitalMeter::Listener {
   bool drain(const std::string& cause);
 
  private:
-  void on_loop_lag(double ratio) override;
-  void on_vital_signs(const cluster::VitalSigns& signs) override;
+  void on_loop_lag(double ratio);
+  void on_vital_signs(const cluster::VitalSigns& signs);
 
   runtime::task<void> take_part(cluster::Joining::Way way, runtime::Scope& outer);
   runtime::task<void> serve(cluster::Joining::Way way);

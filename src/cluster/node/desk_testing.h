@@ -13,7 +13,7 @@
 
 namespace bellwether::node {
 
-class FakeDesk final : public NodeDesk, public AdminService::Audit {
+class FakeDesk final : public NodeDesk {
  public:
   std::vector<MemberView> members() const override { return {{.name = "a", .state = "alive", .leads = true}}; }
   LeaderView leader() const override {
@@ -58,12 +58,14 @@ class FakeDesk final : public NodeDesk, public AdminService::Audit {
   Result<std::string> forget_secret(uint32_t id) override { return act("forget " + std::to_string(id)); }
   std::vector<uint32_t> secrets() const override { return {1, 2}; }
 
-  void on_act(const std::string& by, const std::string& what, const std::string& outcome) override {
+  void on_act(const std::string& by, const std::string& what, const std::string& outcome) {
     check(!what.empty() && !outcome.empty(), "an audit log says what was done, and what came of it");
     const bool told = what == "learn a secret" && (outcome == "learn" || outcome == "refused: " + refuses);
     check(learned.empty() || told, "and no secret");
     audited.push_back(by + ": " + what + ": " + outcome);
   }
+
+  AdminService::Audit audit() { return callback_to<&FakeDesk::on_act>(*this); }
 
   std::string refuses;  // every act, for this reason
   std::vector<std::string> acts;

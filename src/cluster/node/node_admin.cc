@@ -71,7 +71,7 @@ Result<std::string> AdminService::answer(std::string_view bytes, const std::stri
   const std::string act = std::visit(ActOf(), request);
   const Result<AdminAnswer> answer = std::visit(Answering{desk_, self_, by}, request);
   if (!act.empty()) {
-    audit_.on_act(by, act, answer ? std::get<std::string>(*answer) : "refused: " + answer.error().message);
+    audit_(by, act, answer ? std::get<std::string>(*answer) : "refused: " + answer.error().message);
   }
   if (!answer) return tl::unexpected(answer.error());
   return message::encode(*answer);
@@ -103,8 +103,8 @@ NodeAdmin::NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& confi
       log_(log),
       node_(node),
       probes_(runtime, *this),
-      service_(*this, config.name, *this),
-      page_(*this, probes_, *this) {}
+      service_(*this, config.name, callback_to<&NodeAdmin::on_act>(*this)),
+      page_(*this, probes_, callback_to<&NodeAdmin::figures>(*this)) {}
 
 NodeAdmin::~NodeAdmin() {
   if (connected_) port_.switchboard().disconnect(cluster::message_type::kAdmin);

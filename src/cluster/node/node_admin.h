@@ -12,6 +12,7 @@
 #include "cluster/node/node_election.h"
 #include "cluster/node/node_page.h"
 #include "cluster/node/node_view.h"
+#include "core/base/callback.h"
 
 namespace bellwether::node {
 
@@ -19,14 +20,10 @@ namespace bellwether::node {
 class AdminService final : public cluster::Service {
  public:
   // Told who asked for what, of everything that changes something.
-  class Audit {
-   public:
-    virtual ~Audit() = default;
-    virtual void on_act(const std::string& by, const std::string& what, const std::string& outcome) = 0;
-  };
+  using Audit = Callback<void(const std::string& by, const std::string& what, const std::string& outcome)>;
 
   // Both must outlive it.
-  AdminService(NodeDesk& desk, std::string self, Audit& audit) : desk_(desk), self_(std::move(self)), audit_(audit) {}
+  AdminService(NodeDesk& desk, std::string self, Audit audit) : desk_(desk), self_(std::move(self)), audit_(audit) {}
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   // The answer to the request of an operator who is called `by`, as bytes; an error is what the operator is told.
@@ -35,10 +32,10 @@ class AdminService final : public cluster::Service {
  private:
   NodeDesk& desk_;
   std::string self_;
-  Audit& audit_;
+  Audit audit_;
 };
 
-class NodeAdmin final : public NodeDesk, public AdminService::Audit, public NodePage::Figures {
+class NodeAdmin final : public NodeDesk {
  public:
   // All must outlive it.
   NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodePort& port, NodeMembers& members,
@@ -74,8 +71,8 @@ class NodeAdmin final : public NodeDesk, public AdminService::Audit, public Node
   std::vector<uint32_t> secrets() const override { return port_.keyring().ids(); }
 
  private:
-  void on_act(const std::string& by, const std::string& what, const std::string& outcome) override;
-  std::vector<Figure> figures() const override;
+  void on_act(const std::string& by, const std::string& what, const std::string& outcome);
+  std::vector<Figure> figures() const;
   std::optional<cluster::VoteView> vote() const;
 
   runtime::Runtime& runtime_;

@@ -46,8 +46,8 @@ std::unique_ptr<cluster::Leadership> NodeElection::in_store(uint64_t seed) {
   settings.decided_by = kind_of_decision(config_.leadership);
   settings.priority = config_.priority;
   settings.timing = election::LeaseTiming::of(config_.store_lease);
-  return std::make_unique<StoreElection>(runtime_, *supplies_.store, *supplies_.store_key, supplies_.kv.get(), members_,
-                                         std::move(settings), seed, *this);
+  return std::make_unique<StoreElection>(runtime_, *supplies_.store, *supplies_.store_key, supplies_.kv.get(),
+                                         callback_to<&NodeMembers::rivals>(members_), std::move(settings), seed, *this);
 }
 
 std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
@@ -61,10 +61,12 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
   settings.capabilities = config_.vote.capabilities;
   settings.first_start = options_.first_start;
   settings.reputation_weight = config_.vote.reputation_weight;
-  settings.fitness = &roles_;
+  settings.fitness = callback_to<&NodeRoles::context_fitness>(roles_);
   settings.vetting = std::move(supplies_.vetting);
   settings.key_holding = std::move(supplies_.key_holding);
-  if (roles_.take_admin_key()) settings.key_receiver = &roles_;
+  if (roles_.take_admin_key()) {
+    settings.key_receiver = callback_to<&NodeRoles::on_admin_key>(roles_);
+  }
   if (settings.rule != vote::QuorumRule::kMajority) {
     log_.note(true, fmt::format("'vote.quorum' is {}: when the network parts, each side may have an admin. Use "
                                 "majority with three nodes or more",

@@ -22,9 +22,7 @@ namespace bellwether::node {
 
 class ClusterNode;
 
-class NodeMembers final : public cluster::Addresses,
-                          public StoreElection::Rivals,
-                          public cluster::MembershipDriver::Listener {
+class NodeMembers final : public cluster::Addresses, public cluster::MembershipDriver::Listener {
  public:
   // A member as this node sees it; a view until the next turn of the loop.
   struct Member {
@@ -69,7 +67,7 @@ class NodeMembers final : public cluster::Addresses,
   // In its present state.
   Duration since(const std::string& name) const;
   // Other gates and managers that are alive, as they describe themselves.
-  std::vector<Rival> rivals() const override;
+  std::vector<Rival> rivals() const;
   // Calls visit(const Member&) for each, this node included.
   template <class Visit>
   void for_each(Visit visit) const {

@@ -281,7 +281,7 @@ web::Answer NodePage::health() const {
 web::Answer NodePage::metrics() const {
   std::string text;
   std::string_view last;
-  for (const Figure& figure : figures_.figures()) {
+  for (const Figure& figure : figures_()) {
     const std::string name(figure.name);
     const std::string_view family = figure.family.empty() ? figure.name : figure.family;
     if (family != last) {

@@ -19,6 +19,7 @@
 #include "cluster/wire/handshake.h"
 #include "cluster/wire/link/datagrams.h"
 #include "cluster/wire/refusal.h"
+#include "core/base/callback.h"
 #include "core/resilience/breaker.h"
 #include "core/runtime/runtime.h"
 #include "core/web/http_server.h"
@@ -61,14 +62,11 @@ std::string label(std::string_view name, std::string_view value);
 
 class NodePage final : public web::Handler {
  public:
-  class Figures {
-   public:
-    virtual ~Figures() = default;
-    // Those of one name stand together.
-    virtual std::vector<Figure> figures() const = 0;
-  };
+  // Those of one name stand together.
+  using Figures = Callback<std::vector<Figure>()>;
+
   // All must outlive it.
-  NodePage(const NodeDesk& desk, const NodeProbes& probes, const Figures& figures)
+  NodePage(const NodeDesk& desk, const NodeProbes& probes, Figures figures)
       : desk_(desk), probes_(probes), figures_(figures) {}
 
   runtime::task<web::Answer> answer(web::Request request, runtime::Cancellation* cancel) override;
@@ -80,7 +78,7 @@ class NodePage final : public web::Handler {
 
   const NodeDesk& desk_;
   const NodeProbes& probes_;
-  const Figures& figures_;
+  Figures figures_;
 };
 
 // The figures of a node that votes by scores, for its page of metrics. Pure.

@@ -18,9 +18,9 @@ NodePort::NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config,
       log_(log),
       refusals_(this),
       switchboard_(cluster::MessageClasses(supplies.letters)),
-      front_desk_(runtime, switchboard_.classes(), *this) {
-  switchboard_.report_to(this);
-  switchboard_.guard(&front_desk_);
+      front_desk_(runtime, switchboard_.classes(), callback_to<&NodePort::on_load_changed>(*this)) {
+  switchboard_.report_to(callback_to<&NodePort::on_open>(*this));
+  switchboard_.guard(callback_to<&cluster::FrontDesk::turns_away>(front_desk_));
   switchboard_.report_refusals(&refusals_);
 }
 

@@ -20,10 +20,7 @@ namespace bellwether::node {
 
 class NodeMembers;
 
-class NodePort final : public link::RefusalListener,
-                       public cluster::PeerLinks::Listener,
-                       public cluster::Switchboard::Doorkeeper,
-                       public cluster::FrontDesk::Listener {
+class NodePort final : public link::RefusalListener, public cluster::PeerLinks::Listener {
  public:
   // All must outlive it.
   NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies, NodeLog& log);
@@ -69,8 +66,8 @@ class NodePort final : public link::RefusalListener,
   void on_refused(const cluster::PeerAddress& peer) override;
   void on_trouble(const cluster::PeerAddress& peer, const Error& why) override;
   // Its datagrams need no challenge then.
-  void on_open(link::Connection& connection) override { datagrams_->introduce(connection.peer()); }
-  void on_load_changed(resilience::LoadState state, std::string_view reason) override;
+  void on_open(link::Connection& connection) { datagrams_->introduce(connection.peer()); }
+  void on_load_changed(resilience::LoadState state, std::string_view reason);
 
   runtime::Runtime& runtime_;
   const cluster::NodeConfig& config_;

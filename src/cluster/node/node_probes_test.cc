@@ -92,9 +92,6 @@ TEST_F(NodeProbesTest, three_looks_make_it_unready_and_one_makes_it_ready) {
   EXPECT_TRUE(verdicts().ready());
 }
 
-struct NoFigures final : NodePage::Figures {
-  std::vector<Figure> figures() const override { return {}; }
-};
 runtime::task<void> ask_health(NodePage* page, std::string* body) {
   web::Request request;
   request.method = "GET";
@@ -105,7 +102,7 @@ runtime::task<void> ask_health(NodePage* page, std::string* body) {
 
 TEST_F(NodeProbesTest, the_page_says_whether_a_manager_does_what_it_could) {
   start();
-  const NoFigures figures;
+  const auto figures = [] { return std::vector<Figure>(); };
   NodePage page(watched_.desk, *watched_.probes, figures);
   std::string body;
   const auto nothing = ask_health(&page, &body);

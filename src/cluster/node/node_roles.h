@@ -86,10 +86,10 @@ class NodeRole : public election::TermListener {
   virtual std::vector<Figure> figures() const { return {}; }
 };
 
-class NodeRoles final : public cluster::KeyReceiver, public cluster::FitnessSource {
+class NodeRoles final {
  public:
   explicit NodeRoles(std::vector<std::shared_ptr<NodeRole>> roles) : roles_(std::move(roles)) {}
-  ~NodeRoles() override;
+  ~NodeRoles();
   NodeRoles(const NodeRoles&) = delete;
   NodeRoles& operator=(const NodeRoles&) = delete;
 
@@ -118,8 +118,8 @@ class NodeRoles final : public cluster::KeyReceiver, public cluster::FitnessSour
   std::string progress() const;
   std::vector<Figure> figures() const;
 
-  void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) override;
-  std::optional<double> context_fitness() const override;
+  void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key);
+  std::optional<double> context_fitness() const;
 
  private:
   std::vector<std::shared_ptr<NodeRole>> roles_;

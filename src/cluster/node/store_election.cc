@@ -71,7 +71,7 @@ std::string why_not_standing(const Situation& now) {
 }
 
 StoreElection::StoreElection(runtime::Runtime& runtime, store::LeaseStore& store, store::StoreKey& key, cluster::Kv* kv,
-                             const Rivals& rivals, StoreElectionSettings settings, uint64_t seed, Listener& listener)
+                             Rivals rivals, StoreElectionSettings settings, uint64_t seed, Listener& listener)
     : runtime_(runtime),
       store_(store),
       key_(key),
@@ -182,7 +182,7 @@ void StoreElection::review() {
   } else if (!vacant_since_) {
     vacant_since_ = now;
   }
-  const std::vector<Rival> rivals = rivals_.rivals();
+  const std::vector<Rival> rivals = rivals_();
   Situation situation{.unfit = unfit_,
                       .priority = settings_.priority,
                       .decided_by = settings_.decided_by,
@@ -208,7 +208,7 @@ void StoreElection::review() {
 void StoreElection::step_down_when_unfit(Instant now) {
   const Elector& elector = candidate_->elector();
   if (unfit_.empty() || elector.state() != Elector::State::kLeading || now < stable_from_) return;
-  const std::vector<Rival> rivals = rivals_.rivals();
+  const std::vector<Rival> rivals = rivals_();
   const Rival* heir = fittest(rivals);
   if (heir == nullptr) return;
   candidate_->resign({.cause = unfit_, .heir = heir->name, .stay_out = false, .forced = false});
@@ -262,7 +262,7 @@ void StoreElection::set_health(const quorum::LocalHealth& health) {
 
 Status StoreElection::hand_over(const std::string& cause, const std::string& heir) {
   if (heir == settings_.self) return fail(Errc::kInvalid, quoted(heir) + " leads already");
-  const std::vector<Rival> rivals = rivals_.rivals();
+  const std::vector<Rival> rivals = rivals_();
   const Rival* to = fittest(rivals);
   if (!heir.empty()) {
     const auto found = std::find_if(rivals.begin(), rivals.end(), [&](const Rival& one) { return one.name == heir; });
@@ -281,7 +281,7 @@ Status StoreElection::hand_over(const std::string& cause, const std::string& hei
 void StoreElection::leave(const std::string& cause) {
   leave_cause_ = cause;
   if (candidate_ == nullptr) return;
-  const std::vector<Rival> rivals = rivals_.rivals();
+  const std::vector<Rival> rivals = rivals_();
   const Rival* heir = fittest(rivals);
   candidate_->resign({.cause = cause, .heir = heir == nullptr ? std::string() : heir->name, .stay_out = true});
 }
@@ -303,7 +303,7 @@ std::string StoreElection::obstacle() const {
 bool StoreElection::electable() const {
   if (candidate_ == nullptr || leave_cause_ || !unfit_.empty()) return false;
   if (!candidate_->elector().config().campaign || candidate_->elector().seen_at() < began_) return false;
-  const std::vector<Rival> rivals = rivals_.rivals();
+  const std::vector<Rival> rivals = rivals_();
   return obstacle().empty() && other_minded(rivals, settings_.decided_by) == nullptr;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cluster/net/kv.h"
 #include "cluster/net/leadership.h"
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/runtime/scope.h"
 #include "election/store/candidate.h"
@@ -57,16 +58,12 @@ struct StoreElectionSettings {
 
 class StoreElection final : public cluster::Leadership, public lead::CandidateListener {
  public:
-  class Rivals {
-   public:
-    virtual ~Rivals() = default;
-    virtual std::vector<Rival> rivals() const = 0;
-  };
+  using Rivals = Callback<std::vector<Rival>()>;
 
   // All must outlive it; `key` is of `store`. Without `kv` no epoch is kept over a restart. `seed` must differ between
   // nodes and starts.
   StoreElection(runtime::Runtime& runtime, store::LeaseStore& store, store::StoreKey& key, cluster::Kv* kv,
-                const Rivals& rivals, StoreElectionSettings settings, uint64_t seed, Listener& listener);
+                Rivals rivals, StoreElectionSettings settings, uint64_t seed, Listener& listener);
   StoreElection(const StoreElection&) = delete;
   StoreElection& operator=(const StoreElection&) = delete;
 
@@ -107,7 +104,7 @@ class StoreElection final : public cluster::Leadership, public lead::CandidateLi
   store::LeaseStore& store_;
   store::StoreKey& key_;
   cluster::Kv* kv_;
-  const Rivals& rivals_;
+  Rivals rivals_;
   const StoreElectionSettings settings_;
   const uint64_t seed_;
   Listener& listener_;

@@ -56,7 +56,7 @@ class Reached final : public store::StoreKey {
 };
 
 // A node: its election, and what that tells it.
-struct Peer final : cluster::Leadership::Listener, StoreElection::Rivals {
+struct Peer final : cluster::Leadership::Listener {
   std::shared_ptr<store::Memory> memory;
   std::string name;
   std::vector<const Peer*> others;
@@ -70,7 +70,7 @@ struct Peer final : cluster::Leadership::Listener, StoreElection::Rivals {
   std::string evidence;  // of the last change
   bool retired = false;
 
-  std::vector<Rival> rivals() const override {
+  std::vector<Rival> rivals() const {
     std::vector<Rival> out;
     for (const Peer* one : others) {
       if (one->election == nullptr) continue;
@@ -105,7 +105,8 @@ runtime::task<void> live(runtime::Runtime& runtime, void* context) {
   settings.decided_by = "memory";
   settings.timing = election::LeaseTiming::of(kStoreElectionLease);
   self.term = 0;
-  StoreElection election(runtime, memory, key, &disk, self, std::move(settings), runtime.prng().next(), self);
+  StoreElection election(runtime, memory, key, &disk, callback_to<&Peer::rivals>(self), std::move(settings),
+                         runtime.prng().next(), self);
   self.election = &election;
   if (self.joined) election.set_health({});
   co_await election.run(nullptr);

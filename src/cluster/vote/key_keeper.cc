@@ -86,7 +86,7 @@ constexpr int kTellsOfEnd = 5;
 }
 
 KeyKeeper::KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
-                     const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner& owner)
+                     const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner owner)
     : runtime_(runtime),
       links_(links),
       switchboard_(switchboard),
@@ -129,7 +129,7 @@ void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& in
   const auto message = bytes ? message::decode<KeyShareMessage>(*bytes) : tl::unexpected(bytes.error());
   if (!message) {
     // The first of many is said.
-    if (refused_++ == 0) owner_.on_key_note(true, message.error().message);
+    if (refused_++ == 0) owner_.on_warning(message.error().message);
     return;
   }
   if (const auto* request = std::get_if<KeyShareRequest>(&*message)) {
@@ -149,7 +149,7 @@ void KeyKeeper::on_asked(const std::string& admin, const KeyShareRequest& reques
   const secret::SecretBytes share = secret::encode(holding_.share);
   auto sealed = key ? key->seal(*request.key, context(admin, settings_.self, request.term), share.bytes())
                     : tl::unexpected(key.error());
-  if (!sealed) return owner_.on_key_note(true, fmt::format("no key share for '{}': {}", admin, sealed.error().message));
+  if (!sealed) return owner_.on_warning(fmt::format("no key share for '{}': {}", admin, sealed.error().message));
   send(admin, KeyShareAnswer{request.term, key->public_key(), std::move(*sealed)});
 }
 
@@ -218,7 +218,7 @@ void KeyKeeper::refuse(const std::string& from, const std::string& why) {
   std::string& last = collecting_->refused[from];
   if (last == why) return;
   last = why;
-  owner_.on_key_note(true, fmt::format("the key share of '{}' is refused: {}", printable(from), why));
+  owner_.on_warning(fmt::format("the key share of '{}' is refused: {}", printable(from), why));
   look();
 }
 

@@ -22,6 +22,7 @@
 #include "cluster/vote/vote_codec.h"
 #include "cluster/wire/crypto.h"
 #include "core/base/bytes.h"
+#include "core/base/callback.h"
 #include "core/runtime/scope.h"
 #include "core/secret/collector.h"
 #include "core/secret/sharing.h"
@@ -75,30 +76,20 @@ struct KeyKeeperSettings {
   Duration limit;                    // to collect enough
 };
 
-// Who works with the key.
-class KeyReceiver {
- public:
-  virtual ~KeyReceiver() = default;
-  // In office, after on_elected(). Nobody else has it in this process.
-  virtual void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) = 0;
-};
-
 class KeyKeeper final : private Service {
  public:
   // May call the keeper back.
-  class Owner {
-   public:
-    virtual ~Owner() = default;
+  struct Owner {
     // Whether this node follows that admin in that term, by a promise that is durable and has not run out.
-    virtual bool follows(const std::string& admin, election::Term term) const = 0;
+    Callback<bool(const std::string& admin, election::Term term)> follows;
     // The key, once, or why there is none. The keeper has it no more.
-    virtual void on_key(election::Term term, Result<secret::SecretBytes> key) = 0;
-    virtual void on_key_note(bool warning, const std::string& text) = 0;
+    Callback<void(election::Term term, Result<secret::SecretBytes> key)> on_key;
+    Callback<void(const std::string& text)> on_warning;
   };
 
   // All must outlive it.
   KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
-            const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner& owner);
+            const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner owner);
   ~KeyKeeper() override;
   KeyKeeper(const KeyKeeper&) = delete;
   KeyKeeper& operator=(const KeyKeeper&) = delete;
@@ -141,7 +132,7 @@ class KeyKeeper final : private Service {
   const VoteSeal& seal_;
   KeyKeeperSettings settings_;
   KeyHolding holding_;
-  Owner& owner_;
+  Owner owner_;
   std::optional<Collecting> collecting_;
   std::map<std::string, uint8_t> heard_;  // the index of the key share of each who has sent a good one
   struct Seen {

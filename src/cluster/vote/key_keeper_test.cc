@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kNames = {"a", "b", "c"};
 
-class Node final : public TestNode, public Addresses, public KeyKeeper::Owner {
+class Node final : public TestNode, public Addresses {
  public:
   using Places = std::map<std::string, runtime::Endpoint>;
 
@@ -29,7 +29,10 @@ class Node final : public TestNode, public Addresses, public KeyKeeper::Owner {
   void keep(const secret::Splitting& of, std::size_t index) {
     keeper_.emplace(runtime, *links, switchboard, *this, seal_,
                     KeyKeeperSettings{"flock", name, kNames, Duration::millis(10), Duration::millis(300)},
-                    KeyHolding{of.commitment, secret::copy_of(of.shares[index - 1])}, *this);
+                    KeyHolding{of.commitment, secret::copy_of(of.shares[index - 1])},
+                    KeyKeeper::Owner{.follows = callback_to<&Node::follows>(*this),
+                                     .on_key = callback_to<&Node::on_key>(*this),
+                                     .on_warning = callback_to<&Node::on_warning>(*this)});
   }
   void collect(uint64_t term) { keeper_->collect(Term(term), scope); }
   KeyKeeper& keeper() { return *keeper_; }
@@ -52,16 +55,14 @@ class Node final : public TestNode, public Addresses, public KeyKeeper::Owner {
   std::vector<std::string> notes;
 
  private:
-  bool follows(const std::string& admin, Term term) const override {
-    return followed == std::pair(admin, term.value());
-  }
-  void on_key(Term, Result<secret::SecretBytes> got) override {
+  bool follows(const std::string& admin, Term term) const { return followed == std::pair(admin, term.value()); }
+  void on_key(Term, Result<secret::SecretBytes> got) {
     if (got)
       key = std::string(as_text(got->bytes()));
     else
       failure = got.error().message;
   }
-  void on_key_note(bool, const std::string& text) override { notes.push_back(text); }
+  void on_warning(const std::string& text) { notes.push_back(text); }
   std::optional<PeerAddress> find(const std::string& node) const override {
     const auto found = places_.find(node);
     return found == places_.end() ? std::nullopt : std::optional(PeerAddress{node, found->second});

@@ -77,7 +77,10 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
   const vote::VoteTiming& timing = settings_.timing;
   KeyKeeperSettings keeping{settings_.key, settings_.self, settings_.members, timing.gather, timing.election * 3 / 4};
   keys_.emplace(runtime_, links_, switchboard_, addresses_, seal_, std::move(keeping),
-                std::move(*settings_.key_holding), static_cast<KeyKeeper::Owner&>(*this));
+                std::move(*settings_.key_holding),
+                KeyKeeper::Owner{.follows = callback_to<&VoteDriver::follows>(*this),
+                                 .on_key = callback_to<&VoteDriver::on_key>(*this),
+                                 .on_warning = callback_to<&VoteDriver::on_key_warning>(*this)});
 }
 
 VoteDriver::~VoteDriver() { switchboard_.disconnect(message_type::kVote); }
@@ -296,7 +299,7 @@ void VoteDriver::carry_out(const vote::Broadcast& all) {
 
 void VoteDriver::carry_out(const vote::Elected& won) {
   const election::TermOfOffice term = terms_.elected(won);
-  if (keys_ && settings_.key_receiver != nullptr) settings_.key_receiver->on_admin_key(term, std::move(key_));
+  if (keys_ && settings_.key_receiver) settings_.key_receiver(term, std::move(key_));
 }
 
 void VoteDriver::carry_out(const vote::Reconstruct& wanted) {
@@ -339,7 +342,7 @@ vote::Claim VoteDriver::claim() {
   claim.uptime = runtime_.boot_now() - started_;
   claim.experience = experience_ + claim.uptime;
   claim.resources = resources_.resources();
-  if (settings_.fitness != nullptr) claim.fitness = settings_.fitness->context_fitness();
+  if (settings_.fitness) claim.fitness = settings_.fitness();
   double sum = 0;
   std::size_t known = 0;
   for (const auto& [node, quality] : network_) {

@@ -19,6 +19,7 @@
 #include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_codec.h"
 #include "cluster/vote/vote_watch.h"
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/runtime/kernel_driver.h"
 #include "election/vote/vote_elector.h"
@@ -49,14 +50,6 @@ class NetworkQuality {
   double round_trip_ = 0;  // seconds
 };
 
-// What a node that leads contexts is worth as their leader.
-class FitnessSource {
- public:
-  virtual ~FitnessSource() = default;
-  // 0 to 1; nothing while it does not lead them.
-  virtual std::optional<double> context_fitness() const = 0;
-};
-
 struct VoteSettings {
   std::string key;                   // what is led, for the term of office
   std::string self;                  // name
@@ -68,13 +61,17 @@ struct VoteSettings {
   bool first_start = false;  // a person says that this node never voted before
   double reputation_weight = 0;
   VettingSettings vetting = {};
-  // Without it an admin needs no key. `key_receiver` outlives the driver; nullptr: nobody needs the key.
+  // Without it an admin needs no key.
   std::optional<KeyHolding> key_holding = {};
-  KeyReceiver* key_receiver = nullptr;
-  const FitnessSource* fitness = nullptr;  // outlives the driver; nullptr: it leads no contexts
+  // Works with the key: called in office, after on_elected(). Nobody else has the key in this process. Not set: nobody
+  // needs it.
+  Callback<void(const election::TermOfOffice& term, secret::SecretBytes key)> key_receiver = {};
+  // What a node that leads contexts is worth as their leader: 0 to 1; nothing while it does not lead them. Not set: it
+  // leads none.
+  Callback<std::optional<double>()> fitness = {};
 };
 
-class VoteDriver final : public Leadership, private Service, private KeyKeeper::Owner {
+class VoteDriver final : public Leadership, private Service {
  public:
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the names have different ids.
   VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
@@ -127,9 +124,9 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   void vet(const std::string& sender, const vote::Message& message);
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
-  bool follows(const std::string& admin, election::Term term) const override;
-  void on_key(election::Term term, Result<secret::SecretBytes> key) override;
-  void on_key_note(bool warning, const std::string& text) override { listener_.on_note(warning, text); }
+  bool follows(const std::string& admin, election::Term term) const;
+  void on_key(election::Term term, Result<secret::SecretBytes> key);
+  void on_key_warning(const std::string& text) { listener_.on_note(true, text); }
   void look_at_keys();
   void tell(vote::Event event);
   Status ask(vote::Event event);

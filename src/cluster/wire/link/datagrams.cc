@@ -110,7 +110,7 @@ Refusal Datagrams::take_challenge(const Endpoint& from, const EnvelopeHeader& he
   return Refusal::kNone;
 }
 
-task<Status> Datagrams::receive(DatagramHandler& handler, runtime::Cancellation* cancel) {
+task<Status> Datagrams::receive(DatagramHandler handler, runtime::Cancellation* cancel) {
   std::vector<std::byte> buffer(settings_.size_max + 1);  // one more shows what is too long
   while (true) {
     BW_CO_TRY(const auto came, co_await socket_->receive(buffer, cancel));
@@ -124,7 +124,7 @@ task<Status> Datagrams::receive(DatagramHandler& handler, runtime::Cancellation*
     if (header.kind == EnvelopeHeader::Kind::kChallenge) continue;
     ++counts_.received;
     counts_.received_bytes += came.size;
-    handler.on_datagram(came.from, header.sender, wire::envelope_text(datagram));
+    handler(came.from, header.sender, wire::envelope_text(datagram));
   }
 }
 

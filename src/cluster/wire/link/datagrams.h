@@ -20,16 +20,13 @@
 #include "cluster/wire/identity.h"
 #include "cluster/wire/link/refusal_watch.h"
 #include "cluster/wire/rate_limit.h"
+#include "core/base/callback.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::link {
 
-class DatagramHandler {
- public:
-  virtual ~DatagramHandler() = default;
-  // `sender`: node_hash() of its name. The view is good during the call.
-  virtual void on_datagram(const runtime::Endpoint& from, uint64_t sender, Bytes text) = 0;
-};
+// `sender`: node_hash() of its name. The view is good during the call.
+using DatagramHandler = Callback<void(const runtime::Endpoint& from, uint64_t sender, Bytes text)>;
 
 struct DatagramSettings {
   wire::Identity self;
@@ -54,7 +51,7 @@ class Datagrams {
   // kTooLarge, or what the socket says; a lost datagram is no error.
   Status send(runtime::Endpoint to, Bytes text);
   // Opens what comes until cancelled, or until the socket fails.
-  runtime::task<Status> receive(DatagramHandler& handler, runtime::Cancellation* cancel);
+  runtime::task<Status> receive(DatagramHandler handler, runtime::Cancellation* cancel);
   // A connection's handshake has shown that this node is there now: it needs no challenge. Of
   // those who only ask nothing is kept.
   void introduce(const wire::Announced& peer);

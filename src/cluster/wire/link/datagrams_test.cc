@@ -20,7 +20,7 @@ using wire::Role;
 constexpr uint16_t kPort = 7001;
 
 // A node that writes down what it hears.
-struct Hearer final : DatagramHandler {
+struct Hearer {
   DatagramSettings settings{.self = test_node("hearer", Role::kManager).self.identity};
   wire::Keyring keys = test_keyring();
   RefusalWatch refusals{nullptr};
@@ -28,7 +28,7 @@ struct Hearer final : DatagramHandler {
   std::vector<uint64_t> senders;
   Datagrams* datagrams = nullptr;
 
-  void on_datagram(const Endpoint&, uint64_t sender, Bytes text) override {
+  void on_datagram(const Endpoint&, uint64_t sender, Bytes text) {
     heard.emplace_back(as_text(text));
     senders.push_back(sender);
   }
@@ -38,24 +38,23 @@ task<void> hear(Runtime& runtime, void* context) {
   auto& hearer = *static_cast<Hearer*>(context);
   auto made = Datagrams::bind(runtime, {IpAddress::any(), kPort}, hearer.settings, hearer.keys, hearer.refusals);
   hearer.datagrams = made->get();
-  const Status ended = co_await (*made)->receive(hearer, nullptr);
+  const Status ended = co_await (*made)->receive(callback_to<&Hearer::on_datagram>(hearer), nullptr);
   static_cast<void>(ended);
 }
 
 // A node that says something every ten milliseconds, and listens only to what datagrams need.
-struct Speaker final : DatagramHandler {
+struct Speaker {
   Endpoint to;
   DatagramSettings settings{.self = test_node("speaker", Role::kWorker).self.identity};
   wire::Keyring keys = test_keyring();
   RefusalWatch refusals{nullptr};
   std::vector<std::string> says;
   Datagrams* datagrams = nullptr;
-
-  void on_datagram(const Endpoint&, uint64_t, Bytes) override {}
 };
 
-task<void> listen(Datagrams& datagrams, DatagramHandler& handler) {
-  const Status ended = co_await datagrams.receive(handler, nullptr);
+task<void> listen(Datagrams& datagrams) {
+  const auto ignored = [](const Endpoint&, uint64_t, Bytes) {};
+  const Status ended = co_await datagrams.receive(ignored, nullptr);
   static_cast<void>(ended);
 }
 
@@ -64,7 +63,7 @@ task<void> speak(Runtime& runtime, void* context) {
   co_await runtime.sleep(Duration::millis(5));
   auto made = Datagrams::bind(runtime, {IpAddress::any(), kPort}, speaker.settings, speaker.keys, speaker.refusals);
   speaker.datagrams = made->get();
-  const task<void> listening = listen(**made, speaker);
+  const task<void> listening = listen(**made);
   for (const std::string& text : speaker.says) {
     const Status sent = (*made)->send(speaker.to, as_bytes(text));
     static_cast<void>(sent);
