@@ -73,7 +73,7 @@ class Echo final : public link::ConnectionHandler {
 struct Answering {
   wire::Keyring keys = keyring();
   Echo echo;
-  link::RefusalWatch refusals{nullptr};
+  link::RefusalWatch refusals;
   std::unique_ptr<link::Server> server;
   std::unique_ptr<runtime::Listener> bare;
 
@@ -165,7 +165,7 @@ task<void> stop_after(Runtime& runtime, Asking& asking) {
 task<void> ask_sealed(Runtime& runtime, Endpoint to, Asking& asking) {
   const wire::Keyring keys = keyring();
   Echo echo;
-  link::RefusalWatch refusals(nullptr);
+  link::RefusalWatch refusals;
   link::DialSettings settings;
   settings.handshake = node("w1", wire::Role::kWorker);
   auto connection = co_await link::dial(runtime, to, "m1", settings, keys, echo, refusals, nullptr);

@@ -94,7 +94,7 @@ struct Work {
 
 class MadeUpShare final : public node::ShareProcess {
  public:
-  MadeUpShare(runtime::Runtime& runtime, const Work& work, const node::ChildOrder& order, Listener& listener)
+  MadeUpShare(runtime::Runtime& runtime, const Work& work, const node::ChildOrder& order, Listener listener)
       : runtime_(runtime),
         work_(work),
         listener_(listener),
@@ -169,7 +169,7 @@ class MadeUpShare final : public node::ShareProcess {
 
   runtime::Runtime& runtime_;
   const Work& work_;
-  Listener& listener_;
+  Listener listener_;
   Duration length_;
   uint32_t first_;
   Instant start_;
@@ -184,7 +184,7 @@ class MadeUpShare final : public node::ShareProcess {
 class MadeUpShares final : public node::ShareFactory {
  public:
   explicit MadeUpShares(runtime::Runtime& runtime) : runtime_(runtime) {}
-  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener& listener) override {
+  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener listener) override {
     auto& work = works_[order.bundle];
     if (work == nullptr) work = std::make_unique<Work>(order.bundle, runtime_.prng());
     return std::make_unique<MadeUpShare>(runtime_, *work, order, listener);
@@ -204,10 +204,7 @@ struct Crowd {
   std::size_t joined = 0;
 };
 
-class Worker final : public node::Managers,
-                     public node::WorkerService::Listener,
-                     public cluster::MembershipDriver::Listener,
-                     public cluster::PeerLinks::Listener {
+class Worker final {
  public:
   Worker(Crowd& crowd, std::size_t number, uint16_t port) : crowd_(crowd), name_("w" + std::to_string(number)) {
     runtime::Runtime& runtime = crowd.runtime;
@@ -227,19 +224,23 @@ class Worker final : public node::Managers,
     check(server.has_value(), "the port is free");
     server_ = std::move(*server);
     switchboard_.report_to(callback_to<&Worker::on_open>(*this));
-    links_ = std::make_unique<cluster::PeerLinks>(runtime, dialling_, crowd.keyring, switchboard_, refusals_, *this);
+    links_ = std::make_unique<cluster::PeerLinks>(
+        runtime, dialling_, crowd.keyring, switchboard_, refusals_,
+        cluster::PeerLinks::Listener{callback_to<&Worker::on_refused>(*this), callback_to<&Worker::on_trouble>(*this)});
     membership::MembershipConfig config;
     config.name = name_;
     config.figures = membership::wan();
     config.life = static_cast<uint32_t>(runtime.wall_now().unix_ns / kSecond.ns());
     config.profile.endpoint = cluster::from_runtime({address, port});
     config.profile.role = static_cast<uint8_t>(wire::Role::kWorker);
-    membership_ = std::make_unique<cluster::MembershipDriver>(runtime, *datagrams_, *links_, switchboard_,
-                                                              std::move(config), runtime.prng().next(), *this);
+    membership_ =
+        std::make_unique<cluster::MembershipDriver>(runtime, *datagrams_, *links_, switchboard_, std::move(config),
+                                                    runtime.prng().next(), callback_to<&Worker::on_news>(*this));
     node::WorkerSettings settings;
     settings.cpus = {0};
-    service_ = std::make_unique<node::WorkerService>(runtime, *links_, switchboard_, *this, crowd.shares,
-                                                     std::move(settings), *this);
+    service_ =
+        std::make_unique<node::WorkerService>(runtime, *links_, switchboard_, callback_to<&Worker::managers>(*this),
+                                              crowd.shares, std::move(settings), callback_to<&Worker::on_note>(*this));
   }
 
   task<void> run() {
@@ -257,7 +258,7 @@ class Worker final : public node::Managers,
   }
 
   // Looked for only when something has changed: each of hundreds asks for them twenty times a second.
-  std::vector<cluster::PeerAddress> managers() const override {
+  std::vector<cluster::PeerAddress> managers() const {
     if (!managers_) managers_ = look_for_managers();
     return *managers_;
   }
@@ -283,23 +284,23 @@ class Worker final : public node::Managers,
     }
   }
 
-  void on_worker_note(bool warning, const std::string& text) override {
+  void on_note(bool warning, const std::string& text) {
     if (warning) std::fprintf(stderr, "%s: %s\n", name_.c_str(), text.c_str());
   }
-  void on_member(const membership::MemberEvent&) override { managers_.reset(); }
-  void on_conflict(const membership::Conflict&) override {}
-  void on_name_taken(const runtime::Endpoint&) override { check(false, "names of this bench are its own"); }
-  void on_joined(std::size_t) override { ++crowd_.joined; }
-  void on_left() override {}
-  void on_refused(const cluster::PeerAddress&) override {}
-  void on_trouble(const cluster::PeerAddress& peer, const Error& why) override {
+  void on_news(const cluster::MembershipNews& news) {
+    check(!std::holds_alternative<membership::Refused>(news), "names of this bench are its own");
+    if (std::holds_alternative<membership::MemberEvent>(news)) managers_.reset();
+    if (std::holds_alternative<membership::JoinedGroup>(news)) ++crowd_.joined;
+  }
+  void on_refused(const cluster::PeerAddress&) {}
+  void on_trouble(const cluster::PeerAddress& peer, const Error& why) {
     std::fprintf(stderr, "%s: %s: %s\n", name_.c_str(), peer.name.c_str(), why.message.c_str());
   }
   void on_open(link::Connection& connection) { datagrams_->introduce(connection.peer()); }
 
   Crowd& crowd_;
   std::string name_;
-  link::RefusalWatch refusals_{nullptr};
+  link::RefusalWatch refusals_;
   cluster::Switchboard switchboard_{cluster::MessageClasses(&message::message_of<dispatch::Letter>())};
   link::DialSettings dialling_;
   std::unique_ptr<link::Datagrams> datagrams_;

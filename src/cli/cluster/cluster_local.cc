@@ -52,10 +52,7 @@ std::string dir_option(const LocalClusterArguments& given) {
 }
 
 // On standard error, so that the answer stands alone.
-class LocalClusterProgress final : public local_cluster::Listener {
- public:
-  void on_progress(const std::string& text) override { std::fprintf(stderr, "%s\n", printable(text).c_str()); }
-};
+constexpr auto kTellProgress = [](const std::string& text) { std::fprintf(stderr, "%s\n", printable(text).c_str()); };
 
 // What became of it, as the exit code of the process.
 int told_local(const Result<int>& done) {
@@ -121,11 +118,11 @@ task<void> cancel_on_signal(runtime::Signals* signals, runtime::Cancellation* in
 }
 
 task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* signals,
-                             local_cluster::UpOptions options, LocalClusterProgress* progress) {
+                             local_cluster::UpOptions options, local_cluster::Progress progress) {
   runtime::Cancellation interrupted;
   runtime::Scope scope;
   scope.spawn(cancel_on_signal(signals, &interrupted, scope.cancellation()));
-  auto sight = co_await local_cluster::bring_up(*runtime, std::move(options), *progress, &interrupted);
+  auto sight = co_await local_cluster::bring_up(*runtime, std::move(options), progress, &interrupted);
   scope.cancel();
   co_await scope.join();
   co_return sight;
@@ -144,8 +141,7 @@ Result<int> up(LocalClusterArguments& given) {
     BW_RETURN_IF_ERROR(node::read_keyring(given.trust_keys));
     given.up.shape.trust_keys = std::filesystem::absolute(given.trust_keys).lexically_normal().string();
   }
-  LocalClusterProgress progress;
-  BW_TRY(const auto sight, runtime->run(bring_up(runtime.get(), signals.get(), given.up, &progress)));
+  BW_TRY(const auto sight, runtime->run(bring_up(runtime.get(), signals.get(), given.up, kTellProgress)));
   print_sight(sight, given.json);
   if (given.json) return kExitOk;
   const std::string folder = printable(sight.folder);
@@ -165,8 +161,7 @@ Result<int> up(LocalClusterArguments& given) {
 Result<int> down(LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
   given.down.folder = folder_of(given);
-  LocalClusterProgress progress;
-  BW_TRY(const auto ended, runtime->run(local_cluster::bring_down(*runtime, given.down, progress)));
+  BW_TRY(const auto ended, runtime->run(local_cluster::bring_down(*runtime, given.down, kTellProgress)));
   if (given.json) {
     print_json({told("dir", ended.folder), told("stopped", ended.stopped), told("killed", ended.killed),
                 told("purged", ended.purged)});

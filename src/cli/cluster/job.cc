@@ -78,7 +78,7 @@ int submit_job(const JobArguments& given) {
   const auto bundled = bundle_of(given);
   if (!bundled) return wrong(bundled.error().message);
   return with_client(given, [&](client::Client& client) {
-    const auto job = Inside::submit(client, *bundled, {.id = given.id, .seed = given.seed}, nullptr, nullptr);
+    const auto job = Inside::submit(client, *bundled, {.id = given.id, .seed = given.seed}, nullptr, {});
     return job ? print_job(given, {told("job", job->id())}, job->id() + "\n") : refused(job.error().message);
   });
 }

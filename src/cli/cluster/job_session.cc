@@ -30,7 +30,7 @@ int complain(std::string_view verb, const std::string& text, int code = kExitUsa
 }
 
 // What of a job is told to the person who watches it, on the client's thread.
-class Watcher final : public client::Listener, public client::detail::TotalsListener {
+class Watcher final : public client::Listener {
  public:
   // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
   explicit Watcher(Ui ui, std::FILE* windows = nullptr) : screen_(ui), windows_(windows) {}
@@ -39,6 +39,10 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
     recorder_ = &recorder;
     cluster_ = {std::move(cluster), ""};
     recorder.cluster(cluster_);
+  }
+  client::detail::TotalsListener totals_listener() {
+    return {callback_to<&Watcher::on_totals>(*this), callback_to<&Watcher::on_second>(*this),
+            callback_to<&Watcher::on_whole>(*this)};
   }
   // To say something on, and for who draws it.
   RunScreen& screen() { return screen_; }
@@ -49,12 +53,12 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
   }
 
  private:
-  void on_totals(const aggregate::Totals& totals) override {
+  void on_totals(const aggregate::Totals& totals) {
     at_ = totals.elapsed();
     screen_.second_over(totals);
   }
 
-  void on_second(const metrics::Window& second, Duration covered, bool amends) override {
+  void on_second(const metrics::Window& second, Duration covered, bool amends) {
     if (recorder_ == nullptr) return;
     if (amends) {
       recorder_->amend(second);
@@ -62,7 +66,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
       recorder_->second(second, covered);
     }
   }
-  void on_whole(const aggregate::Totals& totals) override {
+  void on_whole(const aggregate::Totals& totals) {
     if (recorder_ != nullptr) recorder_->whole(totals);
   }
 
@@ -155,7 +159,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
 };
 
 // What the watching of one job consists of, on the main thread.
-class Watching final : public Stoppable {
+class Watching final : public console::Controls {
  public:
   Watching(const FollowOptions& options, RunScreen& screen) : options_(options), screen_(screen) {}
 
@@ -285,7 +289,7 @@ int watch_job(client::Client& client, const std::string& job, const FollowOption
     }
   }
   Watcher watcher(options.ui, windows.get());
-  auto attached = Inside::attach(client, job, &watcher, &watcher);
+  auto attached = Inside::attach(client, job, &watcher, watcher.totals_listener());
   if (attached) {
     watcher.screen().begin("job " + attached->id());
     const Keeping keeping{Inside::cluster(client), results::Recorder::Entry::kUnfinished};
@@ -312,7 +316,7 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   const auto client = open_client(cluster, options.verb);
   if (!client) return kExitUsage;
   Watcher watcher(options.ui);
-  auto job = Inside::submit(*client, bundled, {.id = {}, .seed = seed}, &watcher, &watcher);
+  auto job = Inside::submit(*client, bundled, {.id = {}, .seed = seed}, &watcher, watcher.totals_listener());
   if (!job) return complain(options.verb, job.error().message, kExitAway);
   if (options.ui != Ui::kNone)
     std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client->answered_by().c_str());

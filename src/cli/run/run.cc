@@ -47,15 +47,15 @@ struct RunSettings {
 
 using runtime::task;
 
-class Progress final : public node::LocalRun::Observer {
+class Progress {
  public:
   // `recorder` may be nullptr.
   Progress(RunScreen& screen, results::Recorder* recorder) : screen_(screen), recorder_(recorder) {}
-  void second_over(const aggregate::Totals& totals) override { screen_.second_over(totals); }
-  void measured(const metrics::Window& window, Duration covered) override {
+  void second_over(const aggregate::Totals& totals) { screen_.second_over(totals); }
+  void measured(const metrics::Window& window, Duration covered) {
     if (recorder_ != nullptr) recorder_->second(window, covered);
   }
-  void happened(const report::Event& event) override {
+  void happened(const report::Event& event) {
     if (event.kind == "paused") screen_.set_state("paused");
     if (event.kind == "resumed") screen_.set_state("running");
     if (event.kind == "stopping") screen_.set_state("stopping");
@@ -70,7 +70,7 @@ class Progress final : public node::LocalRun::Observer {
 };
 
 // How a person ends a run before its time, with a signal or on the screen.
-class LocalControls final : public Stoppable {
+class LocalControls final : public console::Controls {
  public:
   LocalControls(node::LocalRun& run, RunScreen& screen) : run_(run), screen_(screen) {}
 
@@ -156,11 +156,15 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
     recorder.emplace(settings.store, id, plan, control->wall_now(), static_cast<int>(cores));
   }
   Progress progress(screen, recorder ? &*recorder : nullptr);
-  node::LocalRun run(*control, plan, options, &progress);
+  node::LocalRun run(
+      *control, plan, options,
+      node::LocalRun::Observer{callback_to<&Progress::second_over>(progress),
+                               callback_to<&Progress::measured>(progress), callback_to<&Progress::happened>(progress)});
   BW_RETURN_IF_ERROR(run.prepare());
   LocalControls controls(run, screen);
   node::RunControls outside(run, plan, id);
-  auto socket = node::ControlSocket::open(*control, running_folder(), socket_name(id), outside);
+  auto socket = node::ControlSocket::open(*control, running_folder(), socket_name(id),
+                                          callback_to<&node::RunControls::answer>(outside));
   if (!socket) {
     std::fprintf(stderr, "warning: `bellwether ctl` cannot control this run: %s.\n",
                  printable(socket.error().message).c_str());

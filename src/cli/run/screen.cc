@@ -224,7 +224,7 @@ Result<std::unique_ptr<Attendance>> Attendance::open(runtime::EpollRuntime& runt
   return out;
 }
 
-void Attendance::begin(runtime::Scope& scope, console::Board& board, Stoppable& controls) {
+void Attendance::begin(runtime::Scope& scope, console::Board& board, console::Controls& controls) {
   Parts& parts = *parts_;
   if (parts.terminal) {
     parts.screen.emplace(parts.runtime, *parts.terminal, board, controls);
@@ -233,7 +233,7 @@ void Attendance::begin(runtime::Scope& scope, console::Board& board, Stoppable& 
   scope.spawn(obey_signals(&controls, scope.cancellation()));
 }
 
-task<void> Attendance::obey_signals(Stoppable* controls, runtime::Cancellation* cancel) {
+task<void> Attendance::obey_signals(console::Controls* controls, runtime::Cancellation* cancel) {
   while (true) {
     const int signal = co_await parts_->signals->next(cancel);
     if (signal == 0) co_return;

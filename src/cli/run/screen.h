@@ -62,13 +62,6 @@ class RunScreen {
   const plan::Plan* plan_ = nullptr;
 };
 
-// What can be ended by a key and by a signal.
-class Stoppable : public console::Controls {
- public:
-  void stop() final { stop("the q key"); }
-  virtual void stop(const std::string& why) = 0;
-};
-
 class LiveScreen;
 
 // SIGINT and SIGTERM are obeyed while a run goes on, and with `--ui full` there is a screen.
@@ -79,11 +72,11 @@ class Attendance {
   ~Attendance();
 
   // Until the scope is cancelled. The others must outlive that.
-  void begin(runtime::Scope& scope, console::Board& board, Stoppable& controls);
+  void begin(runtime::Scope& scope, console::Board& board, console::Controls& controls);
 
  private:
   explicit Attendance(runtime::EpollRuntime& runtime);
-  runtime::task<void> obey_signals(Stoppable* controls, runtime::Cancellation* cancel);
+  runtime::task<void> obey_signals(console::Controls* controls, runtime::Cancellation* cancel);
 
   struct Parts;
   std::unique_ptr<Parts> parts_;

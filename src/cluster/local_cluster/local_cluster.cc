@@ -90,7 +90,7 @@ std::vector<const LocalNode*> alive_of(const std::vector<LocalNode>& nodes) {
 }
 
 task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode> nodes, Duration limit, Ended& ended,
-                           Listener& listener) {
+                           Progress progress) {
   std::vector<const LocalNode*> alive = alive_of(nodes);
   for (const LocalNode* node : alive) {
     const Status told = signal_process(node->process, SIGTERM);
@@ -101,7 +101,7 @@ task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode
   Instant end = runtime.read_clock() + limit;
   bool killing = false;
   while (!alive.empty()) {
-    if (said != alive.size()) listener.on_progress(fmt::format("waiting for {} to end", alive.size()));
+    if (said != alive.size()) progress(fmt::format("waiting for {} to end", alive.size()));
     said = alive.size();
     co_await runtime.sleep(kLookEvery / 2);
     alive = alive_of(nodes);
@@ -161,16 +161,16 @@ Shape shape_of(const WantedShape& wanted) {
 
 class Start {
  public:
-  Start(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener, Folder folder)
-      : runtime_(runtime), options_(std::move(options)), listener_(listener), folder_(std::move(folder)) {}
+  Start(runtime::EpollRuntime& runtime, UpOptions options, Progress progress, Folder folder)
+      : runtime_(runtime), options_(std::move(options)), progress_(progress), folder_(std::move(folder)) {}
 
   task<Result<Sight>> run(runtime::Cancellation* cancel) {
     BW_CO_RETURN_IF_ERROR(prepare());
     const Status done = co_await form(cancel);
     if (done) co_return std::move(sight_);
-    listener_.on_progress("ending what was started");
+    progress_("ending what was started");
     Ended ended;
-    const Status over = co_await end_processes(runtime_, started(), kKilledMost * 3, ended, listener_);
+    const Status over = co_await end_processes(runtime_, started(), kKilledMost * 3, ended, progress_);
     co_return fail(done.error().code, done.error().message + (over ? "" : ". " + over.error().message));
   }
 
@@ -185,7 +185,7 @@ class Start {
 
   runtime::EpollRuntime& runtime_;
   UpOptions options_;
-  Listener& listener_;
+  Progress progress_;
   Folder folder_;
   Sight sight_;
   std::vector<std::size_t> to_start_;
@@ -206,8 +206,7 @@ Status Start::furnish() {
     good = check_ports(node);
     if (!good) return good;
   }
-  listener_.on_progress(
-      fmt::format("making secrets{} and settings in {}", shape.tls ? ", certificates" : "", folder_.path()));
+  progress_(fmt::format("making secrets{} and settings in {}", shape.tls ? ", certificates" : "", folder_.path()));
   sight_.layout = std::move(layout);
   // The record first: what is made of the rest is known to be ours, whatever happens.
   good = folder_.write(sight_.layout);
@@ -258,7 +257,7 @@ task<Status> Start::form(runtime::Cancellation* cancel) {
 }
 
 task<Status> Start::start_all(runtime::Cancellation* cancel) {
-  listener_.on_progress(fmt::format("starting {} of {} nodes", to_start_.size(), sight_.layout.nodes.size()));
+  progress_(fmt::format("starting {} of {} nodes", to_start_.size(), sight_.layout.nodes.size()));
   for (const std::size_t i : to_start_) {
     if (cancel->cancelled()) co_return fail(Errc::kCancelled, "interrupted");
     BW_CO_RETURN_IF_ERROR(co_await start(i));
@@ -312,7 +311,7 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
     std::string text = fmt::format("{} of {} nodes have joined; {} leads", joined(sight_), sight_.layout.nodes.size(),
                                    sight_.leader.empty() ? "nobody" : sight_.leader);
     if (!missing.empty()) text += "; " + missing;
-    if (text != said) listener_.on_progress(text);
+    if (text != said) progress_(text);
     if (runtime_.read_clock() >= end) {
       co_return fail(Errc::kTimeout, "after {} {}{}. What the nodes say is in {}/*.log",
                      format_duration(options_.limit), text,
@@ -331,21 +330,21 @@ bool Sight::well() const {
          std::all_of(runs.begin(), runs.end(), [](bool one) { return one; });
 }
 
-task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener,
+task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Progress progress,
                              runtime::Cancellation* cancel) {
   BW_CO_TRY(auto folder, Folder::open(options.folder, Folder::Use::kMake));
-  Start start(runtime, std::move(options), listener, std::move(folder));
+  Start start(runtime, std::move(options), progress, std::move(folder));
   auto sight = co_await start.run(cancel);
   co_return sight;
 }
 
-task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Listener& listener) {
+task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Progress progress) {
   BW_CO_TRY(const auto folder, Folder::open(options.folder, Folder::Use::kKnown));
   BW_CO_TRY(const auto layout, folder.read());
   if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '{}'", folder.path());
   Ended ended;
   ended.folder = folder.path();
-  BW_CO_RETURN_IF_ERROR(co_await end_processes(runtime, layout->nodes, options.limit, ended, listener));
+  BW_CO_RETURN_IF_ERROR(co_await end_processes(runtime, layout->nodes, options.limit, ended, progress));
   if (options.purge) {
     BW_CO_TRY(ended.purged, folder.purge(*layout));
   }

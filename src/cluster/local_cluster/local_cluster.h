@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/local_cluster/folder.h"
+#include "core/base/callback.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 
 namespace bellwether::local_cluster {
@@ -46,17 +47,13 @@ struct Sight {
   bool well() const;
 };
 
-class Listener {
- public:
-  virtual ~Listener() = default;
-  // A line for whoever waits.
-  virtual void on_progress(const std::string& text) = 0;
-};
+// A line for whoever waits.
+using Progress = Callback<void(const std::string& text)>;
 
 // Starts what does not run, and waits until all nodes have joined, by the word of those too, and one leads. Cancelled,
 // or when that fails, it ends what it has started. kExists: everything runs already; kInvalid: the options do not fit;
 // kRefused: a port is taken.
-runtime::task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener,
+runtime::task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Progress progress,
                                       runtime::Cancellation* cancel);
 
 struct DownOptions {
@@ -70,7 +67,7 @@ struct Ended {
   std::vector<std::string> killed;   // because they did not end within the limit
   bool purged = false;
 };
-runtime::task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Listener& listener);
+runtime::task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Progress progress);
 
 runtime::task<Result<Sight>> look_at(runtime::EpollRuntime& runtime, std::string folder);
 

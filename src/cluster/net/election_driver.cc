@@ -176,7 +176,7 @@ quorum::QuorumConfig config_of(const ElectionSettings& settings) {
 }  // namespace
 
 ElectionDriver::ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
-                               const Addresses& addresses, ElectionSettings settings, uint64_t seed, Listener& listener)
+                               Addresses addresses, ElectionSettings settings, uint64_t seed, Listener& listener)
     : runtime_(runtime),
       kv_(kv),
       links_(links),
@@ -318,7 +318,7 @@ std::string ElectionDriver::named(const std::string& text) const { return with_n
 
 void ElectionDriver::carry_out(const quorum::Send& send) {
   const std::string name = name_of(send.to);
-  const auto peer = name.empty() ? std::nullopt : addresses_.find(name);
+  const auto peer = name.empty() ? std::nullopt : addresses_(name);
   if (!peer) return;  // as if it had been lost: the kernel says again what matters
   links_.send(*peer, message_type::kLeadership, wire::Priority::kLeadership, encode_message(send.message),
               settings_.timing.lease);

@@ -52,8 +52,8 @@ class ElectionDriver final : public Leadership, private Service {
 
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the voters' names have different
   // ids.
-  ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
-                 const Addresses& addresses, ElectionSettings settings, uint64_t seed, Listener& listener);
+  ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, Addresses addresses,
+                 ElectionSettings settings, uint64_t seed, Listener& listener);
   ~ElectionDriver() override;
   ElectionDriver(const ElectionDriver&) = delete;
   ElectionDriver& operator=(const ElectionDriver&) = delete;
@@ -109,7 +109,7 @@ class ElectionDriver final : public Leadership, private Service {
   Kv& kv_;
   PeerLinks& links_;
   Switchboard& switchboard_;
-  const Addresses& addresses_;
+  Addresses addresses_;
   ElectionSettings settings_;
   Listener& listener_;
   quorum::QuorumElector kernel_;

@@ -23,7 +23,7 @@ membership::Endpoint from_runtime(const runtime::Endpoint& endpoint) {
 }
 
 MembershipDriver::MembershipDriver(runtime::Runtime& runtime, link::Datagrams& datagrams, PeerLinks& links,
-                                   Switchboard& switchboard, MembershipConfig config, uint64_t seed, Listener& listener)
+                                   Switchboard& switchboard, MembershipConfig config, uint64_t seed, Listener listener)
     : runtime_(runtime),
       datagrams_(datagrams),
       links_(links),
@@ -84,9 +84,9 @@ void MembershipDriver::carry_out(const ReplyStream& answer) {
   asker_ = nullptr;
 }
 
-void MembershipDriver::carry_out(const MemberEvent& member) {
+void MembershipDriver::carry_out(MemberEvent& member) {
   if (member.change == MemberChange::kDied || member.change == MemberChange::kLeft) links_.forget(member.name);
-  listener_.on_member(member);
+  listener_(std::move(member));
 }
 
 task<void> MembershipDriver::ask(MembershipDriver* self, SendStream question) {

@@ -4,11 +4,15 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cluster/membership/membership.h"
 #include "cluster/net/peer_links.h"
 #include "cluster/wire/link/datagrams.h"
+#include "core/base/callback.h"
 #include "core/runtime/kernel_driver.h"
 
 namespace bellwether::cluster {
@@ -17,28 +21,24 @@ namespace bellwether::cluster {
 runtime::Endpoint to_runtime(const membership::Endpoint& endpoint);
 membership::Endpoint from_runtime(const runtime::Endpoint& endpoint);
 
+// What membership says.
+//   MemberEvent    something has become of a member
+//   StateArrived   what a member says of itself
+//   Refused        another process bears this node's name: this one must end
+//   LeftGroup      this node is no member any more, as the others know
+using MembershipNews =
+    std::variant<membership::MemberEvent, membership::StateArrived, membership::Conflict, membership::Refused,
+                 membership::JoinedGroup, membership::LeftGroup, membership::IncarnationRaised,
+                 membership::DegradationChanged, membership::GuardChanged, membership::GossipOverflowed>;
+
 class MembershipDriver final : private Service {
  public:
   // Calls come one after the other, never from within another, and must not wait. They may call the driver.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void on_member(const membership::MemberEvent& event) = 0;
-    virtual void on_state(const membership::StateArrived&) {}
-    virtual void on_conflict(const membership::Conflict& conflict) = 0;
-    // Another process bears this node's name: this one must end.
-    virtual void on_name_taken(const runtime::Endpoint& holder) = 0;
-    virtual void on_joined(std::size_t members) = 0;
-    virtual void on_left() = 0;
-    virtual void on_incarnation(uint32_t) {}
-    virtual void on_degraded(const membership::DegradationChanged&) {}
-    virtual void on_guard(const membership::GuardChanged&) {}
-    virtual void on_overflow(const membership::GossipOverflowed&) {}
-  };
+  using Listener = Callback<void(const MembershipNews& news)>;
 
   // All must outlive it. `seed` must differ between nodes and starts.
   MembershipDriver(runtime::Runtime& runtime, link::Datagrams& datagrams, PeerLinks& links, Switchboard& switchboard,
-                   membership::MembershipConfig config, uint64_t seed, Listener& listener);
+                   membership::MembershipConfig config, uint64_t seed, Listener listener);
   ~MembershipDriver() override;
   MembershipDriver(const MembershipDriver&) = delete;
   MembershipDriver& operator=(const MembershipDriver&) = delete;
@@ -64,16 +64,12 @@ class MembershipDriver final : private Service {
   void carry_out(const membership::SendDatagram& datagram);
   void carry_out(membership::SendStream& question) { scope_->spawn(ask(this, std::move(question))); }
   void carry_out(const membership::ReplyStream& answer);
-  void carry_out(const membership::MemberEvent& member);
-  void carry_out(const membership::StateArrived& state) { listener_.on_state(state); }
-  void carry_out(const membership::Conflict& conflict) { listener_.on_conflict(conflict); }
-  void carry_out(const membership::Refused& refused) { listener_.on_name_taken(to_runtime(refused.holder)); }
-  void carry_out(const membership::JoinedGroup& joined) { listener_.on_joined(joined.members); }
-  void carry_out(const membership::LeftGroup&) { listener_.on_left(); }
-  void carry_out(const membership::IncarnationRaised& raised) { listener_.on_incarnation(raised.incarnation); }
-  void carry_out(const membership::GossipOverflowed& overflow) { listener_.on_overflow(overflow); }
-  void carry_out(const membership::DegradationChanged& degraded) { listener_.on_degraded(degraded); }
-  void carry_out(const membership::GuardChanged& guard) { listener_.on_guard(guard); }
+  void carry_out(membership::MemberEvent& member);
+  template <class News>
+    requires std::is_constructible_v<MembershipNews, News>
+  void carry_out(News& news) {
+    listener_(std::move(news));
+  }
   runtime::task<void> listen(runtime::Cancellation* cancel);
   static runtime::task<void> ask(MembershipDriver* self, membership::SendStream question);
 
@@ -81,7 +77,7 @@ class MembershipDriver final : private Service {
   link::Datagrams& datagrams_;
   PeerLinks& links_;
   Switchboard& switchboard_;
-  Listener& listener_;
+  Listener listener_;
   membership::Directory directory_;
   membership::Membership kernel_;
   Loop loop_{runtime_, kernel_, *this};

@@ -41,7 +41,7 @@ class MemoryKv final : public Kv {
 };
 
 // A node that others reach.
-struct TestNode : PeerLinks::Listener {
+struct TestNode {
   TestNode(runtime::Runtime& on, const std::string& called, wire::Role role = wire::Role::kManager,
            runtime::Endpoint at = {runtime::IpAddress::loopback(), 0}, MessageClasses classes = MessageClasses())
       : runtime(on), name(called), switchboard(classes) {
@@ -52,7 +52,7 @@ struct TestNode : PeerLinks::Listener {
     auto made = link::Server::listen(runtime, at, std::move(serving), keys, switchboard, refusals);
     check(made.has_value(), "the port of a node is free");
     server = std::move(*made);
-    links = std::make_unique<PeerLinks>(runtime, dialling, keys, switchboard, refusals, *this);
+    links = std::make_unique<PeerLinks>(runtime, dialling, keys, switchboard, refusals);
     scope.spawn(server->serve(scope.cancellation()));
   }
   PeerAddress address() const { return {name, server->local()}; }
@@ -61,13 +61,11 @@ struct TestNode : PeerLinks::Listener {
     scope.cancel();
     co_await scope.join();
   }
-  void on_refused(const PeerAddress&) override {}
-  void on_trouble(const PeerAddress&, const Error&) override {}
 
   runtime::Runtime& runtime;
   std::string name;
   wire::Keyring keys = link::test_keyring();
-  link::RefusalWatch refusals{nullptr};
+  link::RefusalWatch refusals;
   link::DialSettings dialling;
   Switchboard switchboard;
   std::unique_ptr<link::Server> server;

@@ -29,8 +29,8 @@ std::string PeerLinks::key_of(const PeerAddress& address) {
 }
 
 PeerLinks::PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
-                     Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener, Duration idle,
-                     resilience::BreakerSettings breakers)
+                     Switchboard& switchboard, link::RefusalWatch& refusals, std::optional<Listener> listener,
+                     Duration idle, resilience::BreakerSettings breakers)
     : runtime_(runtime),
       settings_(settings),
       keyring_(keyring),
@@ -121,8 +121,10 @@ void PeerLinks::failed(Peer& peer, Error why, bool nobody) {
   peer.trouble = std::move(why);
   const Duration pause = std::exchange(peer.pause, std::min(peer.pause * 2, kLongestPause));
   peer.next_try = runtime_.now() + Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns()));
-  if (nobody && std::exchange(peer.was_open, false)) listener_.on_refused(peer.address);
-  listener_.on_trouble(peer.address, peer.trouble);
+  const bool gone = nobody && std::exchange(peer.was_open, false);
+  if (!listener_) return;
+  if (gone) listener_->on_refused(peer.address);
+  listener_->on_trouble(peer.address, peer.trouble);
 }
 
 task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {

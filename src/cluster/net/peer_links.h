@@ -17,6 +17,7 @@
 #include "cluster/wire/identity.h"
 #include "cluster/wire/link/client.h"
 #include "core/base/bytes.h"
+#include "core/base/callback.h"
 #include "core/resilience/breaker.h"
 #include "core/resilience/client_limiter.h"
 #include "core/runtime/event.h"
@@ -33,18 +34,16 @@ struct PeerAddress {
 
 class PeerLinks {
  public:
-  class Listener {
-   public:
-    virtual ~Listener() = default;
+  struct Listener {
     // A connection to this peer had been open, has ended, and nobody listens at its address any more: its process is
     // gone.
-    virtual void on_refused(const PeerAddress& peer) = 0;
-    virtual void on_trouble(const PeerAddress& peer, const Error& why) = 0;
+    Callback<void(const PeerAddress& peer)> on_refused;
+    Callback<void(const PeerAddress& peer, const Error& why)> on_trouble;
   };
 
   // A connection that nobody has used for `idle` is closed. All must outlive it.
   PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
-            Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener,
+            Switchboard& switchboard, link::RefusalWatch& refusals, std::optional<Listener> listener = {},
             Duration idle = Duration::seconds(60), resilience::BreakerSettings breakers = {});
   PeerLinks(const PeerLinks&) = delete;
   PeerLinks& operator=(const PeerLinks&) = delete;
@@ -139,7 +138,7 @@ class PeerLinks {
   const wire::Keyring& keyring_;
   Switchboard& switchboard_;
   link::RefusalWatch& refusals_;
-  Listener& listener_;
+  std::optional<Listener> listener_;  // nothing: nobody wants to know
   Duration idle_;
   std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
   runtime::Condition connections_changed_;
@@ -179,12 +178,7 @@ std::string with_names(const std::string& text, std::string_view word, const std
   }
 }
 
-// Where nodes are reached now.
-class Addresses {
- public:
-  virtual ~Addresses() = default;
-  // Nothing when nobody knows.
-  virtual std::optional<PeerAddress> find(const std::string& name) const = 0;
-};
+// Where nodes are reached now; nothing when nobody knows.
+using Addresses = Callback<std::optional<PeerAddress>(const std::string& name)>;
 
 }  // namespace bellwether::cluster

@@ -124,7 +124,7 @@ TEST_F(PeerLinksTest, certificates_are_for_the_name_of_a_peer_and_for_the_addres
 
 TEST_F(PeerLinksTest, a_connection_that_nobody_uses_is_closed_and_made_again_when_it_is_needed) {
   machine_.run(links_->close(Duration::seconds(5)));
-  links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::millis(40));
+  links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, listener(), Duration::millis(40));
   ASSERT_EQ(ask("one"), "one");
   until([&] { return links_->open_connections() == 0; });
   EXPECT_EQ(ask("two"), "two");

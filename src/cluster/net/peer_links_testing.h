@@ -37,7 +37,7 @@ class Echo final : public Service {
 };
 
 // m1, an operator, which talks, and m2, which listens and may be stopped.
-class PeerLinksTest : public sim::MachineTest, public PeerLinks::Listener {
+class PeerLinksTest : public sim::MachineTest {
  protected:
   PeerLinksTest() {
     dialling_.handshake = link::test_node("m1", wire::Role::kOperator);
@@ -50,8 +50,11 @@ class PeerLinksTest : public sim::MachineTest, public PeerLinks::Listener {
     server_ = std::move(*made);
     serve();
   }
-  void on_refused(const PeerAddress& peer) override { refused.push_back(peer.name); }
-  void on_trouble(const PeerAddress&, const Error& why) override { troubles.push_back(why.message); }
+  void on_refused(const PeerAddress& peer) { refused.push_back(peer.name); }
+  void on_trouble(const PeerAddress&, const Error& why) { troubles.push_back(why.message); }
+  PeerLinks::Listener listener() {
+    return {callback_to<&PeerLinksTest::on_refused>(*this), callback_to<&PeerLinksTest::on_trouble>(*this)};
+  }
 
   void serve() { server_scope_->spawn(server_->serve(server_scope_->cancellation())); }
   runtime::task<void> stopping() {
@@ -87,7 +90,7 @@ class PeerLinksTest : public sim::MachineTest, public PeerLinks::Listener {
   }
 
   wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
+  link::RefusalWatch refusals_;
   link::DialSettings dialling_;
   link::ServerSettings serving_;
   Switchboard ours_{MessageClasses(&message::message_of<dispatch::Letter>())};
@@ -98,7 +101,8 @@ class PeerLinksTest : public sim::MachineTest, public PeerLinks::Listener {
   std::unique_ptr<runtime::Scope> server_scope_ = std::make_unique<runtime::Scope>();
   std::vector<std::string> refused;
   std::vector<std::string> troubles;
-  std::unique_ptr<PeerLinks> links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this);
+  std::unique_ptr<PeerLinks> links_ =
+      std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, listener());
 };
 
 }  // namespace bellwether::cluster

@@ -32,8 +32,8 @@ class PeerRequestsTest : public PeerLinksTest {
   ~PeerRequestsTest() override { theirs_.guard({}); }
   void leave_alone_for(Duration span) {
     machine_.run(links_->close(Duration::seconds(5)));
-    links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::seconds(60),
-                                         resilience::BreakerSettings{.open_for = span});
+    links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, listener(),
+                                         Duration::seconds(60), resilience::BreakerSettings{.open_for = span});
   }
   Result<std::string> ask_what_must_go(std::string text) {
     return machine_.run(links_->request(m2(), message_type::kAdmin, wire::Priority::kNormal, std::move(text),

@@ -61,24 +61,20 @@ class Taker final : public Service {
   void on_message(link::Connection&, const wire::Inbound&) override { ++messages; }
 };
 
-class Audit final : public link::RefusalListener {
- public:
+struct Audit {
   std::vector<std::string> lines;
-  void on_refused(wire::Refusal refusal, const runtime::Endpoint&, std::string_view detail, uint64_t) override {
+  void on_refused(wire::Refusal refusal, const runtime::Endpoint&, std::string_view detail, uint64_t) {
     lines.push_back(std::string(to_string(refusal)) + ": " + std::string(detail));
   }
 };
 
-// Knows no address, and does nothing when it leads.
-class Bystander final : public Leadership::Listener, public PeerLinks::Listener, public Addresses {
+// Does nothing when it leads.
+class Bystander final : public Leadership::Listener {
   void on_elected(const election::TermOfOffice&) override {}
   void on_drain(const std::string&) override {}
   void on_term_ended(const election::TermEnded&) override {}
   void on_leader_changed(const std::string&, election::Term, const std::string&) override {}
   void on_note(bool, const std::string&) override {}
-  void on_refused(const PeerAddress&) override {}
-  void on_trouble(const PeerAddress&, const Error&) override {}
-  std::optional<PeerAddress> find(const std::string&) const override { return std::nullopt; }
 };
 
 class SwitchboardTest : public sim::MachineTest {
@@ -122,7 +118,7 @@ class SwitchboardTest : public sim::MachineTest {
 
   wire::Keyring keys_ = link::test_keyring();
   Audit audit_;
-  link::RefusalWatch refusals_{&audit_, Duration::zero()};
+  link::RefusalWatch refusals_{{callback_to<&Audit::on_refused>(audit_), {}}, Duration::zero()};
   link::ServerSettings serving_;
   link::DialSettings dialling_;
   Switchboard router_{MessageClasses(&message::message_of<dispatch::Letter>())};
@@ -201,8 +197,9 @@ TEST_F(SwitchboardTest, with_a_certificate_a_node_says_what_its_role_may_say_and
 // A voter with a certificate of its own says what another one would have to say.
 TEST_F(SwitchboardTest, nobody_stands_and_nobody_leads_in_the_name_of_another) {
   Bystander none;
+  const auto nowhere = [](const std::string&) -> std::optional<PeerAddress> { return std::nullopt; };
   MemoryKv kv;
-  PeerLinks links(runtime_, dialling_, keys_, deaf_, refusals_, none);
+  PeerLinks links(runtime_, dialling_, keys_, deaf_, refusals_);
   router_.disconnect(message_type::kLeadership);
   ElectionSettings settings;
   settings.key = "flock";
@@ -210,7 +207,7 @@ TEST_F(SwitchboardTest, nobody_stands_and_nobody_leads_in_the_name_of_another) {
   settings.voters = {"m1", "n1", "n2"};
   settings.timing = quorum::QuorumTiming::lan();
   settings.first_start = true;
-  ElectionDriver driver(runtime_, kv, links, router_, none, settings, 1, none);
+  ElectionDriver driver(runtime_, kv, links, router_, nowhere, settings, 1, none);
   runtime::Scope scope;
   scope.spawn(driver.run(scope.cancellation()));
   const auto as = [](const char* name, quorum::Body body) {

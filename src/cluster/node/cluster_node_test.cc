@@ -58,10 +58,10 @@ wire::Keyring shared_secret() {
 }
 
 // Of one node: what its operator says, and what outlives its processes.
-struct Place final : Journal::Reader {
+struct Place {
   explicit Place(sim::World& in, const std::string& name) : world(in), machine(in.add_node(name)) {}
 
-  void on_line(std::string_view event, const std::string& text, const Journal::Fields&) override {
+  void on_line(std::string_view event, const std::string& text, const Journal::Fields&) {
     lines.push_back(std::string(event) + ": " + text);
   }
   std::shared_ptr<NotingRole> role(const std::string& name) {
@@ -96,7 +96,7 @@ runtime::task<void> be_node(runtime::Runtime& runtime, void* context) {
   std::vector<std::shared_ptr<NodeRole>> roles;
   for (const std::string& name : place.roles) roles.push_back(place.role(name));
   Journal journal(-1, false, "node");
-  journal.tell(place);
+  journal.tell(callback_to<&Place::on_line>(place));
   ClusterNode node(runtime, place.options, std::move(supplies), std::move(roles), journal);
   place.node = &node;
   place.exit_code = co_await node.run();

@@ -77,7 +77,7 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
   const auto addresses = co_await runtime.resolve(node.host, nullptr);
   if (!addresses) co_return fail(addresses.error().code, "{}: {}", to_string(node), addresses.error().message);
   Deaf handler;
-  link::RefusalWatch refusals(nullptr);
+  link::RefusalWatch refusals;
   auto dialled = co_await link::dial(runtime, {addresses->front(), node.port}, node.host, dialling_, keyring_, handler,
                                      refusals, nullptr);
   if (!dialled) {

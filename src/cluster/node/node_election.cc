@@ -72,9 +72,9 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
                                 "majority with three nodes or more",
                                 to_string(settings.rule)));
   }
-  return std::make_unique<cluster::VoteDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(), members_,
-                                               *supplies_.vote_seal, *supplies_.resources, std::move(settings), seed,
-                                               *this);
+  return std::make_unique<cluster::VoteDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(),
+                                               callback_to<&NodeMembers::find>(members_), *supplies_.vote_seal,
+                                               *supplies_.resources, std::move(settings), seed, *this);
 }
 
 std::unique_ptr<cluster::Leadership> NodeElection::by_quorum(uint64_t seed) {
@@ -86,7 +86,8 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_quorum(uint64_t seed) {
   settings.priority = config_.priority;
   settings.first_start = options_.first_start;
   return std::make_unique<cluster::ElectionDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(),
-                                                   members_, std::move(settings), seed, *this);
+                                                   callback_to<&NodeMembers::find>(members_), std::move(settings), seed,
+                                                   *this);
 }
 
 // --- its life --------------------------------------------------------------------------------------------------------

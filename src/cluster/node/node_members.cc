@@ -89,7 +89,8 @@ task<void> NodeMembers::make(const cluster::Joining::Way& way) {
     if (stored && *stored) config.incarnation = static_cast<uint32_t>(parse_u64(**stored).value_or(0));
   }
   driver_ = std::make_unique<cluster::MembershipDriver>(runtime_, port_.datagrams(), port_.links(), port_.switchboard(),
-                                                        std::move(config), runtime_.prng().next(), *this);
+                                                        std::move(config), runtime_.prng().next(),
+                                                        callback_to<&NodeMembers::on_news>(*this));
   port_.report_to(this);
   log_.say("listening", fmt::format("listens on {}, reached at {}", port_.local().to_string(), own.to_string()),
            {{"address", own.to_string()}});
@@ -143,7 +144,11 @@ task<void> NodeMembers::remember(std::string key, std::string value) {
 
 // --- what membership says --------------------------------------------------------------------------------------------
 
-void NodeMembers::on_member(const membership::MemberEvent& event) {
+void NodeMembers::on_news(const cluster::MembershipNews& news) {
+  std::visit([this](const auto& one) { hear(one); }, news);
+}
+
+void NodeMembers::hear(const membership::MemberEvent& event) {
   const std::string change = to_string(event.change);
   ++changes_[change];
   if (event.change == MemberChange::kForgotten) {
@@ -190,36 +195,37 @@ void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
                       event.name, printable(other->decided_by), own));
 }
 
-void NodeMembers::on_state(const membership::StateArrived& arrived) {
+void NodeMembers::hear(const membership::StateArrived& arrived) {
   const auto state = read_state(arrived.bytes);
   if (!state) return;
   said_[arrived.name] = *state;
   node_.on_peer_state(arrived.name, *state);
 }
 
-void NodeMembers::on_conflict(const membership::Conflict& conflict) {
+void NodeMembers::hear(const membership::Conflict& conflict) {
   log_.note(true, "conflict of "s + to_string(conflict.kind) + ": '" + printable(conflict.name) + "' at " +
                       to_string(conflict.held) + " and " +
                       (conflict.other.empty() ? "" : fmt::format("'{}' ", printable(conflict.other))) + "at " +
                       to_string(conflict.claimed));
 }
 
-void NodeMembers::on_joined(std::size_t members) {
+void NodeMembers::hear(const membership::JoinedGroup& group) {
   joined_ = true;
   since_[config_.name] = runtime_.now();
-  log_.say("joined", fmt::format("joined cluster '{}', {}", config_.cluster, format_count(members, "member")),
-           {{"members", static_cast<int64_t>(members)}});
+  log_.say("joined", fmt::format("joined cluster '{}', {}", config_.cluster, format_count(group.members, "member")),
+           {{"members", static_cast<int64_t>(group.members)}});
   node_.on_joined();
 }
 
-void NodeMembers::on_left() { node_.on_left(); }
-void NodeMembers::on_name_taken(const runtime::Endpoint& holder) { node_.on_name_taken(holder); }
+void NodeMembers::hear(const membership::LeftGroup&) { node_.on_left(); }
+void NodeMembers::hear(const membership::Refused& refused) { node_.on_name_taken(cluster::to_runtime(refused.holder)); }
 
-void NodeMembers::on_incarnation(uint32_t incarnation) {
-  if (supplies_.kv != nullptr && scope_ != nullptr) scope_->spawn(remember(kIncarnation, std::to_string(incarnation)));
+void NodeMembers::hear(const membership::IncarnationRaised& raised) {
+  if (supplies_.kv != nullptr && scope_ != nullptr)
+    scope_->spawn(remember(kIncarnation, std::to_string(raised.incarnation)));
 }
 
-void NodeMembers::on_degraded(const membership::DegradationChanged& changed) {
+void NodeMembers::hear(const membership::DegradationChanged& changed) {
   log_.say("degradation",
            "this node is "s + to_string(changed.level) + " (health score " + std::to_string(changed.health_score) +
                ", loop lag " + std::to_string(changed.lag_ratio) + ")",
@@ -227,7 +233,7 @@ void NodeMembers::on_degraded(const membership::DegradationChanged& changed) {
   node_.on_degraded();
 }
 
-void NodeMembers::on_guard(const membership::GuardChanged& guard) {
+void NodeMembers::hear(const membership::GuardChanged& guard) {
   log_.say("correlation_guard",
            guard.holding ? "more than half of the nodes of one kind look dead: nobody is evicted for now"
                          : "evictions are no longer held",

@@ -22,7 +22,7 @@ namespace bellwether::node {
 
 class ClusterNode;
 
-class NodeMembers final : public cluster::Addresses, public cluster::MembershipDriver::Listener {
+class NodeMembers final {
  public:
   // A member as this node sees it; a view until the next turn of the loop.
   struct Member {
@@ -38,7 +38,7 @@ class NodeMembers final : public cluster::Addresses, public cluster::MembershipD
   // All must outlive it.
   NodeMembers(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies, NodePort& port,
               NodeLog& log, ClusterNode& node);
-  ~NodeMembers() override;
+  ~NodeMembers();
   NodeMembers(const NodeMembers&) = delete;
   NodeMembers& operator=(const NodeMembers&) = delete;
 
@@ -58,7 +58,7 @@ class NodeMembers final : public cluster::Addresses, public cluster::MembershipD
   bool made() const { return driver_ != nullptr; }
   bool joined() const { return joined_; }
   const membership::Membership& kernel() const { return driver_->kernel(); }
-  std::optional<cluster::PeerAddress> find(const std::string& name) const override { return driver_->find(name); }
+  std::optional<cluster::PeerAddress> find(const std::string& name) const { return driver_->find(name); }
   std::optional<membership::MemberState> state_of(const std::string& name) const { return driver_->state_of(name); }
   bool is_gone(const std::string& name) const;
   bool is_suspect(const std::string& name) const { return state_of(name) == membership::MemberState::kSuspect; }
@@ -82,15 +82,17 @@ class NodeMembers final : public cluster::Addresses, public cluster::MembershipD
   const std::map<std::string, uint64_t>& changes() const { return changes_; }
 
  private:
-  void on_member(const membership::MemberEvent& event) override;
-  void on_state(const membership::StateArrived& state) override;
-  void on_conflict(const membership::Conflict& conflict) override;
-  void on_name_taken(const runtime::Endpoint& holder) override;
-  void on_joined(std::size_t members) override;
-  void on_left() override;
-  void on_incarnation(uint32_t incarnation) override;
-  void on_degraded(const membership::DegradationChanged& changed) override;
-  void on_guard(const membership::GuardChanged& guard) override;
+  void on_news(const cluster::MembershipNews& news);
+  void hear(const membership::MemberEvent& event);
+  void hear(const membership::StateArrived& arrived);
+  void hear(const membership::Conflict& conflict);
+  void hear(const membership::Refused& refused);
+  void hear(const membership::JoinedGroup& group);
+  void hear(const membership::LeftGroup&);
+  void hear(const membership::IncarnationRaised& raised);
+  void hear(const membership::DegradationChanged& changed);
+  void hear(const membership::GuardChanged& guard);
+  void hear(const membership::GossipOverflowed&) {}
 
   runtime::task<std::vector<runtime::Endpoint>> resolve_seeds();
   runtime::task<void> remember_peers(runtime::Cancellation* cancel);

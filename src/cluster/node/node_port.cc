@@ -16,7 +16,7 @@ NodePort::NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config,
       config_(config),
       supplies_(supplies),
       log_(log),
-      refusals_(this),
+      refusals_({callback_to<&NodePort::on_refused>(*this), callback_to<&NodePort::on_mismatch>(*this)}),
       switchboard_(cluster::MessageClasses(supplies.letters)),
       front_desk_(runtime, switchboard_.classes(), callback_to<&NodePort::on_load_changed>(*this)) {
   switchboard_.report_to(callback_to<&NodePort::on_open>(*this));
@@ -49,7 +49,10 @@ task<Status> NodePort::open() {
     co_return fail(server.error().code, "listen {} (TCP): {}", local_.to_string(), server.error().message);
   }
   server_ = std::move(*server);
-  links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, supplies_.keyring, switchboard_, refusals_, *this);
+  links_ =
+      std::make_unique<cluster::PeerLinks>(runtime_, dialling_, supplies_.keyring, switchboard_, refusals_,
+                                           cluster::PeerLinks::Listener{callback_to<&NodePort::on_peer_gone>(*this),
+                                                                        callback_to<&NodePort::on_trouble>(*this)});
   co_return Status();
 }
 
@@ -110,7 +113,7 @@ void NodePort::on_mismatch(wire::Refusal refusal, const wire::Mismatch& names) {
   if (counts != nullptr) counts->add(names.expected, names.received);
 }
 
-void NodePort::on_refused(const cluster::PeerAddress& peer) {
+void NodePort::on_peer_gone(const cluster::PeerAddress& peer) {
   if (members_ != nullptr && !peer.name.empty()) members_->on_refused(peer);
 }
 

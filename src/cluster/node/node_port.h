@@ -20,7 +20,7 @@ namespace bellwether::node {
 
 class NodeMembers;
 
-class NodePort final : public link::RefusalListener, public cluster::PeerLinks::Listener {
+class NodePort final {
  public:
   // All must outlive it.
   NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies, NodeLog& log);
@@ -60,11 +60,10 @@ class NodePort final : public link::RefusalListener, public cluster::PeerLinks::
   std::vector<const wire::Agreement*> agreements() const;
 
  private:
-  void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
-                  uint64_t unheard) override;
-  void on_mismatch(wire::Refusal refusal, const wire::Mismatch& names) override;
-  void on_refused(const cluster::PeerAddress& peer) override;
-  void on_trouble(const cluster::PeerAddress& peer, const Error& why) override;
+  void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail, uint64_t unheard);
+  void on_mismatch(wire::Refusal refusal, const wire::Mismatch& names);
+  void on_peer_gone(const cluster::PeerAddress& peer);
+  void on_trouble(const cluster::PeerAddress& peer, const Error& why);
   // Its datagrams need no challenge then.
   void on_open(link::Connection& connection) { datagrams_->introduce(connection.peer()); }
   void on_load_changed(resilience::LoadState state, std::string_view reason);

@@ -33,9 +33,9 @@ inline std::string value_of(uint64_t seed, std::size_t size) {
   return bytes;
 }
 
-class AddressBook final : public cluster::Addresses {
+class AddressBook final {
  public:
-  std::optional<cluster::PeerAddress> find(const std::string& name) const override {
+  std::optional<cluster::PeerAddress> find(const std::string& name) const {
     const auto found = places.find(name);
     if (found == places.end()) return std::nullopt;
     return cluster::PeerAddress{name, found->second};
@@ -66,7 +66,7 @@ class TroubledKv final : public cluster::Kv {
   const Trouble& trouble_;
 };
 
-class Peer final : public cluster::PeerLinks::Listener, public registers::NoteListener {
+class Peer final {
  public:
   Peer(runtime::EpollRuntime& runtime, std::string name, std::vector<std::string> voters, AddressBook& book,
        std::string disk, wire::Role role)
@@ -77,7 +77,7 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
     settings.sweep_every = Duration::millis(20);
     settings.first_start = true;
   }
-  ~Peer() override { stop(); }
+  ~Peer() { stop(); }
 
   CopyKeeperSettings settings;
   CopiesSettings asking;
@@ -95,14 +95,15 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
     book_.places[name_] = at_;
     scope_ = std::make_unique<runtime::Scope>();
     scope_->spawn(server_->serve(scope_->cancellation()));
-    links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, keys_, switchboard_, refusals_, *this);
-    lines = std::make_unique<registers::Lines>(*links_, switchboard_, book_, name_, voters_);
+    links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, keys_, switchboard_, refusals_);
+    lines = std::make_unique<registers::Lines>(*links_, switchboard_, callback_to<&AddressBook::find>(book_), name_,
+                                               voters_);
     copies = std::make_unique<Copies>(runtime_, *lines, asking, runtime_.prng().next());
     if (!disk_.empty()) {
       auto opened = runtime_.run(cluster::open_sqlite_kv(runtime_, disk_));
       check(opened.has_value(), "a voter's disk opens");
       kv_ = std::make_unique<TroubledKv>(std::move(*opened), trouble);
-      keeper = std::make_unique<CopyKeeper>(runtime_, *kv_, *lines, settings, *this);
+      keeper = std::make_unique<CopyKeeper>(runtime_, *kv_, *lines, settings, callback_to<&Peer::on_note>(*this));
       scope_->spawn(keeper->run(scope_->cancellation()));
       while (!keeper->started()) runtime_.run(pause(runtime_));
     }
@@ -143,9 +144,7 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
     co_await self->lines->close();
     co_return 0;
   }
-  void on_refused(const cluster::PeerAddress&) override {}
-  void on_trouble(const cluster::PeerAddress&, const Error&) override {}
-  void on_note(bool, const std::string& text) override { notes.push_back(text); }
+  void on_note(bool, const std::string& text) { notes.push_back(text); }
 
   runtime::EpollRuntime& runtime_;
   std::string name_;
@@ -153,7 +152,7 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
   AddressBook& book_;
   std::string disk_;
   wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
+  link::RefusalWatch refusals_;
   link::DialSettings dialling_;
   link::ServerSettings serving_;
   cluster::Switchboard switchboard_;

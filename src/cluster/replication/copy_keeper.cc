@@ -71,12 +71,12 @@ struct Changes {
 }  // namespace
 
 CopyKeeper::CopyKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, CopyKeeperSettings settings,
-                       registers::NoteListener& listener)
+                       registers::Note note)
     : runtime_(runtime),
       kv_(kv),
       lines_(lines),
       settings_(settings),
-      disk_(runtime, kv, lines, "copies-kept-with", "copies of jobs", settings.first_start, listener),
+      disk_(runtime, kv, lines, "copies-kept-with", "copies of jobs", settings.first_start, note),
       shelf_([&] {
         ShelfLimits limits = settings.limits;
         limits.others = lines.keepers().size() - 1;

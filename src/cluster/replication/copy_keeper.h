@@ -26,7 +26,7 @@ class CopyKeeper final {
  public:
   // All must outlive it. `kv` is one of its own: votes must not wait for megabytes.
   CopyKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, CopyKeeperSettings settings,
-             registers::NoteListener& listener);
+             registers::Note note);
   CopyKeeper(const CopyKeeper&) = delete;
   CopyKeeper& operator=(const CopyKeeper&) = delete;
 

@@ -60,14 +60,14 @@ runtime::task<Result<store::EtcdPlace>> place_of(runtime::Runtime& runtime, std:
 
 using runtime::task;
 
-EtcdJobView::EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group,
-                         Listener& listener, Duration names_every)
+EtcdJobView::EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, Note note,
+                         Duration names_every)
     : runtime_(runtime),
       api_(runtime, std::move(place.login)),
       description_(std::move(place.description)),
       owners_(etcd_owners(group)),
       states_(etcd_states(group)),
-      listener_(listener),
+      note_(note),
       names_every_(names_every) {}
 
 void EtcdJobView::visit_keys(VisitKey visit, void* context) const {
@@ -85,10 +85,9 @@ task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
     if (cancel->cancelled()) co_return;
     std::string trouble = seen ? std::string() : seen.error().message;
     if (!trouble.empty() && trouble_.empty()) {
-      listener_.on_note(true,
-                        fmt::format("registers of jobs: {} does not say what there is: {}", description_, trouble));
+      note_(true, fmt::format("registers of jobs: {} does not say what there is: {}", description_, trouble));
     } else if (trouble.empty() && !trouble_.empty()) {
-      listener_.on_note(false, fmt::format("registers of jobs: {} answers again", description_));
+      note_(false, fmt::format("registers of jobs: {} answers again", description_));
     }
     trouble_ = std::move(trouble);
     co_await runtime_.sleep(kLookEvery, cancel);
@@ -264,11 +263,10 @@ runtime::task<Result<std::unique_ptr<JobStore>>> open_etcd_job_store(runtime::Ru
 }
 
 runtime::task<Result<std::unique_ptr<EtcdJobView>>> open_etcd_job_view(runtime::Runtime& runtime, std::string url,
-                                                                       std::string group,
-                                                                       EtcdJobView::Listener& listener,
+                                                                       std::string group, EtcdJobView::Note note,
                                                                        Duration names_every) {
   BW_CO_TRY(auto place, co_await place_of(runtime, std::move(url)));
-  co_return std::make_unique<EtcdJobView>(runtime, std::move(place), group, listener, names_every);
+  co_return std::make_unique<EtcdJobView>(runtime, std::move(place), group, note, names_every);
 }
 
 }  // namespace bellwether::jobs

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cluster/replication/job_store.h"
+#include "core/base/callback.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
 #include "election/store/etcd/etcd_store.h"
@@ -38,14 +39,11 @@ class EtcdJobView final : public JobView {
   static constexpr Duration kAnswerMost = Duration::seconds(5);
   static constexpr std::size_t kAtOnce = 32;  // registers in one answer, of 64 KiB each at most
 
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void on_note(bool warning, const std::string& text) = 0;
-  };
+  // Tells people.
+  using Note = Callback<void(bool warning, const std::string& text)>;
 
   // Both must outlive it. `group`: as of EtcdJobStore. `names_every`: what was removed is noticed by then.
-  EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, Listener& listener,
+  EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, Note note,
               Duration names_every = kNamesEvery);
   EtcdJobView(const EtcdJobView&) = delete;
   EtcdJobView& operator=(const EtcdJobView&) = delete;
@@ -77,7 +75,7 @@ class EtcdJobView final : public JobView {
   std::string description_;
   std::string owners_;  // the names before the keys
   std::string states_;
-  Listener& listener_;
+  Note note_;
   std::map<std::string, registers::JobRecord> records_;
   std::set<std::string> owned_;
   uint64_t next_revision_ = 0;  // from which on changes were not seen
@@ -145,10 +143,9 @@ runtime::task<Result<std::unique_ptr<JobStore>>> open_etcd_job_store(runtime::Ru
                                                                      std::string group, std::string self,
                                                                      JobSettings settings, uint64_t seed);
 
-// `listener` must outlive it. Errors as above.
+// `note` must outlive it. Errors as above.
 runtime::task<Result<std::unique_ptr<EtcdJobView>>> open_etcd_job_view(runtime::Runtime& runtime, std::string url,
-                                                                       std::string group,
-                                                                       EtcdJobView::Listener& listener,
+                                                                       std::string group, EtcdJobView::Note note,
                                                                        Duration names_every = EtcdJobView::kNamesEvery);
 
 }  // namespace bellwether::jobs

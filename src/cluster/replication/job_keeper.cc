@@ -28,12 +28,12 @@ class Serving {
 }  // namespace
 
 JobKeeper::JobKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, KeeperSettings settings,
-                     registers::NoteListener& listener)
+                     registers::Note note)
     : runtime_(runtime),
       kv_(kv),
       lines_(lines),
       settings_(settings),
-      disk_(runtime, kv, lines, "jobs-kept-with", "registers of jobs", settings.first_start, listener),
+      disk_(runtime, kv, lines, "jobs-kept-with", "registers of jobs", settings.first_start, note),
       kernel_({.drift = settings.drift, .most_jobs = settings.most_jobs}) {}
 
 // --- its life --------------------------------------------------------------------------------------------------------

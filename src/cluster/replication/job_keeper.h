@@ -28,7 +28,7 @@ class JobKeeper final : public JobView {
  public:
   // All must outlive it.
   JobKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, KeeperSettings settings,
-            registers::NoteListener& listener);
+            registers::Note note);
   JobKeeper(const JobKeeper&) = delete;
   JobKeeper& operator=(const JobKeeper&) = delete;
 

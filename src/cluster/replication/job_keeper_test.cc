@@ -59,16 +59,13 @@ class TestKv final : public cluster::Kv {
 };
 
 // One node that keeps its own jobs: nobody else is needed.
-class JobKeeperTest : public testing::Test,
-                      public registers::NoteListener,
-                      public JobHandle::Listener,
-                      public cluster::PeerLinks::Listener,
-                      public cluster::Addresses {
+class JobKeeperTest : public testing::Test, public JobHandle::Listener {
  protected:
   void start(KeeperSettings settings = {.first_start = true}) {
-    lines_ = std::make_unique<registers::Lines>(links_, switchboard_, *this, "m1", std::vector<std::string>{"m1"});
+    lines_ = std::make_unique<registers::Lines>(links_, switchboard_, nowhere_, "m1", std::vector<std::string>{"m1"});
     store_ = std::make_unique<QuorumJobStore>(*runtime_, *lines_, JobSettings{}, 1);
-    keeper_ = std::make_unique<JobKeeper>(*runtime_, kv_, *lines_, settings, *this);
+    keeper_ =
+        std::make_unique<JobKeeper>(*runtime_, kv_, *lines_, settings, callback_to<&JobKeeperTest::on_note>(*this));
     scope_ = std::make_unique<runtime::Scope>();
     scope_->spawn(keeper_->run(scope_->cancellation()));
   }
@@ -98,6 +95,9 @@ class JobKeeperTest : public testing::Test,
     ASSERT_TRUE(holds());
   }
 
+  static constexpr auto nowhere_ = [](const std::string&) -> std::optional<cluster::PeerAddress> {
+    return std::nullopt;
+  };
   std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
   TestKv kv_;
   std::unique_ptr<registers::Lines> lines_;
@@ -112,17 +112,14 @@ class JobKeeperTest : public testing::Test,
     co_await scope_->join();
     co_return 0;
   }
-  void on_note(bool, const std::string& text) override { notes_.push_back(text); }
+  void on_note(bool, const std::string& text) { notes_.push_back(text); }
   void on_lost(const LostJob&) override {}
-  void on_refused(const cluster::PeerAddress&) override {}
-  void on_trouble(const cluster::PeerAddress&, const Error&) override {}
-  std::optional<cluster::PeerAddress> find(const std::string&) const override { return std::nullopt; }
 
   wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
+  link::RefusalWatch refusals_;
   link::DialSettings dialling_;
   cluster::Switchboard switchboard_;
-  cluster::PeerLinks links_{*runtime_, dialling_, keys_, switchboard_, refusals_, *this};
+  cluster::PeerLinks links_{*runtime_, dialling_, keys_, switchboard_, refusals_};
   std::unique_ptr<runtime::Scope> scope_;
 };
 

@@ -10,14 +10,14 @@ using cluster::KvChange;
 using runtime::task;
 
 KeeperDisk::KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& lines, const char* mark,
-                       std::string what, bool first_start, NoteListener& listener)
+                       std::string what, bool first_start, Note note)
     : runtime_(runtime),
       kv_(kv),
       lines_(lines),
       mark_(mark),
       what_(std::move(what)),
       first_start_(first_start),
-      listener_(listener) {}
+      note_(note) {}
 
 // That nothing is there proves nothing: a disk may have been replaced. And of other keepers a majority may know nothing
 // of what these have kept.
@@ -53,7 +53,7 @@ void KeeperDisk::begin(const Status& found, runtime::Scope& scope) {
   readable_ = found.has_value();
   if (readable_) return;
   unable_ = found.error().message;
-  listener_.on_note(true, unable_ + ". This node keeps none");
+  note_(true, unable_ + ". This node keeps none");
 }
 
 task<Status> KeeperDisk::write(std::vector<KvChange> changes) {
@@ -97,10 +97,10 @@ task<void> KeeperDisk::flush(KeeperDisk* self) {
 void KeeperDisk::written(const Status& done) {
   if (!done && unable_.empty()) {
     unable_ = fmt::format("{} cannot be written: {}", what_, done.error().message);
-    listener_.on_note(true, unable_ + ". Until that works this node promises and takes nothing");
+    note_(true, unable_ + ". Until that works this node promises and takes nothing");
   } else if (done && !unable_.empty()) {
     unable_.clear();
-    listener_.on_note(false, what_ + " can be written again");
+    note_(false, what_ + " can be written again");
   }
 }
 

@@ -8,17 +8,14 @@
 
 #include "cluster/net/kv.h"
 #include "cluster/replication/lines.h"
+#include "core/base/callback.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 
 namespace bellwether::registers {
 
-// Who tells people of what a keeper meets.
-class NoteListener {
- public:
-  virtual ~NoteListener() = default;
-  virtual void on_note(bool warning, const std::string& text) = 0;
-};
+// Tells people of what a keeper meets.
+using Note = Callback<void(bool warning, const std::string& text)>;
 
 class KeeperDisk {
  public:
@@ -27,7 +24,7 @@ class KeeperDisk {
   // nothing is taken for one that was lost, and whoever replaces it must have another name; and other keepers than
   // before are refused. All must outlive it.
   KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& lines, const char* mark, std::string what,
-             bool first_start, NoteListener& listener);
+             bool first_start, Note note);
   KeeperDisk(const KeeperDisk&) = delete;
   KeeperDisk& operator=(const KeeperDisk&) = delete;
 
@@ -65,7 +62,7 @@ class KeeperDisk {
   std::string mark_;
   std::string what_;
   bool first_start_;
-  NoteListener& listener_;
+  Note note_;
   runtime::Scope* scope_ = nullptr;
   std::deque<Write*> pending_;  // of the coroutines that wait for them
   std::size_t pending_bytes_ = 0;

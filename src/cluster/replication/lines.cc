@@ -27,7 +27,7 @@ void respond(link::Connection& connection, wire::RequestId id, const copies::Ans
 
 }  // namespace
 
-Lines::Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, const cluster::Addresses& addresses,
+Lines::Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, cluster::Addresses addresses,
              std::string self, std::vector<std::string> keepers)
     : links_(links),
       switchboard_(switchboard),
@@ -76,7 +76,7 @@ std::string Lines::name_of(MemberId member) const {
 void Lines::send(MemberId to, decltype(Message::body) body) {
   if (to == self_id_) return deliver(self_id_, body);
   const std::string name = name_of(to);
-  const auto peer = name.empty() ? std::nullopt : addresses_.find(name);
+  const auto peer = name.empty() ? std::nullopt : addresses_(name);
   if (!peer) return;  // as if it had been lost
   links_.send(*peer, cluster::message_type::kJobs, wire::Priority::kControl,
               message::encode(Message{fingerprint_, std::move(body)}), kPatience);
@@ -131,7 +131,7 @@ task<Result<copies::Answer>> Lines::ask(std::string keeper, copies::Question que
     auto answered = co_await copy_keeper_->answer(std::move(question));
     co_return answered;
   }
-  const auto place = addresses_.find(keeper);
+  const auto place = addresses_(keeper);
   if (!place) co_return fail(Errc::kUnreachable, "nobody knows where '{}' is", keeper);
   cluster::PeerAddress address = *place;
   std::string body = message::encode(copies::Asked{fingerprint_, std::move(question)});

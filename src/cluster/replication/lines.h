@@ -28,8 +28,8 @@ class Lines final : private cluster::Service {
  public:
   // `keepers`: the names of all that keep registers, the same on every node for as long as there are jobs. REQUIRES 1
   // to quorum::kMostMembers of them, whose ids differ. All must outlive it.
-  Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, const cluster::Addresses& addresses,
-        std::string self, std::vector<std::string> keepers);
+  Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, cluster::Addresses addresses, std::string self,
+        std::vector<std::string> keepers);
   ~Lines() override;
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
@@ -75,7 +75,7 @@ class Lines final : private cluster::Service {
 
   cluster::PeerLinks& links_;
   cluster::Switchboard& switchboard_;
-  const cluster::Addresses& addresses_;
+  cluster::Addresses addresses_;
   std::string self_;
   MemberId self_id_;
   std::vector<std::string> keepers_;

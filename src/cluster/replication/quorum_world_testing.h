@@ -14,9 +14,9 @@
 namespace bellwether::jobs {
 
 // Where nodes are, for all threads.
-class AddressBook final : public cluster::Addresses {
+class AddressBook final {
  public:
-  std::optional<cluster::PeerAddress> find(const std::string& name) const override {
+  std::optional<cluster::PeerAddress> find(const std::string& name) const {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find(name);
     if (found == places_.end()) return std::nullopt;
@@ -33,7 +33,7 @@ class AddressBook final : public cluster::Addresses {
 };
 
 // The parts of one node. All its functions run on the node's thread.
-class Peer final : public cluster::PeerLinks::Listener, public registers::NoteListener {
+class Peer final {
  public:
   Peer(runtime::Runtime& runtime, std::string name, std::vector<std::string> peers, AddressBook& book, std::string disk,
        wire::Role role = wire::Role::kManager)
@@ -42,7 +42,6 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
     dialling_.connect_timeout = Duration::seconds(1);
     serving_.handshake = link::test_node(name_, role);
   }
-  ~Peer() override = default;
 
   std::unique_ptr<QuorumJobStore> store;
   std::unique_ptr<JobKeeper> keeper;
@@ -58,8 +57,9 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
     book_.set(name_, at_);
     scope_ = std::make_unique<runtime::Scope>();
     scope_->spawn(server_->serve(scope_->cancellation()));
-    links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, keys_, switchboard_, refusals_, *this);
-    lines = std::make_unique<registers::Lines>(*links_, switchboard_, book_, name_, peers_);
+    links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, keys_, switchboard_, refusals_);
+    lines = std::make_unique<registers::Lines>(*links_, switchboard_, callback_to<&AddressBook::find>(book_), name_,
+                                               peers_);
     JobSettings settings;
     settings.lease = lease;
     store = std::make_unique<QuorumJobStore>(runtime_, *lines, settings, runtime_.prng().next());
@@ -72,7 +72,7 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
     kv = std::move(*opened);
     KeeperSettings settings;
     settings.first_start = first_start;
-    keeper = std::make_unique<JobKeeper>(runtime_, *kv, *lines, settings, *this);
+    keeper = std::make_unique<JobKeeper>(runtime_, *kv, *lines, settings, callback_to<&Peer::on_note>(*this));
     keeping_ = std::make_unique<runtime::Scope>();
     keeping_->spawn(keeper->run(keeping_->cancellation()));
     co_return 0;
@@ -105,9 +105,7 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
   const cluster::Switchboard& router() const { return switchboard_; }
 
  private:
-  void on_refused(const cluster::PeerAddress&) override {}
-  void on_trouble(const cluster::PeerAddress&, const Error&) override {}
-  void on_note(bool, const std::string& text) override { notes.push_back(text); }
+  void on_note(bool, const std::string& text) { notes.push_back(text); }
 
   runtime::Runtime& runtime_;
   std::string name_;
@@ -115,7 +113,7 @@ class Peer final : public cluster::PeerLinks::Listener, public registers::NoteLi
   AddressBook& book_;
   std::string disk_;
   wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
+  link::RefusalWatch refusals_;
   link::DialSettings dialling_;
   link::ServerSettings serving_;
   cluster::Switchboard switchboard_;

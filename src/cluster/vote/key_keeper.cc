@@ -85,7 +85,7 @@ namespace {
 constexpr int kTellsOfEnd = 5;
 }
 
-KeyKeeper::KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
+KeyKeeper::KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, Addresses addresses,
                      const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner owner)
     : runtime_(runtime),
       links_(links),
@@ -106,7 +106,7 @@ std::string KeyKeeper::context(const std::string& admin, const std::string& hold
 }
 
 void KeyKeeper::send(const std::string& to, const KeyShareMessage& message) {
-  const auto peer = addresses_.find(to);
+  const auto peer = addresses_(to);
   if (!peer) return;  // as if it had been lost: it is asked again
   links_.send(*peer, message_type::kKeyShare, wire::Priority::kLeadership,
               seal_.seal(message::encode(message), VoteSeal::About::kKeyShare), settings_.again);

@@ -88,7 +88,7 @@ class KeyKeeper final : private Service {
   };
 
   // All must outlive it.
-  KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
+  KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, Addresses addresses,
             const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner owner);
   ~KeyKeeper() override;
   KeyKeeper(const KeyKeeper&) = delete;
@@ -128,7 +128,7 @@ class KeyKeeper final : private Service {
   runtime::Runtime& runtime_;
   PeerLinks& links_;
   Switchboard& switchboard_;
-  const Addresses& addresses_;
+  Addresses addresses_;
   const VoteSeal& seal_;
   KeyKeeperSettings settings_;
   KeyHolding holding_;

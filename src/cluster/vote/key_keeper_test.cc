@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kNames = {"a", "b", "c"};
 
-class Node final : public TestNode, public Addresses {
+class Node final : public TestNode {
  public:
   using Places = std::map<std::string, runtime::Endpoint>;
 
@@ -27,7 +27,7 @@ class Node final : public TestNode, public Addresses {
     places_[name] = address().endpoint;
   }
   void keep(const secret::Splitting& of, std::size_t index) {
-    keeper_.emplace(runtime, *links, switchboard, *this, seal_,
+    keeper_.emplace(runtime, *links, switchboard, callback_to<&Node::find>(*this), seal_,
                     KeyKeeperSettings{"flock", name, kNames, Duration::millis(10), Duration::millis(300)},
                     KeyHolding{of.commitment, secret::copy_of(of.shares[index - 1])},
                     KeyKeeper::Owner{.follows = callback_to<&Node::follows>(*this),
@@ -63,7 +63,7 @@ class Node final : public TestNode, public Addresses {
       failure = got.error().message;
   }
   void on_warning(const std::string& text) { notes.push_back(text); }
-  std::optional<PeerAddress> find(const std::string& node) const override {
+  std::optional<PeerAddress> find(const std::string& node) const {
     const auto found = places_.find(node);
     return found == places_.end() ? std::nullopt : std::optional(PeerAddress{node, found->second});
   }

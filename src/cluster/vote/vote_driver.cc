@@ -54,7 +54,7 @@ std::optional<double> NetworkQuality::value() const {
 }
 
 VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
-                       const Addresses& addresses, const VoteSeal& seal, const ResourceSource& resources,
+                       Addresses addresses, const VoteSeal& seal, const ResourceSource& resources,
                        VoteSettings settings, uint64_t seed, Listener& listener)
     : runtime_(runtime),
       kv_(kv),
@@ -161,7 +161,7 @@ task<void> VoteDriver::ask_someone(runtime::Cancellation* cancel) {
   if (network_.empty()) co_return;
   const auto next = std::next(network_.begin(), static_cast<std::ptrdiff_t>(++asked_ % network_.size()));
   const vote::NodeId node = next->first;
-  const auto peer = addresses_.find(name_of(node));
+  const auto peer = addresses_(name_of(node));
   if (!peer) co_return;
   const Instant sent = runtime_.read_clock();
   const auto answer = co_await links_.request(*peer, message_type::kVote, wire::Priority::kLeadership, {},
@@ -276,7 +276,7 @@ std::string VoteDriver::obstacle() const {
 std::string VoteDriver::named(const std::string& text) const { return with_names(text, "node ", names_); }
 
 void VoteDriver::send(vote::NodeId to, const vote::Message& message) {
-  const auto peer = addresses_.find(name_of(to));
+  const auto peer = addresses_(name_of(to));
   if (!peer) return;  // as if it had been lost: the kernel says again what matters
   links_.send(*peer, message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
               settings_.timing.heartbeat_timeout);
@@ -412,7 +412,7 @@ void VoteDriver::vet(const std::string& sender, const vote::Message& message) {
   hearing_->heard(sender, runtime_.boot_now());
   const auto* candidacy = std::get_if<vote::Candidacy>(&message.body);
   if (candidacy == nullptr || !candidacy->stands) return;
-  const bool is_there = addresses_.find(sender).has_value();
+  const bool is_there = addresses_(sender).has_value();
   loop_.tell(vetting_.vet(message.from, sender, candidacy->claim, is_there, runtime_.wall_now()));
 }
 

@@ -74,7 +74,7 @@ struct VoteSettings {
 class VoteDriver final : public Leadership, private Service {
  public:
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the names have different ids.
-  VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
+  VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, Addresses addresses,
              const VoteSeal& seal, const ResourceSource& resources, VoteSettings settings, uint64_t seed,
              Listener& listener);
   ~VoteDriver() override;
@@ -158,7 +158,7 @@ class VoteDriver final : public Leadership, private Service {
   Kv& kv_;
   PeerLinks& links_;
   Switchboard& switchboard_;
-  const Addresses& addresses_;
+  Addresses addresses_;
   const VoteSeal& seal_;
   const ResourceSource& resources_;
   VoteSettings settings_;

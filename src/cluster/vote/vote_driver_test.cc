@@ -18,7 +18,7 @@ struct Machine {
   runtime::Endpoint at{runtime::IpAddress::loopback(), 0};
 };
 
-class VoteDriverNode final : public TestNode, public Leadership::Listener, public Addresses, public ResourceSource {
+class VoteDriverNode final : public TestNode, public Leadership::Listener, public ResourceSource {
  public:
   VoteDriverNode(runtime::Runtime& runtime, std::map<std::string, Machine>& machines, std::string name,
                  unsigned char key, double cpu)
@@ -36,8 +36,9 @@ class VoteDriverNode final : public TestNode, public Leadership::Listener, publi
     settings.timing = vote::VoteTiming::lan();
     settings.capabilities = {"admin_election"};
     settings.first_start = first;
-    driver_ = std::make_unique<VoteDriver>(runtime, machines_[name].disk, *links, switchboard, *this, seal_, *this,
-                                           std::move(settings), runtime.prng().next(), *this);
+    driver_ = std::make_unique<VoteDriver>(runtime, machines_[name].disk, *links, switchboard,
+                                           callback_to<&VoteDriverNode::find>(*this), seal_, *this, std::move(settings),
+                                           runtime.prng().next(), *this);
     scope.spawn(driver_->run(scope.cancellation()));
   }
   VoteDriver& driver() { return *driver_; }
@@ -68,7 +69,7 @@ class VoteDriverNode final : public TestNode, public Leadership::Listener, publi
     complete.push_back(winner);
   }
   void on_note(bool, const std::string& text) override { notes.push_back(text); }
-  std::optional<PeerAddress> find(const std::string& node) const override {
+  std::optional<PeerAddress> find(const std::string& node) const {
     const auto found = machines_.find(node);
     if (found == machines_.end() || found->second.at.port == 0) return std::nullopt;
     return PeerAddress{node, found->second.at};

@@ -104,7 +104,7 @@ void Journal::transition(WallTime now, std::string_view event, const std::string
 }
 
 void Journal::say(WallTime now, int from, std::string_view event, const std::string& text, const Fields& fields) {
-  if (reader_ != nullptr) reader_->on_line(event, text, fields);
+  if (reader_) reader_(event, text, fields);
   if (verbosity_ < from) return;
   const std::string line =
       json_ ? json_line(now, event, text, fields) : fmt::format("bellwether {}: {}\n", command_, text);

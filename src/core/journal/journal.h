@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 
@@ -21,11 +22,7 @@ class Journal {
   using Value = std::variant<std::string, int64_t>;
   using Fields = std::vector<std::pair<std::string_view, Value>>;
   // Told every line as it comes, whatever the verbosity: a world of the simulator, a test.
-  class Reader {
-   public:
-    virtual ~Reader() = default;
-    virtual void on_line(std::string_view event, const std::string& text, const Fields& fields) = 0;
-  };
+  using Reader = Callback<void(std::string_view event, const std::string& text, const Fields& fields)>;
   // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything.
   // `command`: what lines for people begin with.
   Journal(int verbosity, bool json, std::string command);
@@ -37,7 +34,7 @@ class Journal {
   bool open_audit(WallTime now, const std::string& path);
 
   // `reader` must outlive it.
-  void tell(Reader& reader) { reader_ = &reader; }
+  void tell(Reader reader) { reader_ = reader; }
 
   // A transition: told from verbosity 1 on, and always audited. `text` is for people, `event` and `fields` for
   // programs.
@@ -56,7 +53,7 @@ class Journal {
   int verbosity_;
   bool json_;
   std::string command_;
-  Reader* reader_ = nullptr;
+  Reader reader_;
   class Audit;
   std::unique_ptr<Audit> audit_;
 };

@@ -24,15 +24,7 @@ class CandidateListener : public election::TermListener {
   virtual void on_note(bool /*warning*/, const std::string& /*text*/) {}
 };
 
-// Who is told how sound the guarded work is.
-class EvidenceTaker {
- public:
-  virtual ~EvidenceTaker() = default;
-  virtual void good_evidence(election::EvidenceKind kind) = 0;
-  virtual void bad_evidence(election::EvidenceKind kind, std::string why) = 0;
-};
-
-class Candidate final : public EvidenceTaker {
+class Candidate final {
  public:
   // All must outlive it. `seed` must differ between candidates: it decides tokens.
   Candidate(runtime::Runtime& runtime, store::StoreKey& key, election::ElectorConfig config, uint64_t seed,
@@ -47,10 +39,9 @@ class Candidate final : public EvidenceTaker {
   // What is told before run() counts when it begins; what is told after it, not at all.
   void resign(election::Resign wish) { tell(std::move(wish)); }
   void work_stopped() { tell(election::WorkStopped{}); }
-  void good_evidence(election::EvidenceKind kind) override { tell(election::GoodEvidence{kind}); }
-  void bad_evidence(election::EvidenceKind kind, std::string why) override {
-    tell(election::BadEvidence{kind, std::move(why)});
-  }
+  // How sound the guarded work is.
+  void good_evidence(election::EvidenceKind kind) { tell(election::GoodEvidence{kind}); }
+  void bad_evidence(election::EvidenceKind kind, std::string why) { tell(election::BadEvidence{kind, std::move(why)}); }
   void extend() { tell(election::Extend{}); }
   void retime(const election::LeaseTiming& timing) { tell(election::Retime{timing}); }
 

@@ -174,14 +174,14 @@ Outcome<std::unique_ptr<Client>> Client::connect(const Options& options) {
 Outcome<Job> Client::submit(const Scenario& scenario, const Submission& submission, Listener* listener) {
   if (engine_->on_own_thread()) return in_callback();
   const auto bundled = detail::bundle_of(scenario);
-  if (bundled) return followed(detail::Inside::submit(*this, *bundled, submission, listener, nullptr), listener);
+  if (bundled) return followed(detail::Inside::submit(*this, *bundled, submission, listener, {}), listener);
   const detail::ScenarioTrouble& trouble = bundled.error();
   const Code code = trouble.diagnostics.empty() ? Code::kInvalid : Code::kScenario;
   return error_of(code, trouble.error.message, trouble.diagnostics);
 }
 
 Outcome<Job> Client::attach(const std::string& job, Listener* listener) {
-  return followed(detail::Inside::attach(*this, job, listener, nullptr), listener);
+  return followed(detail::Inside::attach(*this, job, listener, {}), listener);
 }
 
 Outcome<Status> Client::status(const std::string& job) { return status_of(*engine_, job, nullptr); }
@@ -217,7 +217,7 @@ std::string Client::answered_by() const { return engine_->answered_by(); }
 namespace bellwether::client::detail {
 
 Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
-                            Listener* listener, TotalsListener* totals) {
+                            Listener* listener, std::optional<TotalsListener> totals) {
   const std::shared_ptr<Engine>& engine = client.engine_;
   if (engine->on_own_thread()) return in_callback();
   if (const auto vouched = plan::check_signatures(bundled.plan); !vouched) return error_of(vouched.error());
@@ -250,7 +250,8 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
   return Job(engine, std::make_shared<Following>(id, bundled.plan, listener, totals));
 }
 
-Outcome<Job> Inside::attach(Client& client, const std::string& job, Listener* listener, TotalsListener* totals) {
+Outcome<Job> Inside::attach(Client& client, const std::string& job, Listener* listener,
+                            std::optional<TotalsListener> totals) {
   const std::shared_ptr<Engine>& engine = client.engine_;
   const auto letter = ask<dispatch::BundleLetter>(*engine, dispatch::FetchBundle{job}, engine->patience());
   if (!letter) return letter.error();

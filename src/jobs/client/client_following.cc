@@ -60,7 +60,9 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   runtime::Cancellation stop(cancel);
   stop_ = &stop;
   if (quiet_) stop.cancel();
-  follower_.emplace(*client, plan_, job_, static_cast<node::JobFollower::Observer*>(this));
+  follower_.emplace(
+      *client, plan_, job_,
+      node::JobFollower::Observer{callback_to<&Following::on_second>(*this), callback_to<&Following::on_whole>(*this)});
   runtime::Scope beside(&stop);
   if (listener_ != nullptr && wants_live()) beside.spawn(follow_live(this, client, runtime, beside.cancellation()));
   Instant heard = runtime->read_clock();
@@ -159,7 +161,7 @@ void Following::tell_contact(bool answers, const bellwether::Error& why) {
 }
 
 void Following::on_second(const metrics::Window& second, Duration covered, bool amends) {
-  if (totals_ != nullptr && !quiet_) totals_->on_second(second, covered, amends);
+  if (totals_ && !quiet_) totals_->on_second(second, covered, amends);
   if (listener_ == nullptr) return;
   windows_.push_back(
       {amends ? Window::Kind::kLate : Window::Kind::kSecond, second.second, figures_of(plan_, second, covered)});
@@ -168,7 +170,7 @@ void Following::on_second(const metrics::Window& second, Duration covered, bool 
 void Following::on_whole() {
   windows_.clear();
   const aggregate::Totals& totals = follower_->totals();
-  if (totals_ != nullptr && !quiet_) totals_->on_whole(totals);
+  if (totals_ && !quiet_) totals_->on_whole(totals);
   if (listener_ == nullptr || totals.empty()) return;
   windows_.push_back({Window::Kind::kWhole, totals.last().second, figures_of(totals)});
 }
@@ -185,7 +187,7 @@ void Following::tell_news() {
     state_ = sheet.state;
   }
   changed_.notify_all();
-  if (totals_ != nullptr && !quiet_) totals_->on_totals(follower_->totals());
+  if (totals_ && !quiet_) totals_->on_totals(follower_->totals());
   const bool changed =
       told_revision_ != sheet.revision || told_position_ != follower_->position() || told_owner_ != follower_->owner();
   if (changed) {

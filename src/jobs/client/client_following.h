@@ -14,6 +14,7 @@
 
 #include "bellwether/client.h"
 #include "bellwether/client_types.h"
+#include "core/base/callback.h"
 #include "core/resilience/token_bucket.h"
 #include "core/runtime/runtime.h"
 #include "jobs/client/job_follower.h"
@@ -51,19 +52,17 @@ class LiveFollower {
 };
 
 // Told of any news before the listener is: the totals themselves, for the screens and the store of this product.
-class TotalsListener {
- public:
-  virtual ~TotalsListener() = default;
-  virtual void on_totals(const aggregate::Totals& totals) = 0;
+struct TotalsListener {
+  Callback<void(const aggregate::Totals& totals)> on_totals;
   // What they were made of: a second more, or (`amends`) something of one that was told before.
-  virtual void on_second(const metrics::Window& second, Duration covered, bool amends) = 0;
+  Callback<void(const metrics::Window& second, Duration covered, bool amends)> on_second;
   // They are others: nothing that was told before counts, but what is in them.
-  virtual void on_whole(const aggregate::Totals& totals) = 0;
+  Callback<void(const aggregate::Totals& totals)> on_whole;
 };
 
-class Following final : private node::JobFollower::Observer {
+class Following final {
  public:
-  Following(std::string job, plan::Plan plan, Listener* listener, TotalsListener* totals)
+  Following(std::string job, plan::Plan plan, Listener* listener, std::optional<TotalsListener> totals)
       : job_(std::move(job)), plan_(std::move(plan)), listener_(listener), totals_(totals) {}
 
   const std::string& job() const { return job_; }
@@ -101,8 +100,8 @@ class Following final : private node::JobFollower::Observer {
   uint64_t failed_callbacks() const { return failed_.load(); }
 
  private:
-  void on_second(const metrics::Window& second, Duration covered, bool amends) override;
-  void on_whole() override;
+  void on_second(const metrics::Window& second, Duration covered, bool amends);
+  void on_whole();
   template <class Call>
   void tell(Call call);
   void tell_contact(bool answers, const bellwether::Error& why);
@@ -118,7 +117,7 @@ class Following final : private node::JobFollower::Observer {
   const std::string job_;
   const plan::Plan plan_;
   Listener* const listener_;
-  TotalsListener* const totals_;
+  const std::optional<TotalsListener> totals_;
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> failed_{0};
 
@@ -148,8 +147,9 @@ class Following final : private node::JobFollower::Observer {
 struct Inside {
   // Both give a job that is not followed yet.
   static Outcome<Job> submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
-                             Listener* listener, TotalsListener* totals);
-  static Outcome<Job> attach(Client& client, const std::string& job, Listener* listener, TotalsListener* totals);
+                             Listener* listener, std::optional<TotalsListener> totals);
+  static Outcome<Job> attach(Client& client, const std::string& job, Listener* listener,
+                             std::optional<TotalsListener> totals);
   // From now on the listeners are told.
   static void follow(Job& job);
   static const plan::Plan& plan(const Job& job);

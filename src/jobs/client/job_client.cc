@@ -60,7 +60,7 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
       settings_(std::move(settings)),
       keyring_(std::move(keyring)),
       dialling_(std::move(dialling)),
-      links_(runtime, dialling_, keyring_, switchboard_, refusals_, *this, kIdleMost, kBreakers) {}
+      links_(runtime, dialling_, keyring_, switchboard_, refusals_, {}, kIdleMost, kBreakers) {}
 
 task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel) {

@@ -15,7 +15,7 @@
 
 namespace bellwether::node {
 
-class JobClient final : private cluster::PeerLinks::Listener {
+class JobClient final {
  public:
   struct Settings {
     std::vector<HostPort> managers;  // at least one
@@ -25,8 +25,6 @@ class JobClient final : private cluster::PeerLinks::Listener {
   // Cluster, environment and certificates are those of the configuration. Does not talk to anybody.
   static Result<std::unique_ptr<JobClient>> make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                  wire::Keyring keyring, Settings settings);
-  // REQUIRES close() before.
-  ~JobClient() override = default;
 
   // An answer that is no Refusal of the moment: those of kNotOwner, kNotLeader, kUnavailable and kBusy are waited out
   // until the deadline, and are kExhausted then; that nobody could be reached is an error of the network, and never one
@@ -36,19 +34,18 @@ class JobClient final : private cluster::PeerLinks::Listener {
                                                 runtime::Cancellation* cancel);
   // The manager that answered last; empty: none has.
   const std::string& answered_by() const { return answered_by_; }
+  // Before it is destroyed.
   runtime::task<void> close();
 
  private:
   JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wire::Keyring keyring, Settings settings);
-  void on_refused(const cluster::PeerAddress&) override {}
-  void on_trouble(const cluster::PeerAddress&, const Error&) override {}
 
   runtime::Runtime& runtime_;
   Settings settings_;
   wire::Keyring keyring_;
   link::DialSettings dialling_;
   cluster::Switchboard switchboard_{cluster::MessageClasses(&message::message_of<dispatch::Letter>())};
-  link::RefusalWatch refusals_{nullptr};
+  link::RefusalWatch refusals_;
   std::size_t next_ = 0;  // of the managers
   std::string answered_by_;
   cluster::PeerLinks links_;

@@ -50,7 +50,7 @@ Status JobFollower::add(const dispatch::Watched& watched) {
   if (!watched.totals.empty()) {
     BW_TRY(auto state, account::decode_totals(watched.totals, plan_));
     totals_ = aggregate::Totals::restore(plan_, std::move(state));
-    if (observer_ != nullptr) observer_->on_whole();
+    if (observer_) observer_->on_whole();
   }
   const metrics::Shape shape = aggregate::shape_of(plan_);
   for (const dispatch::SecondOver& second : watched.news) {
@@ -60,7 +60,7 @@ Status JobFollower::add(const dispatch::Watched& watched) {
     } else {
       totals_.add(window, second.covered);
     }
-    if (observer_ != nullptr) observer_->on_second(window, second.covered, second.amends);
+    if (observer_) observer_->on_second(window, second.covered, second.amends);
   }
   return {};
 }

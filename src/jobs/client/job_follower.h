@@ -2,8 +2,10 @@
 // follower that was away for long is given the whole. One thread, that of the client's runtime.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "core/base/callback.h"
 #include "jobs/client/job_client.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/totals_codec.h"
@@ -14,17 +16,15 @@ namespace bellwether::node {
 class JobFollower {
  public:
   // Told within next(), before the sheet is the new one, of what the totals hold already.
-  class Observer {
-   public:
-    virtual ~Observer() = default;
+  struct Observer {
     // One second more, or (`amends`) something of one that was told before.
-    virtual void on_second(const metrics::Window& second, Duration covered, bool amends) = 0;
+    Callback<void(const metrics::Window& second, Duration covered, bool amends)> on_second;
     // They are others: nothing that was told before counts.
-    virtual void on_whole() = 0;
+    Callback<void()> on_whole;
   };
 
-  // All must outlive it. `observer` may be nullptr.
-  JobFollower(JobClient& client, const plan::Plan& plan, std::string job, Observer* observer = nullptr)
+  // All must outlive it. Nothing: nobody observes it.
+  JobFollower(JobClient& client, const plan::Plan& plan, std::string job, std::optional<Observer> observer = {})
       : client_(client), plan_(plan), job_(std::move(job)), observer_(observer), totals_(plan) {}
 
   // Waits for news for at most `wait`. True: there are some.
@@ -48,7 +48,7 @@ class JobFollower {
   JobClient& client_;
   const plan::Plan& plan_;
   std::string job_;
-  Observer* observer_;
+  std::optional<Observer> observer_;
   dispatch::JobSheet sheet_;
   aggregate::Totals totals_;
   std::string owner_;

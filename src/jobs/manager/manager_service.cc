@@ -213,8 +213,8 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   }
   if (is_new) {
     said_stuck_.erase(worker);
-    parts_.listener.on_job_says({}, "worker_registered",
-                                fmt::format("worker '{}' has {}", worker, format_count(told.cores, "core")), false);
+    parts_.job_says({}, "worker_registered",
+                    fmt::format("worker '{}' has {}", worker, format_count(told.cores, "core")), false);
   }
   look_at_progress(worker);
   for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
@@ -250,11 +250,10 @@ void ManagerService::look_at_progress(const std::string& worker) {
     } else {
       said_stuck_.erase(worker);
     }
-    parts_.listener.on_job_says(
-        {}, is_stuck ? "worker_stuck" : "worker_moves",
-        fmt::format("worker '{}' {}", worker,
-                    is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
-        is_stuck);
+    parts_.job_says({}, is_stuck ? "worker_stuck" : "worker_moves",
+                    fmt::format("worker '{}' {}", worker,
+                                is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
+                    is_stuck);
     on_cores_changed();
   }
   const std::string why = fmt::format("stuck for {} s", settings_.workers.drain_limit / Duration::seconds(1));
@@ -299,9 +298,9 @@ void ManagerService::look_around() {
   }
   if (!states_.look(parts_.runtime.now(), sight)) return;
   const std::string& without = states_.reason();
-  parts_.listener.on_job_says(
-      {}, "manager_active", "this manager hands out cores from now on" + (without.empty() ? "" : ", though " + without),
-      sight.unheard > 0 || !sight.registers_read);
+  parts_.job_says({}, "manager_active",
+                  "this manager hands out cores from now on" + (without.empty() ? "" : ", though " + without),
+                  sight.unheard > 0 || !sight.registers_read);
 }
 
 // Whoever came first gets what is free; nobody overtakes a job that waits for more cores than are free.
@@ -394,8 +393,7 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   self->claiming_.erase(steward);
   self->known_.claimed(job);
   if (taken && !self->closing_) {
-    self->parts_.listener.on_job_says(job, "job_taken_over", fmt::format("this manager goes on with job '{}'", job),
-                                      false);
+    self->parts_.job_says(job, "job_taken_over", fmt::format("this manager goes on with job '{}'", job), false);
     self->stewards_[job] = steward;
     self->not_busy(job);
     self->share_out_now();
@@ -404,8 +402,8 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   co_await steward->close();
   self->not_busy(job);
   if (!taken && !self->closing_) {
-    self->parts_.listener.on_job_says(job, "job_not_taken",
-                                      fmt::format("job '{}' was not taken over: {}", job, taken.error().message), true);
+    self->parts_.job_says(job, "job_not_taken",
+                          fmt::format("job '{}' was not taken over: {}", job, taken.error().message), true);
   }
   // Whoever holds it, or a later look, will see to it.
   self->known_.not_claimed(job);
@@ -431,7 +429,7 @@ task<void> ManagerService::forget(ManagerService* self, std::string job) {
 // --- jobs that end ---------------------------------------------------------------------------------------------------
 
 void ManagerService::on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) {
-  parts_.listener.on_job_says(job.id(), event, text, warning);
+  parts_.job_says(job.id(), event, text, warning);
 }
 
 void ManagerService::on_lost(Steward& job) { drop(job.id()); }

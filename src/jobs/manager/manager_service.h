@@ -19,6 +19,7 @@
 #include "cluster/health/signals.h"
 #include "cluster/net/switchboard.h"
 #include "cluster/replication/job_store.h"
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/resilience/breaker.h"
 #include "jobs/dispatch/share.h"
@@ -68,12 +69,6 @@ struct ManagerSettings {
 
 class ManagerService final : public cluster::Service {
  public:
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void on_job_says(const std::string& job, const std::string& event, const std::string& text,
-                             bool warning) = 0;
-  };
   struct Parts {
     runtime::Runtime& runtime;
     cluster::PeerLinks& links;
@@ -82,7 +77,7 @@ class ManagerService final : public cluster::Service {
     jobs::JobStore& store;
     const jobs::JobView& view;  // of all registers, as this node sees them
     copies::Copies& copies;
-    Listener& listener;
+    Callback<void(const std::string& job, const std::string& event, const std::string& text, bool warning)> job_says;
   };
 
   // All parts must outlive it.

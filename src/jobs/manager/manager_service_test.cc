@@ -141,7 +141,7 @@ dispatch::JobSheet moved_10000_times(const std::string& bundle) {
   return sheet;
 }
 
-class ManagerServiceTest : public testing::Test, private ManagerService::Listener, private registers::NoteListener {
+class ManagerServiceTest : public testing::Test {
  protected:
   void start(ManagerSettings settings) {
     around_.places = {{"m1", m1_.address()}, {"w1", w1_.address()}};
@@ -153,7 +153,8 @@ class ManagerServiceTest : public testing::Test, private ManagerService::Listene
   void serve(ManagerSettings settings) {
     serving_ = std::make_unique<runtime::Scope>();
     service_ = std::make_unique<ManagerService>(
-        ManagerService::Parts{runtime_, *m1_.links, m1_.switchboard, around_, store_, job_keeper_, copies_, *this},
+        ManagerService::Parts{runtime_, *m1_.links, m1_.switchboard, around_, store_, job_keeper_, copies_,
+                              callback_to<&ManagerServiceTest::on_job_says>(*this)},
         settings);
     serving_->spawn(service_->run(serving_->cancellation()));
   }
@@ -205,11 +206,12 @@ class ManagerServiceTest : public testing::Test, private ManagerService::Listene
   WillingWorker worker_;
   MemoryKv jobs_kv_;
   MemoryKv copies_kv_;
-  registers::Lines lines_{*m1_.links, m1_.switchboard, around_, "m1", {"m1"}};
-  jobs::JobKeeper job_keeper_{runtime_, jobs_kv_, lines_, {.first_start = true}, *this};
+  static constexpr auto deaf_ = [](bool, const std::string&) {};
+  registers::Lines lines_{*m1_.links, m1_.switchboard, callback_to<&Around::find>(around_), "m1", {"m1"}};
+  jobs::JobKeeper job_keeper_{runtime_, jobs_kv_, lines_, {.first_start = true}, deaf_};
   jobs::QuorumJobStore registers_{runtime_, lines_, jobs::JobSettings{}, 1};
   TestStore store_{registers_};
-  copies::CopyKeeper copy_keeper_{runtime_, copies_kv_, lines_, {.first_start = true}, *this};
+  copies::CopyKeeper copy_keeper_{runtime_, copies_kv_, lines_, {.first_start = true}, deaf_};
   copies::Copies copies_{runtime_, lines_, {}, 1};
   std::unique_ptr<ManagerService> service_;
   std::vector<std::string> said_;
@@ -250,10 +252,7 @@ class ManagerServiceTest : public testing::Test, private ManagerService::Listene
     co_await self->serving_->join();
     self->service_.reset();
   }
-  void on_job_says(const std::string&, const std::string& event, const std::string&, bool) override {
-    said_.push_back(event);
-  }
-  void on_note(bool, const std::string&) override {}
+  void on_job_says(const std::string&, const std::string& event, const std::string&, bool) { said_.push_back(event); }
 
   runtime::Scope keeping_;
   std::unique_ptr<runtime::Scope> serving_;

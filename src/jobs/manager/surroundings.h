@@ -1,6 +1,7 @@
 // What a manager knows of its cluster, from the node that it runs in, and how it talks to the other nodes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,11 @@
 
 namespace bellwether::node {
 
-class Surroundings : public cluster::Addresses {
+class Surroundings {
  public:
+  virtual ~Surroundings() = default;
+  // Where a node is reached now; nothing when nobody knows.
+  virtual std::optional<cluster::PeerAddress> find(const std::string& name) const = 0;
   virtual std::string self() const = 0;
   // Of the cluster, as far as is known; empty: nobody.
   virtual std::string leader_name() const = 0;

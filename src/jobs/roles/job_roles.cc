@@ -46,12 +46,13 @@ std::vector<int> usable_cpus() {
 
 runtime::task<Status> RegisterRole::prepare(const NodeTools& tools) {
   const cluster::NodeConfig& config = tools.options.config;
-  notes_.to(tools.log);
-  lines_ = std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), tools.members, config.name,
-                                              config.keepers);
+  lines_ =
+      std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(),
+                                         callback_to<&NodeMembers::find>(tools.members), config.name, config.keepers);
   jobs::KeeperSettings keeping;
   keeping.first_start = tools.options.first_start;
-  keeper_ = std::make_unique<jobs::JobKeeper>(tools.runtime, *tools.supplies.kv, *lines_, keeping, notes_);
+  keeper_ = std::make_unique<jobs::JobKeeper>(tools.runtime, *tools.supplies.kv, *lines_, keeping,
+                                              callback_to<&NodeLog::note>(tools.log));
   co_return Status();
 }
 
@@ -69,19 +70,21 @@ ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique
       around(tools, role),
       own_lines(role.registers_ != nullptr
                     ? nullptr
-                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(), around,
+                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(),
+                                                         callback_to<&NodeMembers::find>(tools.members),
                                                          tools.options.config.name, tools.options.config.keepers)),
       lines(own_lines != nullptr ? *own_lines : role.registers_->lines()),
-      copy_keeper(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start), role.notes_),
+      copy_keeper(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start),
+                  callback_to<&NodeLog::note>(tools.log)),
       copies(tools.runtime, lines, {}, tools.runtime.prng().next()),
       store(std::move(registers)),
       etcd(std::move(view)),
       service({tools.runtime, tools.port.links(), tools.port.switchboard(), around, *store,
-               etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->keeper(), copies, role},
+               etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->keeper(), copies,
+               callback_to<&ManagerRole::on_job_says>(role)},
               role.settings_) {}
 
 task<Status> ManagerRole::prepare(const NodeTools& tools) {
-  notes_.to(tools.log);
   const cluster::NodeConfig& config = tools.options.config;
   const uint64_t seed = tools.runtime.prng().next();
   std::unique_ptr<jobs::JobStore> store;
@@ -93,7 +96,8 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
     std::string url = config.jobs;
     auto opened = co_await jobs::open_etcd_job_store(tools.runtime, url, group, config.name, kJobs, seed);
     if (!opened) co_return fail(opened.error().code, "jobs: " + opened.error().message);
-    auto seen = co_await jobs::open_etcd_job_view(tools.runtime, std::move(url), group, notes_);
+    auto seen =
+        co_await jobs::open_etcd_job_view(tools.runtime, std::move(url), group, callback_to<&NodeLog::note>(tools.log));
     if (!seen) co_return fail(seen.error().code, "jobs: " + seen.error().message);
     store = std::move(*opened);
     view = std::move(*seen);
@@ -241,9 +245,9 @@ Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config) 
   return settings;
 }
 
-std::vector<cluster::PeerAddress> WorkerRole::Around::managers() const {
+std::vector<cluster::PeerAddress> WorkerRole::managers() const {
   std::vector<cluster::PeerAddress> out;
-  tools_.members.for_each([&](const NodeMembers::Member& member) {
+  members_->for_each([&](const NodeMembers::Member& member) {
     if (member.role() != wire::Role::kManager || member.gone()) return;
     out.push_back({member.name, cluster::to_runtime(member.profile.endpoint)});
   });
@@ -251,9 +255,10 @@ std::vector<cluster::PeerAddress> WorkerRole::Around::managers() const {
 }
 
 task<Status> WorkerRole::prepare(const NodeTools& tools) {
-  around_ = std::make_unique<Around>(tools);
-  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.switchboard(), *around_,
-                                             *shares_, settings_, *around_);
+  members_ = &tools.members;
+  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.switchboard(),
+                                             callback_to<&WorkerRole::managers>(*this), *shares_, settings_,
+                                             callback_to<&NodeLog::note>(tools.log));
   co_return Status();
 }
 

@@ -20,16 +20,6 @@
 
 namespace bellwether::node {
 
-// What the registers of jobs have to say, for the log of their node.
-class RegisterNotes final : public registers::NoteListener, public jobs::EtcdJobView::Listener {
- public:
-  void to(NodeLog& log) { log_ = &log; }
-  void on_note(bool warning, const std::string& text) override { log_->note(warning, text); }
-
- private:
-  NodeLog* log_ = nullptr;
-};
-
 // Of a manager or gate that keeps the registers of jobs, unless an etcd has them (cluster/replication/job_keeper.h).
 class RegisterRole final : public NodeRole {
  public:
@@ -42,13 +32,12 @@ class RegisterRole final : public NodeRole {
   const jobs::JobKeeper& keeper() const { return *keeper_; }
 
  private:
-  RegisterNotes notes_;
   std::unique_ptr<registers::Lines> lines_;
   std::unique_ptr<jobs::JobKeeper> keeper_;
 };
 
 // A manager that keeps jobs, their registers or at least their copies, and has jobs in hand (node/manager).
-class ManagerRole final : public NodeRole, private ManagerService::Listener {
+class ManagerRole final : public NodeRole {
  public:
   // `kv`: of the copies, which is no other's: votes must not wait for megabytes. `registers`: of this node, before this
   // role among those of the node; nothing: an etcd has them.
@@ -106,9 +95,8 @@ class ManagerRole final : public NodeRole, private ManagerService::Listener {
          std::unique_ptr<jobs::EtcdJobView> view);
   };
 
-  void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
+  void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning);
 
-  RegisterNotes notes_;
   std::unique_ptr<cluster::Kv> kv_;
   std::shared_ptr<RegisterRole> registers_;
   ManagerSettings settings_;
@@ -142,20 +130,11 @@ class WorkerRole final : public NodeRole {
   const WorkerService& service() const { return *service_; }
 
  private:
-  // What it knows of its cluster, and tells of itself.
-  class Around final : public Managers, public WorkerService::Listener {
-   public:
-    explicit Around(const NodeTools& tools) : tools_(tools) {}
-    std::vector<cluster::PeerAddress> managers() const override;
-    void on_worker_note(bool warning, const std::string& text) override { tools_.log.note(warning, text); }
-
-   private:
-    const NodeTools tools_;
-  };
+  std::vector<cluster::PeerAddress> managers() const;
 
   WorkerSettings settings_;
   std::unique_ptr<ShareFactory> shares_;
-  std::unique_ptr<Around> around_;
+  const NodeMembers* members_ = nullptr;  // after prepare()
   std::unique_ptr<WorkerService> service_;
 };
 

@@ -60,7 +60,7 @@ int be_worker(const char* text) {
   const auto runtime = runtime::test_runtime();
   ChildShares shares(*runtime);
   Heard heard;
-  const auto share = shares.start({.bundle = text}, heard);
+  const auto share = shares.start({.bundle = text}, heard.listener());
   runtime->run(until(runtime.get(), [&] { return heard.prepared.has_value(); }));
   share->begin(runtime->read_clock());
   std::printf("%lld\n", static_cast<long long>(share->pid()));

@@ -45,7 +45,7 @@ runtime::task<void> start_process(runtime::Runtime* runtime, std::shared_ptr<Sta
 
 class ChildShare final : public ShareProcess {
  public:
-  ChildShare(runtime::Runtime& runtime, runtime::Scope& starting, ChildOrder order, Listener& listener)
+  ChildShare(runtime::Runtime& runtime, runtime::Scope& starting, ChildOrder order, Listener listener)
       : runtime_(runtime),
         starting_(starting),
         listener_(listener),
@@ -210,7 +210,7 @@ class ChildShare final : public ShareProcess {
 
   runtime::Runtime& runtime_;
   runtime::Scope& starting_;
-  Listener& listener_;
+  Listener listener_;
   Phase phase_ = Phase::kPreparing;
   bool killed_ = false;
   std::unique_ptr<ShareSocket> socket_;
@@ -227,7 +227,7 @@ class ChildShare final : public ShareProcess {
 
 }  // namespace
 
-std::unique_ptr<ShareProcess> ChildShares::start(ChildOrder order, ShareProcess::Listener& listener) {
+std::unique_ptr<ShareProcess> ChildShares::start(ChildOrder order, ShareProcess::Listener listener) {
   return std::make_unique<ChildShare>(runtime_, starting_, std::move(order), listener);
 }
 

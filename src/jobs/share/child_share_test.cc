@@ -55,7 +55,7 @@ class ChildShareTest : public runtime::ChildTest {
   void run_until(Holds holds) {
     runtime_->run(until(runtime_.get(), holds));
   }
-  void start(ChildOrder what) { share_ = shares_.start(std::move(what), heard_); }
+  void start(ChildOrder what) { share_ = shares_.start(std::move(what), heard_.listener()); }
   void start_and_begin(ChildOrder what) {
     start(std::move(what));
     run_until([&] { return heard_.prepared || heard_.end; });
@@ -324,17 +324,13 @@ TEST_F(ChildShareTest, destroying_it_while_it_starts_is_safe) {
 
 // A listener that has no use for its share once it has ended.
 TEST_F(ChildShareTest, it_may_be_destroyed_when_it_says_that_it_has_ended) {
-  class Thrower final : public ShareProcess::Listener {
-   public:
-    void on_prepared(Status) override { share->stop(true); }
-    void on_second(uint64_t, std::string, Duration) override {}
-    void on_counters(const ChildCounters&) override {}
-    void on_ended(const ShareEnd&) override { share.reset(); }
-    std::unique_ptr<ShareProcess> share;
-  };
-  Thrower thrower;
-  thrower.share = shares_.start(order(scenario(kForever)), thrower);
-  run_until([&] { return thrower.share == nullptr; });
+  std::unique_ptr<ShareProcess> share;
+  const auto stop = [&](const Status&) { share->stop(true); };
+  const auto ignore_second = [](uint64_t, const std::string&, Duration) {};
+  const auto ignore_counters = [](const ChildCounters&) {};
+  const auto destroy = [&](const ShareEnd&) { share.reset(); };
+  share = shares_.start(order(scenario(kForever)), {stop, ignore_second, ignore_counters, destroy});
+  run_until([&] { return share == nullptr; });
 }
 
 TEST_F(ChildShareTest, it_is_gone_when_its_worker_is) {

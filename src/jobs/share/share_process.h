@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/runtime/runtime.h"
@@ -40,17 +41,15 @@ std::string_view to_string(ShareEnd::How how);
 class ShareProcess {
  public:
   // Called from within the loop, never from within start(), begin(), stop(), hand_over(), scale() and kill().
-  class Listener {
-   public:
-    virtual ~Listener() = default;
+  struct Listener {
     // It can begin, or why not: then it ends. Not called when it ends before it is known.
-    virtual void on_prepared(Status prepared) = 0;
+    Callback<void(Status prepared)> on_prepared;
     // The seconds of the clock, see ChildSecond. `window` was not looked into.
-    virtual void on_second(uint64_t second, std::string window, Duration covered) = 0;
-    virtual void on_counters(const ChildCounters& counters) = 0;
+    Callback<void(uint64_t second, std::string window, Duration covered)> on_second;
+    Callback<void(const ChildCounters& counters)> on_counters;
     // Its process is gone, and all that it had told is told. The last call; the share may be destroyed in this one,
     // and in no other.
-    virtual void on_ended(const ShareEnd& end) = 0;
+    Callback<void(const ShareEnd& end)> on_ended;
   };
 
   // Ends it at once; its listener hears nothing any more.
@@ -78,7 +77,7 @@ class ShareFactory {
   virtual ~ShareFactory() = default;
   // Begins to prepare it. `listener` outlives the share. REQUIRES parts, processors and a bundle within the limits of
   // share_order.h.
-  virtual std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) = 0;
+  virtual std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener listener) = 0;
 };
 
 // Shares as child processes: this executable again, with the arguments `share --socket N`, which must lead to
@@ -86,7 +85,7 @@ class ShareFactory {
 class ChildShares final : public ShareFactory {
  public:
   explicit ChildShares(runtime::Runtime& runtime) : runtime_(runtime) {}
-  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) override;
+  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener listener) override;
 
  private:
   runtime::Runtime& runtime_;

@@ -29,23 +29,27 @@ inline Result<plan::Plan> plan_of_text(std::string_view text) {
 }
 
 // Notes all that a share says.
-class Heard final : public ShareProcess::Listener {
+class Heard final {
  public:
-  void on_prepared(Status status) override {
+  void on_prepared(Status status) {
     check(!prepared && !end, "it is said once");
     prepared = std::move(status);
   }
-  void on_second(uint64_t second, std::string window, Duration covered) override {
+  void on_second(uint64_t second, std::string window, Duration covered) {
     check(prepared && *prepared && !end, "it has begun");
     seconds.push_back({second, covered, std::move(window)});
   }
-  void on_counters(const ChildCounters& now) override {
+  void on_counters(const ChildCounters& now) {
     counters.push_back(now.tally);
     last = now;
   }
-  void on_ended(const ShareEnd& how) override {
+  void on_ended(const ShareEnd& how) {
     check(!end, "it ends once");
     end = how;
+  }
+  ShareProcess::Listener listener() {
+    return {callback_to<&Heard::on_prepared>(*this), callback_to<&Heard::on_second>(*this),
+            callback_to<&Heard::on_counters>(*this), callback_to<&Heard::on_ended>(*this)};
   }
 
   std::optional<Status> prepared;

@@ -8,7 +8,7 @@ namespace {
 using runtime::task;
 
 // Somebody who always has the same to say to m1.
-class LiveRoundTest : public sim::MachineTest, public LiveRound::Host {
+class LiveRoundTest : public sim::MachineTest {
  protected:
   LiveRoundTest() { running_.spawn(round_.run(running_.cancellation())); }
   void TearDown() override {
@@ -17,7 +17,7 @@ class LiveRoundTest : public sim::MachineTest, public LiveRound::Host {
     machine_.run(w1_.close());
     machine_.run(m1_.close());
   }
-  std::vector<Letter> live() const override {
+  std::vector<LiveRound::Letter> live() {
     ++asked_;
     dispatch::LiveLetter letter;
     letter.shares.push_back({"j1", dispatch::ShareId(1), asked_, 0, 0, 0, 1});
@@ -44,9 +44,9 @@ class LiveRoundTest : public sim::MachineTest, public LiveRound::Host {
   TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
   TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
   FakeManager manager_{m1_, safe_};
-  mutable uint64_t asked_ = 0;
+  uint64_t asked_ = 0;
   Duration apart_;
-  LiveRound round_{runtime_, *w1_.links, *this};
+  LiveRound round_{runtime_, *w1_.links, callback_to<&LiveRoundTest::live>(*this)};
   runtime::Scope running_;
 };
 

@@ -20,8 +20,7 @@ constexpr Duration kReportAnswerMost = Duration::seconds(1);
 
 }  // namespace
 
-ReportRound::ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers,
-                         WorkerService& worker)
+ReportRound::ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, Managers managers, WorkerService& worker)
     : runtime_(runtime),
       links_(links),
       managers_(managers),
@@ -51,7 +50,7 @@ task<void> ReportRound::run(runtime::Cancellation* cancel) {
 }
 
 void ReportRound::tell_all() {
-  const std::vector<cluster::PeerAddress> managers = managers_.managers();
+  const std::vector<cluster::PeerAddress> managers = managers_();
   std::erase_if(lines_, [&](const auto& line) {
     const auto is_it = [&](const cluster::PeerAddress& one) { return one.name == line.first; };
     return !line.second.under_way && std::none_of(managers.begin(), managers.end(), is_it);
@@ -141,7 +140,7 @@ runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
 void LiveRound::say(bool at_once) {
   const Instant now = runtime_.now();
   std::map<std::string, Instant> before = std::exchange(said_, {});
-  for (Host::Letter& one : host_.live()) {
+  for (Letter& one : letters_()) {
     const auto last = before.find(one.to.name);
     if (last != before.end()) said_.insert(*last);
     if (one.letter.shares.empty()) continue;

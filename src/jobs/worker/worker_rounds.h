@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/net/peer_links.h"
+#include "core/base/callback.h"
 #include "core/base/periodic.h"
 #include "core/resilience/backpressure.h"
 #include "core/runtime/scope.h"
@@ -16,19 +17,14 @@ namespace bellwether::node {
 
 class WorkerService;
 
-// The managers of a worker's cluster.
-class Managers {
- public:
-  virtual ~Managers() = default;
-  // Those that are alive, as far as is known, by their names.
-  virtual std::vector<cluster::PeerAddress> managers() const = 0;
-};
+// The managers of a worker's cluster: those that are alive, as far as is known, by their names.
+using Managers = Callback<std::vector<cluster::PeerAddress>()>;
 
 // Tells every manager about once a second how this worker is, and at once when that has changed.
 class ReportRound {
  public:
   // Everything that is referred to outlives it.
-  ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers, WorkerService& worker);
+  ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, Managers managers, WorkerService& worker);
   ReportRound(const ReportRound&) = delete;
   ReportRound& operator=(const ReportRound&) = delete;
 
@@ -52,7 +48,7 @@ class ReportRound {
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
-  const Managers& managers_;
+  Managers managers_;
   WorkerService& worker_;
   Periodic rounds_;
   std::map<std::string, Line> lines_;
@@ -67,20 +63,16 @@ class LiveRound {
  public:
   static constexpr Duration kApart = Duration::millis(50);
 
-  class Host {
-   public:
-    virtual ~Host() = default;
-    struct Letter {
-      cluster::PeerAddress to;
-      dispatch::LiveLetter letter;
-      Duration apart;  // from the last one to this manager, at least
-    };
-    // What is to be said now, to each owner that is known.
-    virtual std::vector<Letter> live() const = 0;
+  struct Letter {
+    cluster::PeerAddress to;
+    dispatch::LiveLetter letter;
+    Duration apart;  // from the last one to this manager, at least
   };
+  // What is to be said now, to each owner that is known.
+  using Letters = Callback<std::vector<Letter>()>;
   // All must outlive it.
-  LiveRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Host& host)
-      : runtime_(runtime), links_(links), host_(host) {}
+  LiveRound(runtime::Runtime& runtime, cluster::PeerLinks& links, Letters letters)
+      : runtime_(runtime), links_(links), letters_(letters) {}
   LiveRound(const LiveRound&) = delete;
   LiveRound& operator=(const LiveRound&) = delete;
 
@@ -96,7 +88,7 @@ class LiveRound {
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
-  const Host& host_;
+  Letters letters_;
   bool changed_ = false;
   bool at_once_ = false;
   uint64_t number_ = 0;

@@ -37,19 +37,18 @@ dispatch::WorkerDeskConfig desk_config(const WorkerSettings& settings) {
 }  // namespace
 
 WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
-                             const Managers& managers, ShareFactory& factory, WorkerSettings settings,
-                             Listener& listener)
+                             Managers managers, ShareFactory& factory, WorkerSettings settings, Note note)
     : runtime_(runtime),
       links_(links),
       switchboard_(switchboard),
       managers_(managers),
       factory_(factory),
       settings_(std::move(settings)),
-      listener_(listener),
+      note_(note),
       life_(std::max<uint64_t>(runtime.prng().next(), 1)),
       desk_(desk_config(settings_)),
       reports_(runtime, links, managers_, *this),
-      live_(runtime, links, *this) {
+      live_(runtime, links, callback_to<&WorkerService::live>(*this)) {
   loop_.begin();
   switchboard_.connect(cluster::message_type::kDispatch, *this);
   state_changed();
@@ -246,7 +245,7 @@ void WorkerService::on_closed(link::Connection& connection) {
 }
 
 std::vector<cluster::PeerAddress> WorkerService::ways(const std::string& job) const {
-  std::vector<cluster::PeerAddress> all = managers_.managers();
+  std::vector<cluster::PeerAddress> all = managers_();
   const std::string owner = desk_.owner_of(job);
   std::stable_partition(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
   return all;
@@ -255,7 +254,7 @@ std::vector<cluster::PeerAddress> WorkerService::ways(const std::string& job) co
 bool WorkerService::may_own(const std::string& job, const std::string& manager) const {
   const std::string owner = desk_.owner_of(job);
   if (owner.empty() || owner == manager) return true;
-  const std::vector<cluster::PeerAddress> all = managers_.managers();
+  const std::vector<cluster::PeerAddress> all = managers_();
   return std::none_of(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
 }
 
@@ -284,11 +283,11 @@ void WorkerService::on_report_noted(const std::string& manager) {
   tell(event::ReportNoted{manager});
 }
 
-std::vector<LiveRound::Host::Letter> WorkerService::live() const {
-  std::vector<LiveRound::Host::Letter> letters;
+std::vector<LiveRound::Letter> WorkerService::live() const {
+  std::vector<LiveRound::Letter> letters;
   const Instant at = runtime_.now();
   const auto apart = [at](const resilience::Pacer& pacer) { return pacer.interval(at, LiveRound::kApart); };
-  for (const cluster::PeerAddress& manager : managers_.managers()) {
+  for (const cluster::PeerAddress& manager : managers_()) {
     const resilience::Pacer pacer = reports_.pacer(manager.name);
     if (!pacer.may_send(at, resilience::Pacer::Kind::kBatch)) continue;
     letters.push_back({manager, {}, apart(pacer)});
@@ -298,7 +297,7 @@ std::vector<LiveRound::Host::Letter> WorkerService::live() const {
     if (!now) continue;
     const std::string owner = desk_.owner_of(key.job);
     const auto to = std::find_if(letters.begin(), letters.end(),
-                                 [&](const LiveRound::Host::Letter& one) { return one.to.name == owner; });
+                                 [&](const LiveRound::Letter& one) { return one.to.name == owner; });
     if (to == letters.end()) continue;
     to->letter.shares.push_back(*now);
     to->apart = std::max(to->apart, apart(share->pacer()));

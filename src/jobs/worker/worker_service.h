@@ -47,18 +47,14 @@ struct WorkerSettings {
   std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run here; empty: nobody
 };
 
-class WorkerService final : public cluster::Service, private LiveRound::Host {
+class WorkerService final : public cluster::Service {
  public:
   // For the log.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void on_worker_note(bool warning, const std::string& text) = 0;
-  };
+  using Note = Callback<void(bool warning, const std::string& text)>;
 
   // Everything that is referred to outlives it. It serves until run() ends, and reports while that goes on.
   WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
-                const Managers& managers, ShareFactory& factory, WorkerSettings settings, Listener& listener);
+                Managers managers, ShareFactory& factory, WorkerSettings settings, Note note);
   ~WorkerService() override;
   WorkerService(const WorkerService&) = delete;
   WorkerService& operator=(const WorkerService&) = delete;
@@ -98,7 +94,7 @@ class WorkerService final : public cluster::Service, private LiveRound::Host {
   dispatch::WorkerReport report();
   // This manager has heard of it.
   void on_report_noted(const std::string& manager);
-  void note(bool warning, const std::string& text) { listener_.on_worker_note(warning, text); }
+  void note(bool warning, const std::string& text) { note_(warning, text); }
 
  private:
   using Loop = runtime::KernelDriver<WorkerService, dispatch::WorkerDesk, dispatch::DeskEvent, dispatch::DeskEffects,
@@ -111,7 +107,7 @@ class WorkerService final : public cluster::Service, private LiveRound::Host {
     wire::RequestId id;
   };
 
-  std::vector<LiveRound::Host::Letter> live() const override;
+  std::vector<LiveRound::Letter> live() const;
   void carry_out(dispatch::desk_effect::Answer& effect);
   void carry_out(dispatch::desk_effect::Start& effect);
   void carry_out(const dispatch::desk_effect::Begin& effect);
@@ -140,10 +136,10 @@ class WorkerService final : public cluster::Service, private LiveRound::Host {
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
   cluster::Switchboard& switchboard_;
-  const Managers& managers_;
+  Managers managers_;
   ShareFactory& factory_;
   WorkerSettings settings_;
-  Listener& listener_;
+  Note note_;
   uint64_t life_;
   dispatch::WorkerDesk desk_;
   health::WorkerStates states_;

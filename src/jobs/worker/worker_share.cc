@@ -61,7 +61,10 @@ resilience::Retry WorkerShare::fresh_retry() { return {kDelivery, Instant::never
 
 void WorkerShare::start(ShareFactory& factory, ChildOrder order) {
   loops_ = order.count;
-  process_ = factory.start(std::move(order), *this);
+  process_ = factory.start(std::move(order), {.on_prepared = callback_to<&WorkerShare::on_prepared>(*this),
+                                              .on_second = callback_to<&WorkerShare::on_second>(*this),
+                                              .on_counters = callback_to<&WorkerShare::on_counters>(*this),
+                                              .on_ended = callback_to<&WorkerShare::on_ended>(*this)});
 }
 
 void WorkerShare::begin(const dispatch::desk_effect::Begin& begin) {

@@ -20,12 +20,11 @@ namespace bellwether::node {
 
 class WorkerService;
 
-class WorkerShare final : private ShareProcess::Listener, public std::enable_shared_from_this<WorkerShare> {
+class WorkerShare final : public std::enable_shared_from_this<WorkerShare> {
  public:
   // Everything that is referred to outlives it.
   WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, WorkerService& worker, dispatch::ShareKey key,
               ShareStream stream, Duration graceful_stop);
-  ~WorkerShare() override = default;
   WorkerShare(const WorkerShare&) = delete;
   WorkerShare& operator=(const WorkerShare&) = delete;
 
@@ -59,10 +58,10 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   const resilience::Pacer& pacer() const { return pacer_; }
 
  private:
-  void on_prepared(Status prepared) override;
-  void on_second(uint64_t second, std::string window, Duration covered) override;
-  void on_counters(const ChildCounters& counters) override;
-  void on_ended(const ShareEnd& end) override;
+  void on_prepared(Status prepared);
+  void on_second(uint64_t second, std::string window, Duration covered);
+  void on_counters(const ChildCounters& counters);
+  void on_ended(const ShareEnd& end);
 
   runtime::task<void> say(ShareStream::Next what);
   // Until then nothing is to be said, for the owner has too much to take in; in the past: it may be.

@@ -74,22 +74,20 @@ using cluster::TestNode;
 
 inline const cluster::MessageClasses kLetters(&message::message_of<dispatch::Letter>());
 
-class TestManagers final : public Managers {
- public:
-  std::vector<cluster::PeerAddress> managers() const override { return all; }
+struct TestManagers {
+  std::vector<cluster::PeerAddress> operator()() const { return all; }
   std::vector<cluster::PeerAddress> all;
 };
 
-class WorkerNotes final : public WorkerService::Listener {
- public:
-  void on_worker_note(bool, const std::string& text) override { texts.push_back(text); }
+struct WorkerNotes {
+  void operator()(bool, const std::string& text) { texts.push_back(text); }
   std::vector<std::string> texts;
 };
 
 // A process that does nothing by itself.
 class FakeProcess final : public ShareProcess {
  public:
-  FakeProcess(ChildOrder of, Listener& listener, std::set<FakeProcess*>& alive)
+  FakeProcess(ChildOrder of, Listener listener, std::set<FakeProcess*>& alive)
       : order(std::move(of)), to(listener), alive_(alive) {
     alive_.insert(this);
   }
@@ -103,7 +101,7 @@ class FakeProcess final : public ShareProcess {
   int64_t pid() const override { return 1; }
 
   ChildOrder order;
-  Listener& to;
+  Listener to;
   std::optional<Instant> start;
   Duration resume_at;
   std::vector<bool> stops;
@@ -118,7 +116,7 @@ class FakeProcess final : public ShareProcess {
 
 class FakeShares final : public ShareFactory {
  public:
-  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) override {
+  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener listener) override {
     auto made = std::make_unique<FakeProcess>(std::move(order), listener, alive);
     if (on_start != nullptr) on_start(context, *made);
     return made;

@@ -47,7 +47,7 @@ struct Place {
 // A process that lives its seconds.
 class ScheduledShare final : public ShareProcess {
  public:
-  ScheduledShare(runtime::Runtime& runtime, Stage& stage, const ChildOrder& order, Listener& listener)
+  ScheduledShare(runtime::Runtime& runtime, Stage& stage, const ChildOrder& order, Listener listener)
       : runtime_(runtime), stage_(stage), share_(order.first), listener_(listener), tell_end_(&ended, this) {
     ++stage_.started[share_];
     life_ = live();
@@ -92,7 +92,7 @@ class ScheduledShare final : public ShareProcess {
   runtime::Runtime& runtime_;
   Stage& stage_;
   uint32_t share_;
-  Listener& listener_;
+  Listener listener_;
   Instant start_;
   ShareEnd::How how_ = ShareEnd::How::kCompleted;
   runtime::Cancellation over_;
@@ -104,7 +104,7 @@ class ScheduledShare final : public ShareProcess {
 class ScheduledShares final : public ShareFactory {
  public:
   ScheduledShares(runtime::Runtime& runtime, Stage& stage) : runtime_(runtime), stage_(stage) {}
-  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener& listener) override {
+  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener listener) override {
     return std::make_unique<ScheduledShare>(runtime_, stage_, order, listener);
   }
 

@@ -279,7 +279,10 @@ task<void> FleetLeader::campaign() {
   helpers.spawn(listen_to_signals(helpers.cancellation()));
   helpers.spawn(member_->beat(helpers.cancellation()));
   if (options_.exit_if_follower) helpers.spawn(leave_a_healthy_leader(helpers.cancellation()));
-  if (evidence_ != nullptr) evidence_->start(helpers, *candidate_);
+  if (evidence_ != nullptr) {
+    evidence_->start(helpers, {callback_to<&Candidate::good_evidence>(*candidate_),
+                               callback_to<&Candidate::bad_evidence>(*candidate_)});
+  }
   co_await candidate_->run(nullptr);
   helpers.cancel();
   co_await helpers.join();

@@ -90,7 +90,7 @@ struct ContextDriver::Hands {
   // --- the election, and other nodes
   void operator()(CheckHealth&) const {
     HealthReport report;
-    for (const auto& [name, health] : self.parts_.host.node_healths()) report.nodes[node_id(name)] = health;
+    for (const auto& [name, health] : self.parts_.node_healths()) report.nodes[node_id(name)] = health;
     self.tell(std::move(report));
   }
   void operator()(Send& said) const {
@@ -295,7 +295,7 @@ std::optional<vote::NodeId> ContextDriver::member(const std::string& name) const
 }
 
 void ContextDriver::say(const char* event, const std::string& text, bool warning) {
-  parts_.host.on_context_says(event, named(text), warning);
+  parts_.says(event, named(text), warning);
 }
 
 void ContextDriver::note_step(std::string text) {
@@ -303,7 +303,7 @@ void ContextDriver::note_step(std::string text) {
 }
 
 void ContextDriver::send(const std::string& to, const ContextMessage& message) {
-  const auto peer = parts_.addresses.find(to);
+  const auto peer = parts_.addresses(to);
   if (!peer) return;  // as if it had been lost: the kernel says again what matters
   std::string bytes = message::encode(message);
   if (parts_.seal != nullptr) bytes = parts_.seal->seal(std::move(bytes), VoteSeal::About::kContext);
@@ -346,7 +346,7 @@ ContextView ContextDriver::view() const {
   view.jobs = jobs_.view();
   view.failovers = failovers_;
   view.failover = failover_;
-  view.fitness = parts_.host.fitness(work());
+  view.fitness = parts_.fitness(work());
   return view;
 }
 

@@ -17,6 +17,7 @@
 #include "cluster/net/leadership.h"
 #include "cluster/net/peer_links.h"
 #include "cluster/vote/vote_codec.h"
+#include "core/base/callback.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"
 #include "election/context/duty_leader.h"
@@ -33,27 +34,21 @@ struct ContextDriverSettings {
 
 class ContextDriver final : private Service {
  public:
-  // The node that it runs in.
-  class Host {
-   public:
-    virtual ~Host() = default;
-    // How well each node of the cluster is, 0 to 1; who is not there is missing.
-    virtual std::map<std::string, double> node_healths() const = 0;
-    // Nothing when it is not measured.
-    virtual std::optional<ContextFitness> fitness(const ContextWork& work) const = 0;
-    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
-    // word.
-    virtual void on_context_says(const std::string& event, const std::string& text, bool warning) = 0;
-  };
   struct Parts {
     runtime::Runtime& runtime;
     PeerLinks& links;
     Switchboard& switchboard;
-    const Addresses& addresses;
+    Addresses addresses;
     jobs::JobStore& store;
     copies::Copies& copies;
     Leadership& leadership;
-    Host& host;
+    // How well each node of the cluster is, 0 to 1; who is not there is missing.
+    Callback<std::map<std::string, double>()> node_healths;
+    // Nothing when it is not measured.
+    Callback<std::optional<ContextFitness>(const ContextWork& work)> fitness;
+    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
+    // word.
+    Callback<void(const std::string& event, const std::string& text, bool warning)> says;
     // What nodes say to each other is signed with it; nullptr: the connection alone says who speaks.
     const VoteSeal* seal = nullptr;
   };

@@ -125,10 +125,7 @@ class Other final : public TestNode, public Service {
   const VoteSeal* seal = nullptr;
 };
 
-class ContextDriverTest : public sim::MachineTest,
-                          public Addresses,
-                          public registers::NoteListener,
-                          public ContextDriver::Host {
+class ContextDriverTest : public sim::MachineTest {
  protected:
   explicit ContextDriverTest(const VoteSeal* seal = nullptr) {
     scope_.spawn(keeper_.run(scope_.cancellation()));
@@ -136,9 +133,12 @@ class ContextDriverTest : public sim::MachineTest,
     settings.self = "a";
     settings.members = {"a", "b"};
     settings.duties.generation_start_delay = Duration::zero();
-    auto driver = ContextDriver::make(
-        {runtime_, *node_.links, node_.switchboard, *this, store_, copies_, leadership_, *this, seal},
-        std::move(settings), 7);
+    auto driver =
+        ContextDriver::make({runtime_, *node_.links, node_.switchboard, callback_to<&ContextDriverTest::find>(*this),
+                             store_, copies_, leadership_, callback_to<&ContextDriverTest::node_healths>(*this),
+                             callback_to<&ContextDriverTest::fitness>(*this),
+                             callback_to<&ContextDriverTest::on_context_says>(*this), seal},
+                            std::move(settings), 7);
     driver_ = std::move(*driver);
     scope_.spawn(driver_->run(scope_.cancellation()));
   }
@@ -193,15 +193,12 @@ class ContextDriverTest : public sim::MachineTest,
     return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.first == event; });
   }
 
-  void on_note(bool, const std::string&) override {}
-  std::optional<PeerAddress> find(const std::string& name) const override {
+  std::optional<PeerAddress> find(const std::string& name) const {
     return name == "b" ? std::optional(PeerAddress{name, other_.address().endpoint}) : std::nullopt;
   }
-  void on_context_says(const std::string& event, const std::string& text, bool) override {
-    said.emplace_back(event, text);
-  }
-  std::map<std::string, double> node_healths() const override { return {{"a", 1}, {"b", 1}}; }
-  std::optional<ContextFitness> fitness(const ContextWork& work) const override {
+  void on_context_says(const std::string& event, const std::string& text, bool) { said.emplace_back(event, text); }
+  std::map<std::string, double> node_healths() const { return {{"a", 1}, {"b", 1}}; }
+  std::optional<ContextFitness> fitness(const ContextWork& work) const {
     return ContextFitness{work.done > 0 ? 0.5 : 0, {}, {}};
   }
 
@@ -210,8 +207,9 @@ class ContextDriverTest : public sim::MachineTest,
   Other other_{runtime_, "b", wire::Role::kManager};
   Other operator_{runtime_, "ann", wire::Role::kOperator};
   MemoryKv disk_;
-  registers::Lines lines_{*node_.links, node_.switchboard, *this, "a", {"a"}};
-  copies::CopyKeeper keeper_{runtime_, disk_, lines_, {.first_start = true, .limits = {}}, *this};
+  static constexpr auto deaf_ = [](bool, const std::string&) {};
+  registers::Lines lines_{*node_.links, node_.switchboard, callback_to<&ContextDriverTest::find>(*this), "a", {"a"}};
+  copies::CopyKeeper keeper_{runtime_, disk_, lines_, {.first_start = true, .limits = {}}, deaf_};
   copies::Copies copies_{runtime_, lines_, {}, 3};
   MemoryStore store_;
   FakeLeadership leadership_;

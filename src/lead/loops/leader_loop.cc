@@ -62,7 +62,7 @@ bool holds(const LoopSettings& settings) { return settings.policy.release_mode =
 }  // namespace
 
 LeaderLoop::LeaderLoop(runtime::Runtime& runtime, store::StoreKey& key, LoopSettings settings, uint64_t seed,
-                       LoopWork& work, LoopListener& listener)
+                       LoopTick work, LoopListener& listener)
     : runtime_(runtime),
       settings_(std::move(settings)),
       work_(work),
@@ -111,7 +111,7 @@ void LeaderLoop::on_renewed(Instant ends, Duration took) {
   // Whoever was told to stop gets no more time by renewals.
   if (!stopping_) {
     kill_at_ = ends + candidate_.elector().stop_grace();
-    work_.deadlines_moved(ends, kill_at_);
+    listener_.on_deadlines_moved(ends, kill_at_);
   }
   confirmed_ = true;
   answered_.set();
@@ -125,7 +125,7 @@ void LeaderLoop::on_term_ended(const election::TermEnded& ended) {
   listener_.on_term_ended(ended);
   if (!ended.work_runs) return;
   kill_at_ = std::min(kill_at_, ended.stop_by);
-  work_.deadlines_moved(std::min(runtime_.boot_now(), kill_at_), kill_at_);
+  listener_.on_deadlines_moved(std::min(runtime_.boot_now(), kill_at_), kill_at_);
   leave(true);
   if (!serving_) candidate_.work_stopped();
 }
@@ -177,7 +177,7 @@ runtime::task<void> LeaderLoop::tick(TermOfOffice term) {
   const election::Epoch epoch = term.epoch;
   const Instant kill_at = kill_at_;
   ++ticks_;
-  const Status how = co_await work_.tick(std::move(term), kill_at, &cancel);
+  const Status how = co_await work_(std::move(term), kill_at, &cancel);
   tick_running_ = nullptr;
   if (!how) ++failed_;
   listener_.on_tick_ended(epoch, how, runtime_.read_clock() - began);

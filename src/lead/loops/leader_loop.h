@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/callback.h"
 #include "core/runtime/event.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
@@ -22,16 +23,10 @@
 
 namespace bellwether::lead {
 
-// What a loop does.
-class LoopWork {
- public:
-  virtual ~LoopWork() = default;
-  // One tick. Must end soon after `cancel`, and must not act once term.valid_for(now) is over; by `kill_at` (boot
-  // clock) nothing of it may be left. `term.epoch` is the fence for all that it changes.
-  virtual runtime::task<Status> tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel) = 0;
-  // The times of the running tick have moved.
-  virtual void deadlines_moved(Instant /*term_ends*/, Instant /*kill_at*/) {}
-};
+// What a loop does: one tick. Must end soon after `cancel`, and must not act once term.valid_for(now) is over; by
+// `kill_at` (boot clock) nothing of it may be left. `term.epoch` is the fence for all that it changes.
+using LoopTick =
+    Callback<runtime::task<Status>(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel)>;
 
 // Who wants to know what becomes of a loop. As with CandidateListener: one call after the other, none may wait.
 class LoopListener {
@@ -39,6 +34,8 @@ class LoopListener {
   virtual ~LoopListener() = default;
   virtual void on_elected(const election::TermOfOffice& /*term*/) {}
   virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
+  // The times of the running tick have moved.
+  virtual void on_deadlines_moved(Instant /*term_ends*/, Instant /*kill_at*/) {}
   virtual void on_term_ended(const election::TermEnded& /*ended*/) {}
   virtual void on_leader_changed(const election::LeaseRecord& /*record*/, const std::string& /*evidence*/) {}
   virtual void on_store_error(bool /*renewal*/, const std::string& /*why*/) {}
@@ -61,7 +58,7 @@ struct LoopSettings {
 class LeaderLoop final : private CandidateListener {
  public:
   // All must outlive it. `seed` must differ between processes.
-  LeaderLoop(runtime::Runtime& runtime, store::StoreKey& key, LoopSettings settings, uint64_t seed, LoopWork& work,
+  LeaderLoop(runtime::Runtime& runtime, store::StoreKey& key, LoopSettings settings, uint64_t seed, LoopTick work,
              LoopListener& listener);
   LeaderLoop(const LeaderLoop&) = delete;
   LeaderLoop& operator=(const LeaderLoop&) = delete;
@@ -98,7 +95,7 @@ class LeaderLoop final : private CandidateListener {
 
   runtime::Runtime& runtime_;
   LoopSettings settings_;
-  LoopWork& work_;
+  LoopTick work_;
   LoopListener& listener_;
   std::unique_ptr<PolledKey> key_;
   Candidate candidate_;

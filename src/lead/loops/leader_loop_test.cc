@@ -59,7 +59,7 @@ class FlakyKey final : public store::StoreKey {
 };
 
 // One process of the loop.
-struct Runner final : LoopWork, LoopListener {
+struct Runner final : LoopListener {
   LeaderLoopStage* stage = nullptr;
   sim::Node* node = nullptr;
   std::string holder;
@@ -72,7 +72,7 @@ struct Runner final : LoopWork, LoopListener {
   std::vector<election::EndReason> ends;
   bool gone = false;
 
-  runtime::task<Status> tick(election::TermOfOffice term, Instant, runtime::Cancellation* cancel) override {
+  runtime::task<Status> tick(election::TermOfOffice term, Instant, runtime::Cancellation* cancel) {
     runtime::Runtime& runtime = node->runtime();
     const Instant end = runtime.now() + stage->tick_takes;
     stage->ticks[term.epoch.value()].push_back(stage->world.now());
@@ -112,7 +112,7 @@ runtime::task<void> run_loop(runtime::Runtime& runtime, void* context) {
   settings.traits = memory.traits();
   settings.holder = self.holder;
   settings.floor = self.floor;
-  LeaderLoop loop(runtime, flaky, settings, runtime.prng().next(), self, self);
+  LeaderLoop loop(runtime, flaky, settings, runtime.prng().next(), callback_to<&Runner::tick>(self), self);
   self.loop = &loop;
   self.gone = false;
   co_await loop.run(nullptr);

@@ -27,18 +27,18 @@ namespace {
 // this process. It sees BELLWETHER_LOOP, BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fence of all that
 // it changes, and may write lines to the descriptor BELLWETHER_REPORT_FD: "stale_jobs N" (work that is overdue now) and
 // "orphan_replayed N" (more work that was begun again).
-class CommandTick final : public LoopWork {
+class CommandTick {
  public:
   // All must outlive it. `command`: for /bin/sh -c.
   CommandTick(runtime::Runtime& runtime, store::StoreKey& key, std::string loop, std::string command,
               LeaseFigures& figures);
   CommandTick(const CommandTick&) = delete;
   CommandTick& operator=(const CommandTick&) = delete;
-  ~CommandTick() override;
+  ~CommandTick();
 
   // Fails with the command's exit code or signal.
-  runtime::task<Status> tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel) override;
-  void deadlines_moved(Instant term_ends, Instant kill_at) override { commands_.set_deadlines(term_ends, kill_at); }
+  runtime::task<Status> tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel);
+  void set_deadlines(Instant term_ends, Instant kill_at) { commands_.set_deadlines(term_ends, kill_at); }
 
  private:
   CommandOptions options_for(const election::TermOfOffice& term) const;
@@ -131,6 +131,7 @@ class Hosted final : public LoopListener {
     tell("elected", fmt::format("leads, epoch {}", term.epoch.value()), term.epoch);
   }
   void on_renewed(Instant, Duration took) override { figures.renewed(runtime_.boot_now(), took); }
+  void on_deadlines_moved(Instant term_ends, Instant kill_at) override { tick_->set_deadlines(term_ends, kill_at); }
   void on_term_ended(const election::TermEnded& ended) override {
     figures.term_ended();
     const bool resigned = ended.reason == election::EndReason::kResigned;
@@ -208,7 +209,8 @@ runtime::task<Status> Hosted::prepare(store::LeaseStore& store, const LoopHostOp
   }
   tick_ = std::make_unique<CommandTick>(runtime_, *key_, wanted_.policy.name, wanted_.command, figures);
   const uint64_t seed = runtime_.prng().next();
-  loop_ = std::make_unique<LeaderLoop>(runtime_, *key_, std::move(settings), seed, *tick_, *this);
+  loop_ = std::make_unique<LeaderLoop>(runtime_, *key_, std::move(settings), seed,
+                                       callback_to<&CommandTick::tick>(*tick_), *this);
   co_return Status();
 }
 

@@ -75,11 +75,13 @@ task<Status> ContextRole::prepare(const NodeTools& tools) {
   const cluster::ContextDriver::Parts parts{.runtime = tools.runtime,
                                             .links = tools.port.links(),
                                             .switchboard = tools.port.switchboard(),
-                                            .addresses = tools.members,
+                                            .addresses = callback_to<&NodeMembers::find>(tools.members),
                                             .store = *stores_->registers,
                                             .copies = *stores_->copies,
                                             .leadership = *leadership,
-                                            .host = *this,
+                                            .node_healths = callback_to<&ContextRole::node_healths>(*this),
+                                            .fitness = callback_to<&ContextRole::fitness>(*this),
+                                            .says = callback_to<&ContextRole::on_context_says>(*this),
                                             .seal = seal ? &*seal : nullptr};
   BW_CO_TRY(driver_, cluster::ContextDriver::make(parts, std::move(settings), tools.runtime.prng().next()));
   if (maker_ != nullptr) co_return driver_->register_manager(std::move(maker_));

@@ -36,7 +36,7 @@ ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Res
 // uptime, and the bandwidth where no device says it. REQUIRES settings that validate.
 cluster::ContextFitness fitness_of(const ContextFigures& figures, const context_lead::ContextSettings& settings);
 
-class ContextRole final : public NodeRole, public cluster::ContextDriver::Host {
+class ContextRole final : public NodeRole {
  public:
   // `stores`: of this node, by a role before this one. `maker`: what makes contexts; nothing: requests wait for a
   // leader that has it.
@@ -57,9 +57,9 @@ class ContextRole final : public NodeRole, public cluster::ContextDriver::Host {
   std::vector<Figure> figures() const override;
 
  private:
-  std::map<std::string, double> node_healths() const override;
-  std::optional<cluster::ContextFitness> fitness(const cluster::ContextWork& work) const override;
-  void on_context_says(const std::string& event, const std::string& text, bool warning) override;
+  std::map<std::string, double> node_healths() const;
+  std::optional<cluster::ContextFitness> fitness(const cluster::ContextWork& work) const;
+  void on_context_says(const std::string& event, const std::string& text, bool warning);
 
   std::shared_ptr<const jobs::NodeStores> stores_;
   std::unique_ptr<cluster::ContextManager> maker_;

@@ -21,8 +21,9 @@ struct LeaderSeen {
   std::string another_leads;  // says so; empty: the key is ours, or free
 };
 
-class Campaign : public EvidenceTaker {
+class Campaign {
  public:
+  virtual ~Campaign() = default;
   // work_stopped() says when the work has stopped.
   class Listener : public election::TermListener {
    public:
@@ -44,6 +45,9 @@ class Campaign : public EvidenceTaker {
   // Lets go of what run() needed; what ran beside it has ended.
   virtual void close() {}
 
+  // How sound the guarded work is.
+  virtual void good_evidence(election::EvidenceKind kind) = 0;
+  virtual void bad_evidence(election::EvidenceKind kind, std::string why) = 0;
   // Gives the key up in good order, and stands no more.
   virtual void resign(const std::string& cause) = 0;
   virtual void work_stopped() = 0;

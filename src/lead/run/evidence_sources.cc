@@ -45,7 +45,7 @@ void EvidenceSources::add_to(CommandOptions& command) const {
   command.environment.emplace_back("BELLWETHER_PROGRESS_FD", std::to_string(progress_write_));
 }
 
-void EvidenceSources::start(runtime::Scope& scope, EvidenceTaker& taker) {
+void EvidenceSources::start(runtime::Scope& scope, EvidenceTaker taker) {
   if (!options_.health_command.empty()) scope.spawn(watch_health(taker, scope.cancellation()));
   if (progress_read_ >= 0) scope.spawn(watch_progress(taker, scope.cancellation()));
   if (!options_.disk_probe.empty()) scope.spawn(watch_disk(taker, scope.cancellation()));
@@ -58,14 +58,14 @@ void EvidenceSources::work_begins() {
   }
 }
 
-runtime::task<void> EvidenceSources::watch_health(EvidenceTaker& taker, runtime::Cancellation* cancel) {
+runtime::task<void> EvidenceSources::watch_health(EvidenceTaker taker, runtime::Cancellation* cancel) {
   while (!cancel->cancelled()) {
     const std::string trouble = co_await ask_health(cancel);
     if (cancel->cancelled()) co_return;
     if (trouble.empty()) {
-      taker.good_evidence(EvidenceKind::kCommand);
+      taker.good(EvidenceKind::kCommand);
     } else {
-      taker.bad_evidence(EvidenceKind::kCommand, trouble);
+      taker.bad(EvidenceKind::kCommand, trouble);
     }
     co_await runtime_.sleep(options_.health_every, cancel);
   }
@@ -92,26 +92,26 @@ runtime::task<std::string> EvidenceSources::ask_health(runtime::Cancellation* ca
                              : fmt::format("exit code {}", end->exit_code);
 }
 
-runtime::task<void> EvidenceSources::watch_progress(EvidenceTaker& taker, runtime::Cancellation* cancel) {
+runtime::task<void> EvidenceSources::watch_progress(EvidenceTaker taker, runtime::Cancellation* cancel) {
   while (!cancel->cancelled()) {
     const auto ready = co_await runtime_.wait_descriptor(progress_read_, true, false, Instant::never(), cancel);
     if (!ready) co_return;
     std::array<char, 4096> buffer{};
     while (::read(progress_read_, buffer.data(), buffer.size()) > 0) {
     }
-    taker.good_evidence(EvidenceKind::kWork);
+    taker.good(EvidenceKind::kWork);
     // Work that writes all the time must not make this turn all the time.
     co_await runtime_.sleep(*options_.progress_within / 10, cancel);
   }
 }
 
-runtime::task<void> EvidenceSources::watch_disk(EvidenceTaker& taker, runtime::Cancellation* cancel) {
+runtime::task<void> EvidenceSources::watch_disk(EvidenceTaker taker, runtime::Cancellation* cancel) {
   while (!cancel->cancelled()) {
     const Status written = co_await write_probe();
     if (written) {
-      taker.good_evidence(EvidenceKind::kDisk);
+      taker.good(EvidenceKind::kDisk);
     } else {
-      taker.bad_evidence(EvidenceKind::kDisk, written.error().message);
+      taker.bad(EvidenceKind::kDisk, written.error().message);
     }
     co_await runtime_.sleep(disk_limit() / 5, cancel);
   }

@@ -4,13 +4,19 @@
 
 #include <string>
 
+#include "core/base/callback.h"
 #include "core/runtime/scope.h"
 #include "election/evidence.h"
-#include "election/store/candidate.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/leader_run.h"
 
 namespace bellwether::lead {
+
+// Who is told how sound the guarded work is.
+struct EvidenceTaker {
+  Callback<void(election::EvidenceKind kind)> good;
+  Callback<void(election::EvidenceKind kind, std::string why)> bad;
+};
 
 class EvidenceSources {
  public:
@@ -23,15 +29,15 @@ class EvidenceSources {
   static bool wanted(const LeadOptions& options);
   void require(election::Evidence& evidence) const;
   // Watches until the scope is cancelled.
-  void start(runtime::Scope& scope, EvidenceTaker& taker);
+  void start(runtime::Scope& scope, EvidenceTaker taker);
   void work_begins();
   // What the command needs in order to report.
   void add_to(CommandOptions& command) const;
 
  private:
-  runtime::task<void> watch_health(EvidenceTaker& taker, runtime::Cancellation* cancel);
-  runtime::task<void> watch_progress(EvidenceTaker& taker, runtime::Cancellation* cancel);
-  runtime::task<void> watch_disk(EvidenceTaker& taker, runtime::Cancellation* cancel);
+  runtime::task<void> watch_health(EvidenceTaker taker, runtime::Cancellation* cancel);
+  runtime::task<void> watch_progress(EvidenceTaker taker, runtime::Cancellation* cancel);
+  runtime::task<void> watch_disk(EvidenceTaker taker, runtime::Cancellation* cancel);
   runtime::task<std::string> ask_health(runtime::Cancellation* cancel);
   runtime::task<Status> write_probe();
   Duration disk_limit() const;

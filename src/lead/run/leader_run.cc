@@ -220,7 +220,10 @@ runtime::task<int> LeaderRun::campaign(runtime::Scope& helpers) {
   if (options_.wait_most) helpers.spawn(wait_at_most(*options_.wait_most, helpers.cancellation()));
   helpers.spawn(listen_to_signals(helpers.cancellation()));
   helpers.spawn(report_.hooks().run(helpers.cancellation()));
-  if (evidence_ != nullptr) evidence_->start(helpers, campaign_);
+  if (evidence_ != nullptr) {
+    evidence_->start(
+        helpers, {callback_to<&Campaign::good_evidence>(campaign_), callback_to<&Campaign::bad_evidence>(campaign_)});
+  }
   return campaign_.run(helpers);
 }
 

@@ -102,7 +102,7 @@ std::vector<Key> KeyReader::rest() {
 void press(Steering& steering, Key key, const View& view, Controls& controls) {
   if (steering.dialog == Steering::Dialog::kStop) {
     steering.dialog = Steering::Dialog::kNone;
-    if (key == Key::kYes) controls.stop();
+    if (key == Key::kYes) controls.stop("the q key");
     return;
   }
   if (steering.dialog == Steering::Dialog::kHelp) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,7 +49,7 @@ class Controls {
   virtual void pause() = 0;
   virtual void resume() = 0;
   // What a Ctrl-C does: the first time iterations that run may finish, the second time it ends at once.
-  virtual void stop() = 0;
+  virtual void stop(const std::string& why) = 0;
   // What stopping means at the moment, as a question: "Stop the run? Iterations that run may finish."
   virtual const char* stop_question() const = 0;
 };

@@ -12,7 +12,7 @@ struct Told final : Controls {
   bool paused() const override { return is_paused; }
   void pause() override { is_paused = true; }
   void resume() override { is_paused = false; }
-  void stop() override { ++stops; }
+  void stop(const std::string&) override { ++stops; }
   const char* stop_question() const override { return "Stop?"; }
   bool pauses = true;
   bool is_paused = false;

@@ -68,7 +68,7 @@ std::string member(const Json& json, const char* key) {
 }  // namespace
 
 Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& runtime, const std::string& folder,
-                                                           const std::string& name, Handler& handler) {
+                                                           const std::string& name, Handler handler) {
   std::string path = fmt::format("{}/{}", folder, name);
   BW_TRY(const auto address, address_of(path));
   BW_RETURN_IF_ERROR(make_own_folder(folder));
@@ -116,7 +116,7 @@ task<void> ControlSocket::converse(int fd, runtime::Cancellation* cancel) {
   const Instant deadline = runtime_.now() + kMostTime;
   std::string line;
   const bool whole = co_await read_line(fd, line, deadline, cancel);
-  std::string text = whole ? handler_.answer(line) + "\n" : std::string();
+  std::string text = whole ? handler_(line) + "\n" : std::string();
   while (!text.empty()) {
     const ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     if (n > 0) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/callback.h"
 #include "core/base/result.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
@@ -18,18 +19,14 @@ inline constexpr std::size_t kMostControlLine = 64 << 10;
 
 class ControlSocket {
  public:
-  class Handler {
-   public:
-    virtual ~Handler() = default;
-    // Without line ends, either way.
-    virtual std::string answer(std::string_view line) = 0;
-  };
+  // Answers a line. Without line ends, either way.
+  using Handler = Callback<std::string(std::string_view line)>;
 
   // Makes `folder`, for its owner alone, and the socket in it under `name`. `runtime` and `handler` must outlive it.
   // kRefused when the folder is somebody else's or others may write to it, kInvalid when the path is too long for a
   // socket.
   static Result<std::unique_ptr<ControlSocket>> open(runtime::Runtime& runtime, const std::string& folder,
-                                                     const std::string& name, Handler& handler);
+                                                     const std::string& name, Handler handler);
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
   // Takes the socket away.
@@ -40,13 +37,13 @@ class ControlSocket {
   runtime::task<void> serve(runtime::Cancellation* cancel);
 
  private:
-  ControlSocket(runtime::Runtime& runtime, Handler& handler, std::string path, int fd)
+  ControlSocket(runtime::Runtime& runtime, Handler handler, std::string path, int fd)
       : runtime_(runtime), handler_(handler), path_(std::move(path)), fd_(fd) {}
   runtime::task<void> converse(int fd, runtime::Cancellation* cancel);
   runtime::task<bool> read_line(int fd, std::string& line, Instant deadline, runtime::Cancellation* cancel);
 
   runtime::Runtime& runtime_;
-  Handler& handler_;
+  Handler handler_;
   std::string path_;
   int fd_;
   unsigned open_ = 0;
@@ -59,7 +56,7 @@ Result<std::string> ask_control(const std::string& path, std::string_view line, 
 // What can be asked of a local run from outside while it goes on: to tell how it stands, to pause, to go on, to stop,
 // and to give a workflow that is controlled from outside another number of virtual users. Requests and answers are JSON
 // objects (docs/controlling.md).
-class RunControls final : public ControlSocket::Handler {
+class RunControls {
  public:
   // `run` must outlive it.
   RunControls(LocalRun& run, const plan::Plan& plan, std::string id) : run_(run), plan_(plan), id_(std::move(id)) {}
@@ -67,7 +64,7 @@ class RunControls final : public ControlSocket::Handler {
   // {"do": "status" | "pause" | "resume" | "stop" | "vus", "vus": 50, "workflow": "name"} gives {"ok": true, …state…}
   // or
   // {"ok": false, "error": "why"}.
-  std::string answer(std::string_view line) override;
+  std::string answer(std::string_view line);
 
  private:
   Status obey(std::string_view line);

@@ -10,11 +10,6 @@
 namespace bellwether::node {
 namespace {
 
-class Echo final : public ControlSocket::Handler {
- public:
-  std::string answer(std::string_view line) override { return "heard: " + std::string(line); }
-};
-
 class ControlSocketTest : public testing::Test {
  protected:
   // `ask` runs in a thread of its own while the socket is served.
@@ -37,7 +32,7 @@ class ControlSocketTest : public testing::Test {
   std::unique_ptr<runtime::EpollRuntime> runtime_ = std::move(*runtime::EpollRuntime::create({}));
   runtime::TemporaryFolder temporary_;
   std::string folder_ = temporary_.path() + "/runs";
-  Echo echo_;
+  static constexpr auto echo_ = [](std::string_view line) { return "heard: " + std::string(line); };
 };
 
 TEST_F(ControlSocketTest, a_line_is_answered_with_a_line) {

@@ -19,7 +19,8 @@ uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + 9
 
 }  // namespace
 
-LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options, Observer* observer)
+LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options,
+                   std::optional<Observer> observer)
     : control_(control),
       plan_(plan),
       options_(std::move(options)),
@@ -233,12 +234,12 @@ Duration LocalRun::running_for() const {
 
 void LocalRun::second_over(const metrics::Window& window, Duration covered) {
   totals_.add(window, covered);
-  if (observer_ != nullptr) observer_->measured(window, covered);
+  if (observer_) observer_->measured(window, covered);
   for (SelfWatch::News& news : itself_.second(running_for(), window, covered)) {
     note(std::move(news.kind), std::move(news.text));
   }
   if (!stage_->group->running()) return;
-  if (observer_ != nullptr) observer_->second_over(totals_);
+  if (observer_) observer_->second_over(totals_);
   if (interrupts_ > 0) return;
   if (const auto failed = aggregate::abort_due(totals_)) {
     const plan::Threshold& threshold = plan_.thresholds[*failed];
@@ -266,7 +267,7 @@ void LocalRun::timed_out(uint16_t workflow) {
 
 void LocalRun::note(std::string kind, std::string detail) {
   events_.push_back({std::max(Duration::zero(), control_.now() - start_), std::move(kind), std::move(detail)});
-  if (observer_ != nullptr) observer_->happened(events_.back());
+  if (observer_) observer_->happened(events_.back());
 }
 
 std::vector<report::WorkflowState> LocalRun::workflow_states() const {

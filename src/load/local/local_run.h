@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/result.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "load/aggregate/totals.h"
@@ -36,18 +37,17 @@ struct LocalOptions {
 class LocalRun final : public LoadGroup::Listener {
  public:
   // Told on the control thread.
-  class Observer {
-   public:
-    virtual ~Observer() = default;
-    virtual void second_over(const aggregate::Totals& totals) = 0;
+  struct Observer {
+    Callback<void(const aggregate::Totals& totals)> second_over;
     // Each second before it is over, and the last one too: what all threads counted in it.
-    virtual void measured(const metrics::Window& window, Duration covered) = 0;
+    Callback<void(const metrics::Window& window, Duration covered)> measured;
     // Something that will be among events().
-    virtual void happened(const report::Event& event) = 0;
+    Callback<void(const report::Event& event)> happened;
   };
 
-  // All must outlive the run. `observer` may be nullptr.
-  LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options, Observer* observer);
+  // All must outlive the run. Nothing: nobody observes it.
+  LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options,
+           std::optional<Observer> observer = {});
 
   // Makes the threads and prepares them. Fails on anything that can be known before the first request.
   Status prepare();
@@ -123,7 +123,7 @@ class LocalRun final : public LoadGroup::Listener {
   runtime::EpollRuntime& control_;
   const plan::Plan& plan_;
   LocalOptions options_;
-  Observer* observer_;
+  std::optional<Observer> observer_;
   aggregate::Totals totals_;
   script::Loader programs_;
   std::vector<Stage> stages_;

@@ -27,7 +27,7 @@ class RunControlsTest : public testing::Test {
  protected:
   // Tells a run all of this as soon as it goes; the answers.
   std::vector<Json> tell(const plan::Plan& plan, const std::vector<std::string>& lines) {
-    LocalRun run(*runtime_, plan, {.cores = 1, .seed = 1}, nullptr);
+    LocalRun run(*runtime_, plan, {.cores = 1, .seed = 1});
     check(run.prepare().has_value(), "the plan is right");
     RunControls controls(run, plan, "0123");
     std::vector<Json> answers;

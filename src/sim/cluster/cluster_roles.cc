@@ -194,7 +194,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
 
 // --- its place -------------------------------------------------------------------------------------------------------
 
-ClusterPlace::ClusterPlace(Node& on, FaultyWorld& lives_in, Watcher& told, std::size_t mistake)
+ClusterPlace::ClusterPlace(Node& on, FaultyWorld& lives_in, Watcher told, std::size_t mistake)
     : NodePlace(on, lives_in), watcher(told), mistake_(mistake) {
   careless_disk = is("confirms-before-durable");
 }

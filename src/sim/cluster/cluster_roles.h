@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "sim/cluster/node_place.h"
 #include "sim/harness/faulty_world.h"
 
@@ -26,15 +27,13 @@ inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
 class GuardedWork;
 
 struct ClusterPlace final : NodePlace {
-  // What must always hold, where a process sees it.
-  class Watcher {
-   public:
-    virtual ~Watcher() = default;
-    virtual void elected(ClusterPlace& place, uint64_t term) = 0;
-    virtual void prepares(ClusterPlace& place) = 0;
+  // Who looks at what must always hold, where a process sees it.
+  struct Watcher {
+    Callback<void(ClusterPlace& place, uint64_t term)> elected;
+    Callback<void(ClusterPlace& place)> prepares;
   };
 
-  ClusterPlace(Node& on, FaultyWorld& lives_in, Watcher& told, std::size_t mistake);
+  ClusterPlace(Node& on, FaultyWorld& lives_in, Watcher told, std::size_t mistake);
   bool is(MistakeIn<kClusterMistakes> one) const { return mistake_ == one.number; }
   std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
   void ended() override;
@@ -44,7 +43,7 @@ struct ClusterPlace final : NodePlace {
   // A role works on a term that its node knows to be over.
   bool is_misled() const;
 
-  Watcher& watcher;
+  Watcher watcher;
   GuardedWork* work = nullptr;  // of the process
   bool dies_preparing = false;
 

@@ -19,12 +19,14 @@ constexpr Duration kAgreeWithin = Duration::minutes(6);
 // The worst that budget_of() says, and rounds in which two stand at once.
 constexpr Duration kTakeOverWithin = Duration::seconds(5);
 
-struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
+struct ClusterWorld final : MachineWorld {
   explicit ClusterWorld(const RunSettings& settings) : MachineWorld(settings) {
     const std::size_t count = 3 + prng().below(3);
+    const ClusterPlace::Watcher watcher{callback_to<&ClusterWorld::elected>(*this),
+                                        callback_to<&ClusterWorld::prepares>(*this)};
     for (std::size_t i = 0; i < count; ++i) {
       Node& node = world_.add_node(fmt::format("m{}", i + 1));
-      places_.push_back(std::make_unique<ClusterPlace>(node, *this, *this, settings.mistake));
+      places_.push_back(std::make_unique<ClusterPlace>(node, *this, watcher, settings.mistake));
     }
     places_.front()->founds = true;
     for (const auto& place : places_) {
@@ -45,7 +47,7 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
   }
 
   // --- what must always hold
-  void elected(ClusterPlace& place, uint64_t term) override {
+  void elected(ClusterPlace& place, uint64_t term) {
     place.say(fmt::format("elected, term {}", term));
     ++terms_;
     if (term == highest_term_) fail(fmt::format("I1: a second leader in term {}: {}", term, place.name));
@@ -109,7 +111,7 @@ struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
     place.dies_preparing = true;
     return kill(place.machine);
   }
-  void prepares(ClusterPlace& place) override {
+  void prepares(ClusterPlace& place) {
     if (!std::exchange(place.dies_preparing, false)) return;
     world_.after(draw(Duration::zero(), kPreparesWithin), [this, &place, start = place.starts] {
       if (place.process != nullptr && place.starts == start) kill(place.machine);

@@ -91,7 +91,7 @@ task<void> run_node(runtime::Runtime& runtime, void* context) {
   place.options.first_start = place.is_new();
   place.options.found = place.founds && place.NodePlace::is_new();
   Journal journal(-1, false, "node");
-  journal.tell(place);
+  journal.tell(callback_to<&NodePlace::on_line>(place));
   node::ClusterNode node(runtime, place.options, place.make_supplies(runtime), place.make_roles(runtime), journal);
   struct Presence {
     NodePlace& place;

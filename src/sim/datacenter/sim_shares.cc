@@ -59,7 +59,7 @@ metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, 
 
 class SimShare final : public node::ShareProcess {
  public:
-  SimShare(SimShares& all, SimShares::Key key, JobStory& job, node::ChildOrder order, Listener& listener)
+  SimShare(SimShares& all, SimShares::Key key, JobStory& job, node::ChildOrder order, Listener listener)
       : all_(all),
         runtime_(all.runtime_),
         key_(std::move(key)),
@@ -227,7 +227,7 @@ class SimShare final : public node::ShareProcess {
   uint16_t workflow_;
   uint32_t parts_;
   uint32_t first_;
-  Listener& listener_;
+  Listener listener_;
   Prng prng_;
   bool fails_ = false;
   bool crashes_ = false;
@@ -258,7 +258,7 @@ SimShares::Key SimShares::key_of(const JobStory& job) const {
   return {};
 }
 
-std::unique_ptr<node::ShareProcess> SimShares::start(node::ChildOrder order, node::ShareProcess::Listener& listener) {
+std::unique_ptr<node::ShareProcess> SimShares::start(node::ChildOrder order, node::ShareProcess::Listener listener) {
   DatacenterStage& stage = *place_.stage;
   JobStory& job = *stage.jobs.at(order.seed >> 48U);
   Key key = key_of(job);

@@ -21,7 +21,7 @@ class SimShares final : public node::ShareFactory {
   SimShares(const SimShares&) = delete;
   SimShares& operator=(const SimShares&) = delete;
 
-  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener& listener) override;
+  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener listener) override;
 
  private:
   friend class SimShare;

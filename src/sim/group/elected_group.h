@@ -116,7 +116,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     members_.reserve(count + spares + kTwins);
     network_.emplace(timeline_, members_.capacity(), times.wide ? Duration::millis(5) : Duration::micros(50),
                      times.wide ? Duration::millis(60) : Duration::millis(1));
-    work_.emplace(*this, timeline_, checker_, *this,
+    work_.emplace(*this, timeline_, checker_, Base::work_host(),
                   WorkMistakes{.counts_from_answer = is("counts-from-answer"),
                                .keeps_leading_unrenewed = is("keeps-leading-unrenewed"),
                                .outlives_term = is("work-outlives-term"),

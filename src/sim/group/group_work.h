@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "election/elector_events.h"
 #include "election/epoch.h"
@@ -123,14 +124,12 @@ struct WorkHabits {
 class GroupWork {
  public:
   // Whoever makes members go on.
-  class Host {
-   public:
-    virtual ~Host() = default;
-    virtual void say(const GroupMember& member, const std::string& text) = 0;
-    virtual void work_has_stopped(GroupMember& member) = 0;
-    virtual void has_acted(GroupMember&) {}
+  struct Host {
+    Callback<void(const GroupMember& member, const std::string& text)> say;
+    Callback<void(GroupMember& member)> work_has_stopped;
+    Callback<void(GroupMember& member)> has_acted;
   };
-  GroupWork(FaultyWorld& world, Timeline& timeline, GroupChecker& checker, Host& host, WorkMistakes mistakes,
+  GroupWork(FaultyWorld& world, Timeline& timeline, GroupChecker& checker, Host host, WorkMistakes mistakes,
             WorkHabits habits)
       : world_(world), timeline_(timeline), checker_(checker), host_(host), mistakes_(mistakes), habits_(habits) {}
 
@@ -175,7 +174,7 @@ class GroupWork {
   FaultyWorld& world_;
   Timeline& timeline_;
   GroupChecker& checker_;
-  Host& host_;
+  Host host_;
   WorkMistakes mistakes_;
   WorkHabits habits_;
   std::vector<GroupMember*> members_;

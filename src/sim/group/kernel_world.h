@@ -22,7 +22,7 @@
 namespace bellwether::sim {
 
 template <class Kernel>
-class KernelWorld : public FaultyWorld, public GroupWork::Host {
+class KernelWorld : public FaultyWorld {
  public:
   using Member = typename Kernel::Member;
   using Event = typename Kernel::Event;
@@ -33,7 +33,14 @@ class KernelWorld : public FaultyWorld, public GroupWork::Host {
 
   typename Kernel::World& self() { return static_cast<typename Kernel::World&>(*this); }
   const typename Kernel::World& self() const { return static_cast<const typename Kernel::World&>(*this); }
-  void work_has_stopped(GroupMember&) override {}
+  // Of guarded work. work_has_stopped() is what World does then, and has_acted(), when it does something.
+  GroupWork::Host work_host() {
+    using World = typename Kernel::World;
+    return {.say = callback_to<&KernelWorld::say_of>(*this),
+            .work_has_stopped = callback_to<&World::work_has_stopped>(self()),
+            .has_acted = callback_to<&World::has_acted>(self())};
+  }
+  void has_acted(GroupMember&) {}
 
   void deliver(Member& m, const Event& event) {
     if (!m.up) return;
@@ -154,7 +161,8 @@ class KernelWorld : public FaultyWorld, public GroupWork::Host {
   }
 
   using FaultyWorld::say;
-  void say(const GroupMember& member, const std::string& text) final {
+  void say(const GroupMember& member, const std::string& text) { say_of(member, text); }
+  void say_of(const GroupMember& member, const std::string& text) {
     if (!tracing()) return;
     say("m" + std::to_string(members_[member.index].id.value()) + "." + std::to_string(member.life) + "  " + text);
   }

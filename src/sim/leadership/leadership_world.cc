@@ -51,7 +51,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     damping_flaps_ = chance(0.1);
     slowest_ = timing_.store_timeout / 4;
     clock_stops_in_suspend_ = is("clock-stops-in-suspend");
-    work_.emplace(*this, timeline_, checker_, *this,
+    work_.emplace(*this, timeline_, checker_, work_host(),
                   WorkMistakes{.counts_from_answer = is("counts-from-answer"),
                                .keeps_leading_unrenewed = is("keeps-leading-unrenewed"),
                                .outlives_term = is("work-outlives-term"),
@@ -236,10 +236,8 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
   }
   void on(Contender& c, const election::Note& note) { say(c, note.text); }
   void on(Contender&, const election::Stopped&) {}
-  void work_has_stopped(GroupMember& member) override { deliver(members_[member.index], election::WorkStopped{}); }
-  void has_acted(GroupMember& member) override {
-    deliver(members_[member.index], election::GoodEvidence{EvidenceKind::kWork});
-  }
+  void work_has_stopped(GroupMember& member) { deliver(members_[member.index], election::WorkStopped{}); }
+  void has_acted(GroupMember& member) { deliver(members_[member.index], election::GoodEvidence{EvidenceKind::kWork}); }
 
   // --- faults
   Duration a_while() { return draw(timing_.lease / 4, timing_.lease * 3); }

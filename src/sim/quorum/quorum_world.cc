@@ -172,8 +172,8 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   void on(QuorumMember& m, const quorum::ChangeRefused& refused) { say(m, "changes no members: " + refused.why); }
   void on(QuorumMember&, const quorum::Left&) {}
 
-  void work_has_stopped(GroupMember& member) override { deliver(members_[member.index], quorum::WorkStopped{}); }
-  void has_acted(GroupMember& member) override {
+  void work_has_stopped(GroupMember& member) { deliver(members_[member.index], quorum::WorkStopped{}); }
+  void has_acted(GroupMember& member) {
     QuorumMember& m = members_[member.index];
     if (prng().below(8) == 0) deliver(m, quorum::StateWritten{++m.state});
   }

@@ -216,7 +216,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   void on(VoteMember&, const vote::Conduct&) {}
   void on(VoteMember&, const vote::Left&) {}
 
-  void work_has_stopped(GroupMember& member) override { deliver(members_[member.index], vote::WorkStopped{}); }
+  void work_has_stopped(GroupMember& member) { deliver(members_[member.index], vote::WorkStopped{}); }
 
   // --- faults
   // Fewer than half are lost, and one of those that are left may stand.

@@ -48,7 +48,7 @@ workflows:
 // A share without a process of its own: the engine runs in the worker's loop.
 class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
  public:
-  EngineShare(runtime::Runtime& runtime, Stage& stage, const node::ChildOrder& order, Listener& listener)
+  EngineShare(runtime::Runtime& runtime, Stage& stage, const node::ChildOrder& order, Listener listener)
       : runtime_(runtime), stage_(stage), listener_(listener) {
     const auto bundle = dispatch::decode_bundle(order.bundle);
     plan_ = *plan::plan_of(*bundle);
@@ -109,7 +109,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
 
   runtime::Runtime& runtime_;
   Stage& stage_;
-  Listener& listener_;
+  Listener listener_;
   plan::Plan plan_;
   std::unique_ptr<metrics::Window> window_;
   std::unique_ptr<vuser::Engine> engine_;
@@ -122,7 +122,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
 class EngineShares final : public node::ShareFactory {
  public:
   EngineShares(runtime::Runtime& runtime, Stage& stage) : runtime_(runtime), stage_(stage) {}
-  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener& listener) override {
+  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener listener) override {
     return std::make_unique<EngineShare>(runtime_, stage_, order, listener);
   }
 

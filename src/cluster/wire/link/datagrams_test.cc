@@ -23,7 +23,7 @@ constexpr uint16_t kPort = 7001;
 struct Hearer {
   DatagramSettings settings{.self = test_node("hearer", Role::kManager).self.identity};
   wire::Keyring keys = test_keyring();
-  RefusalWatch refusals{nullptr};
+  RefusalWatch refusals;
   std::vector<std::string> heard;
   std::vector<uint64_t> senders;
   Datagrams* datagrams = nullptr;
@@ -47,7 +47,7 @@ struct Speaker {
   Endpoint to;
   DatagramSettings settings{.self = test_node("speaker", Role::kWorker).self.identity};
   wire::Keyring keys = test_keyring();
-  RefusalWatch refusals{nullptr};
+  RefusalWatch refusals;
   std::vector<std::string> says;
   Datagrams* datagrams = nullptr;
 };

@@ -112,8 +112,8 @@ class LinkTest : public sim::MachineTest {
   wire::Keyring server_keys_ = test_keyring();
   EchoHandler client_handler_;
   EchoHandler server_handler_;
-  RefusalWatch client_refusals_{nullptr};
-  RefusalWatch server_refusals_{nullptr};
+  RefusalWatch client_refusals_;
+  RefusalWatch server_refusals_;
   DialSettings dialling_;
   ServerSettings serving_;
   std::unique_ptr<Server> server_;

@@ -7,25 +7,24 @@
 
 #include "cluster/wire/handshake.h"
 #include "cluster/wire/refusal.h"
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/runtime/address.h"
 
 namespace bellwether::link {
 
-class RefusalListener {
- public:
-  virtual ~RefusalListener() = default;
+struct RefusalListener {
   // `unheard`: refusals of this reason since the last call that were only counted.
-  virtual void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
-                          uint64_t unheard) = 0;
+  Callback<void(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail, uint64_t unheard)>
+      on_refused;
   // What did not fit, of every refusal that compares names; to be counted.
-  virtual void on_mismatch(wire::Refusal, const wire::Mismatch&) {}
+  Callback<void(wire::Refusal refusal, const wire::Mismatch& names)> on_mismatch;
 };
 
 class RefusalWatch {
  public:
-  // At most one call for each reason in `between`. `listener` may be nullptr; else it outlives this.
-  explicit RefusalWatch(RefusalListener* listener, Duration between = Duration::seconds(1))
+  // At most one call for each reason in `between`. `listener` outlives this.
+  explicit RefusalWatch(RefusalListener listener = {}, Duration between = Duration::seconds(1))
       : listener_(listener), between_(between) {}
 
   void note(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail, Instant now);
@@ -38,7 +37,7 @@ class RefusalWatch {
     uint64_t unheard = 0;
     bool told = false;
   };
-  RefusalListener* listener_;
+  RefusalListener listener_;
   Duration between_;
   wire::RefusalCounts counts_;
   std::array<Reason, wire::kRefusalKinds> reasons_{};

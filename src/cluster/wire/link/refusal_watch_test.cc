@@ -11,20 +11,23 @@ using runtime::Endpoint;
 using testing::ElementsAre;
 using wire::Refusal;
 
-struct Listening final : RefusalListener {
+struct Listening {
   std::vector<std::string> heard;
-  void on_refused(Refusal refusal, const Endpoint&, std::string_view detail, uint64_t unheard) override {
+  void on_refused(Refusal refusal, const Endpoint&, std::string_view detail, uint64_t unheard) {
     heard.push_back(std::string(to_string(refusal)) + ":" + std::string(detail) + ":" + std::to_string(unheard));
   }
   std::vector<std::string> mismatches;
-  void on_mismatch(Refusal refusal, const wire::Mismatch& names) override {
+  void on_mismatch(Refusal refusal, const wire::Mismatch& names) {
     mismatches.push_back(std::string(to_string(refusal)) + ":" + names.expected + ":" + names.received);
+  }
+  RefusalListener listener() {
+    return {callback_to<&Listening::on_refused>(*this), callback_to<&Listening::on_mismatch>(*this)};
   }
 };
 
 TEST(RefusalWatch, tells_of_each_reason_at_a_bounded_rate_and_counts_all) {
   Listening listening;
-  RefusalWatch watch(&listening);
+  RefusalWatch watch(listening.listener());
   const auto at = [](int64_t ms) { return Instant::from_ns(ms * 1'000'000); };
   for (int i = 0; i < 1000; ++i) watch.note(Refusal::kForged, {}, "bad", at(i));
   watch.note(Refusal::kGarbage, {}, "worse", at(999));
@@ -36,7 +39,7 @@ TEST(RefusalWatch, tells_of_each_reason_at_a_bounded_rate_and_counts_all) {
 
 TEST(RefusalWatch, tells_of_every_mismatch_of_names) {
   Listening listening;
-  RefusalWatch watch(&listening);
+  RefusalWatch watch(listening.listener());
   for (int i = 0; i < 3; ++i) watch.note({Refusal::kCluster, "strange", {"flock", "herd"}}, {}, Instant());
   watch.note({Refusal::kVersion, "old"}, {}, Instant());
   EXPECT_THAT(listening.mismatches, ElementsAre("cluster:flock:herd", "cluster:flock:herd", "cluster:flock:herd"));

@@ -25,7 +25,7 @@ struct Manager {
   ServerSettings settings;
   wire::Keyring keys = test_keyring();
   EchoHandler handler;
-  RefusalWatch refusals{nullptr};
+  RefusalWatch refusals;
   Server* server = nullptr;
 };
 
@@ -74,7 +74,7 @@ struct Worker {
   Endpoint to;
   wire::Keyring keys = test_keyring();
   EchoHandler handler;
-  RefusalWatch refusals{nullptr};
+  RefusalWatch refusals;
   DialSettings settings;
   uint64_t answers = 0;
   Duration slowest;

@@ -77,8 +77,8 @@ class TlsLinkTest : public sim::MachineTest {
   wire::Keyring keys_ = test_keyring();
   EchoHandler client_handler_;
   EchoHandler server_handler_;
-  RefusalWatch refusals_{nullptr};
-  RefusalWatch client_refusals_{nullptr};
+  RefusalWatch refusals_;
+  RefusalWatch client_refusals_;
   DialSettings dialling_;
   ServerSettings serving_;
   std::unique_ptr<Server> server_;

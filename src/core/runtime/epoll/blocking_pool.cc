@@ -2,8 +2,8 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "core/runtime/thread.h"
@@ -16,19 +16,20 @@ struct BlockingPool::Worker {
   std::deque<Job*> waiting;
   bool stopping = false;
   std::thread thread;
-  std::set<Job*> open;  // submitted, and the loop has not heard of their end; on the loop's thread only
+  // Submitted, and the loop has not heard of their end; on the loop's thread only.
+  std::map<Job*, std::shared_ptr<Job>> open;
 };
 
 BlockingPool::BlockingPool(Runtime& runtime) : runtime_(runtime), worker_(std::make_unique<Worker>()) {}
 
 // The thread is started at the first use: a load thread never needs one.
-void BlockingPool::submit(Job* job) {
+void BlockingPool::submit(std::shared_ptr<Job> job) {
   job->pool = this;
-  worker_->open.insert(job);
   {
     const std::lock_guard lock(worker_->mutex);
-    worker_->waiting.push_back(job);
+    worker_->waiting.push_back(job.get());
   }
+  worker_->open.emplace(job.get(), std::move(job));
   if (worker_->thread.joinable()) {
     worker_->changed.notify_one();
     return;
@@ -57,13 +58,8 @@ void BlockingPool::submit(Job* job) {
 
 void BlockingPool::finished(void* context) {
   Job* job = static_cast<Job*>(context);
+  if (job->waiter != nullptr) RunQueue::local().push(*std::exchange(job->waiter, nullptr));
   job->pool->worker_->open.erase(job);
-  job->finished = true;
-  if (job->abandoned) {
-    delete job;
-  } else if (job->waiter != nullptr) {
-    RunQueue::local().push(*std::exchange(job->waiter, nullptr));
-  }
 }
 
 BlockingPool::~BlockingPool() {
@@ -72,11 +68,8 @@ BlockingPool::~BlockingPool() {
     worker_->stopping = true;
   }
   worker_->changed.notify_one();
+  // There may be no result of those that are open: nobody is woken, who waits is about to be destroyed.
   if (worker_->thread.joinable()) worker_->thread.join();
-  for (Job* job : worker_->open) {
-    job->finished = true;  // there may be no result: nobody is woken, who waits is about to be destroyed
-    if (job->abandoned) delete job;
-  }
 }
 
 }  // namespace bellwether::runtime

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/callback.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::runtime {
@@ -24,16 +25,14 @@ class BlockingPool {
   auto run(Operation operation);
 
  private:
+  // Lives until the loop has heard of its end, and nobody waits for it any more.
   struct Job {
-    virtual ~Job() = default;
-    virtual void execute() = 0;
+    Callback<void()> execute;
     RunQueue::Entry* waiter = nullptr;  // on the loop's thread only
     BlockingPool* pool = nullptr;
-    bool finished = false;
-    bool abandoned = false;
   };
   struct Worker;
-  void submit(Job* job);
+  void submit(std::shared_ptr<Job> job);
   static void finished(void* job);
 
   Runtime& runtime_;
@@ -47,22 +46,14 @@ template <class Operation>
 class [[nodiscard]] BlockingPool::Run {
  public:
   using Value = decltype(std::declval<Operation&>()());
-  Run(BlockingPool& pool, Operation operation) : pool_(pool), job_(new Work(std::move(operation))) {}
+  Run(BlockingPool& pool, Operation operation) : pool_(pool), job_(std::make_shared<Work>(std::move(operation))) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  ~Run() {
-    if (!submitted_ || job_->finished) {
-      delete job_;
-    } else {
-      job_->abandoned = true;
-      job_->waiter = nullptr;
-    }
-  }
+  ~Run() { job_->waiter = nullptr; }
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
     entry_.handle = waiting;
     job_->waiter = &entry_;
-    submitted_ = true;
     pool_.submit(job_);
   }
   Value await_resume() {
@@ -72,14 +63,13 @@ class [[nodiscard]] BlockingPool::Run {
 
  private:
   struct Work final : Job {
-    explicit Work(Operation o) : operation(std::move(o)) {}
-    void execute() override { result.emplace(operation()); }
+    explicit Work(Operation o) : operation(std::move(o)) { this->execute = callback_to<&Work::work>(*this); }
+    void work() { result.emplace(operation()); }
     Operation operation;
     std::optional<Value> result;
   };
   BlockingPool& pool_;
-  Work* job_;
-  bool submitted_ = false;
+  std::shared_ptr<Work> job_;
   RunQueue::Entry entry_;
 };
 
