@@ -86,15 +86,24 @@ class Help(product.Test):
                 self.assertIn(" ".join(["  bellwether", *arguments]), run.out)
                 self.assertLessEqual(max(map(len, run.out.splitlines())), 120)
 
-    def test_the_help_names_every_exit_code_and_command(self):
+    def test_the_help_names_every_exit_code_and_command_in_its_group(self):
         out = self.bellwether("--help").out
-        for code in ("99", "104", "105", "108", "110", "121", "122", "123"):
+        for code in ("1 no load", "99", "104", "105", "108", "110", "120", "121", "122", "123"):
             self.assertIn(code, out)
+        groups = dict(re.findall(r"^(\w+):\n((?:  \w.*\n)+)", out, re.M))
+        for group, verb in {"Load": "run", "Cluster": "job", "Lead": "lead", "Advanced": "sim"}.items():
+            self.assertRegex(groups[group], rf"(?m)^  {verb} ")
         for command in ("run", "check", "target", "report", "results"):
             self.assertRegex(out, rf"\n  {command} ")
 
+    def test_help_as_a_command(self):
+        self.assertEqual(self.bellwether("help").out, self.bellwether("--help").out)
+        self.assertEqual(self.bellwether("help", "run").out, self.bellwether("run", "--help").out)
+        self.assert_refused(self.bellwether("help", "rnu"), "'rnu'", "did you mean 'run'")
+
     def test_version(self):
-        self.assertRegex(self.bellwether("--version").out, r"^bellwether \d+\.\d+\.\d+\n$")
+        for given in ("--version", "version"):
+            self.assertRegex(self.bellwether(given).out, r"^bellwether \d+\.\d+\.\d+\n$")
 
 
 class Flags(Served):
