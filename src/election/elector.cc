@@ -97,7 +97,7 @@ Elector::Elector(ElectorConfig config, uint64_t seed)
       token_(make_token(prng_)) {}
 
 void Elector::step(Instant now, const Event& event, Effects& out) {
-  // Whatever has happened, a term that is over is over before anything else is decided.
+  // An expired term ends before any other decision.
   if (holds() && now >= ends_) {
     const std::string last = "no renewal was confirmed within " + format_duration(term_timing_.renew_deadline);
     end_term(now, renewing_ ? EndReason::kExpired : EndReason::kUnhealthy, last, out);
@@ -267,7 +267,7 @@ void Elector::look(Effects& out) {
   out.emplace_back(Look{});
 }
 
-// Takes note of what the store shows, whoever asked and why.
+// Records each observation of the store, from any request.
 void Elector::observe(Instant now, const Observation& seen, Effects& out) {
   const bool first = !std::exchange(seen_any_, true);
   const bool changed = first || seen.present != seen_.present || seen.record.holder != seen_.record.holder ||
@@ -377,7 +377,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   const bool leaving = wish_ && wish_->stay_out;
   if (!outcome) {
     note(true, "the claim was not answered: " + outcome.error().message, out);
-    // Perhaps it happened. Only a look tells; a release without knowing the version could not be told from a theft.
+    // It may have happened, and only a look can show it. A release without the version would look like a theft.
     must_look_ = true;
     if (leaving) {
       follow(now, Duration::zero(), out);
@@ -419,7 +419,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   }
 }
 
-// Renewals are not seen in a queue: there the server ends the lease of whoever does not send them.
+// Renewals are invisible in a queue: there the server ends the lease of a holder that does not renew.
 Instant Elector::holder_until() const {
   if (!seen_any_ || !seen_.record.held()) return {};
   if (holds()) return lease_ends_;

@@ -1,12 +1,12 @@
-// One candidate for one key: a state machine that campaigns, renews in time, notices when it has lost, and hands over
-// in good order. It does not know what its store is made of, and reads no clock: each step is told the time of the boot
-// clock, freshly read, and answers with effects.
+// One candidate for one key: a state machine that campaigns, renews in time, notices a loss, and hands over in order.
+// It works with any store and reads no clock: each step takes the time of the boot clock, freshly read, and returns
+// effects.
 //
-// What it guarantees, given that its driver carries effects out in order and that clocks keep within the drift:
+// Its guarantees, if its driver executes effects in order and clocks keep within the drift:
 //   - a term ends, by this machine's clock, before any other candidate that follows the same rules may begin one;
-//   - validity is counted from before the renewal was sent, so that a late answer never lengthens a term;
-//   - the key is released only after the work has stopped, and taken again only after that;
-//   - an error of the store never makes anybody leader.
+//   - validity counts from before the renewal was sent, so a late answer never lengthens a term;
+//   - the elector releases the key only after the work has stopped, and takes it again only after that;
+//   - an error of the store never makes a candidate the leader.
 #pragma once
 
 #include <cstdint>
@@ -90,7 +90,7 @@ class Elector {
  public:
   enum class State : uint8_t {
     kIdle,       // before Start, and after staying out
-    kFollowing,  // somebody else's turn, or nobody's
+    kFollowing,  // another candidate holds the key, or none does
     kTaking,     // a claim is on its way
     kLeading,
     kDraining,   // leading, while the work stops in good order
@@ -114,8 +114,8 @@ class Elector {
   Duration stop_grace() const { return term_timing_.stop_grace; }
   // From when on others may take the key, unless it is renewed: later than any act of the work.
   Instant lease_ends() const { return lease_ends_; }
-  // Until when the holder that was seen last counts as holding the key, unless it is seen to renew. The beginning of
-  // time when nobody was seen to hold it.
+  // The time until which the last seen holder counts as holding the key, unless a look shows a renewal. The beginning
+  // of time if no look has shown a holder.
   Instant holder_until() const;
   // When the store showed last what is there; the beginning of time before it has.
   Instant seen_at() const { return seen_at_; }
@@ -123,8 +123,8 @@ class Elector {
   const Observation& seen() const { return seen_; }
   const Verdict& verdict() const { return verdict_; }
   Epoch floor() const { return floor_; }
-  // Of the last change of holder that was seen: how long nothing had happened to the key before it, so that at least
-  // for a part of that time nobody can have held it.
+  // Of the last observed change of holder: the time without any change of the key before it. For at least a part of
+  // that time the key had no holder.
   Duration last_failover() const { return last_failover_; }
   const ElectorConfig& config() const { return config_; }
 
@@ -176,7 +176,7 @@ class Elector {
   bool in_flight_ = false;
   bool look_again_ = false;  // the store said that something changed meanwhile
   Instant sent_;
-  LeaseTiming sent_timing_;  // what went with it, whatever the times are by now
+  LeaseTiming sent_timing_;  // the times that were sent with it; the settings may have changed since
 
   // What was seen last.
   bool seen_any_ = false;
@@ -197,7 +197,7 @@ class Elector {
   Instant since_;
   Instant ends_;
   Instant lease_ends_;
-  LeaseTiming term_timing_;  // of the record that others see, whatever the times are to be from the next renewal on
+  LeaseTiming term_timing_;  // of the record that others see; the next renewal may bring other times
   Instant next_renewal_;
   bool renewing_ = true;
   std::optional<Resign> wish_;

@@ -1,4 +1,4 @@
-// What an Elector is told and what it asks for.
+// The events that an Elector takes, and the effects that it returns.
 #pragma once
 
 #include <cstdint>

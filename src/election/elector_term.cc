@@ -38,7 +38,7 @@ void Elector::count_from_sent() {
 }
 
 // Whether the store has kept a shorter lease than was sent, as for a claim that stood in its queue already: others wait
-// for that one only. Stores may round to milliseconds; the margin has room for that.
+// only for the shorter one. Stores may round to milliseconds; the margin covers that.
 bool Elector::kept_shorter(const LeaseRecord& kept) const {
   return kept.lease + Duration::millis(1) < sent_timing_.lease;
 }

@@ -1,6 +1,6 @@
-// Why a holder may be believed to do its work. Renewing a lease proves only that the thread that renews is alive; a
-// holder whose work hangs, or whose disk does not answer, is alive and useless (a grey failure). So a renewal needs
-// evidence, each kind not older than what was asked for.
+// Evidence that a holder does its work. A renewal proves only that the renewing thread is alive; a holder whose work
+// hangs, or whose disk does not answer, is alive and useless (a grey failure). So a renewal needs evidence of each
+// required kind, no older than its limit.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ enum class EvidenceKind : uint8_t {
   kWork,     // the guarded work moves: it reported progress. Counts only while it runs.
   kDisk,     // a small write to the disk of the work succeeded
   kCommand,  // the user's health command said yes
-  kSelf,     // the process finds itself fit, and nobody else whose turn it is before its own
+  kSelf,  // the process finds itself fit, and no other candidate's turn comes before its own
 };
 inline constexpr std::size_t kEvidenceKinds = 4;
 const char* to_string(EvidenceKind kind);

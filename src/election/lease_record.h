@@ -1,6 +1,6 @@
-// What a store holds for a key, what a look at it shows, and what may be asked of it. Every store, whatever it is made
-// of, is used as one thing: a register per key that is changed only when nobody else changed it in between
-// (compare-and-act). All rules about leadership live in the Elector; the stores only know how to read and to act.
+// The record of a key in a store, an observation of it, and the requests to change it. Every store has the same
+// interface: one register per key, which changes only if no other candidate changed it in between (compare-and-act).
+// All rules of leadership are in the Elector; the stores only read and act.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ inline constexpr std::string_view kAnybody = "*";
 
 // Times of the wall clock are for people. No decision compares them with the clock of another machine.
 struct LeaseRecord {
-  std::string holder;    // who holds the key, for people and logs; empty: nobody
+  std::string holder;  // the name of the holder, for people and logs; empty: none
   std::string token;     // random, new for each term: what proves that a record is ours
-  Epoch epoch;           // of the present term, or of the last one when nobody holds the key
+  Epoch epoch;  // of the present term, or of the last one if the key has no holder
   uint64_t renewal = 0;  // grows with each renewal of a term
   Duration lease;        // others wait until the record has not changed for so long
   WallTime acquired_at;
@@ -42,7 +42,7 @@ struct LeaseRecord {
 // that record long ago would believe that it had not changed since. Opaque.
 using Version = std::string;
 
-// What the store can tell of the holder beyond its record.
+// The store's knowledge of the holder beyond its record.
 enum class HolderSight : uint8_t {
   kUnknown,
   kAlive,
@@ -61,8 +61,8 @@ struct Observation {
   Version version;  // of an absent record too
   HolderSight sight = HolderSight::kUnknown;
   bool foreign = false;  // written by a program that keeps no epoch; `record.epoch` is then what the store knows of it
-  // The store cannot tell whether it has lost something that it held: it is new or emptied, or goes on from an older
-  // copy of itself. Neither absence nor a release proves anything then.
+  // The store may have lost data that it held: it is new, emptied, or continues from an older copy of itself. Neither
+  // absence nor a release proves anything then.
   bool may_have_lost_data = false;
   // The lowest epoch that the next term may have, where the store knows more than the record says. A store that gives
   // out epochs says it whenever the key is absent.
@@ -96,7 +96,7 @@ struct WriteOutcome {
 
 // How claims work in a kind of store.
 enum class ClaimKind : uint8_t {
-  kRegister,  // whoever sees the key free writes itself into it
+  kRegister,  // a candidate that sees the key free writes itself into it
   kQueue,     // claims stand in a queue in the store, which makes the first of them the holder
 };
 
@@ -108,7 +108,7 @@ struct StoreTraits {
 
 // What proves that a record is ours: drawn anew for each term.
 
-// 128 random bits in hexadecimal. Not a secret: it tells claims apart, it does not keep anybody out.
+// 128 random bits in hexadecimal. Not a secret: it distinguishes claims and protects nothing.
 std::string make_token(Prng& prng);
 
 }  // namespace bellwether::election

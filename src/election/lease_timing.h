@@ -1,14 +1,14 @@
 // The times of a lease, and the arithmetic that makes them safe.
 //
 // A holder counts from the moment it sent a renewal; others count from the moment they saw its effect, which is later.
-// The holder's term ends after `renew_deadline`, its work is stopped within `stop_grace` after that, and all of it,
-// with a margin for being woken late, fits into the lease as the slowest permitted clock shows it:
+// The holder's term ends after `renew_deadline`, and its work stops within `stop_grace` after that. Both, with a margin
+// for a late wake-up, fit into the lease on the slowest permitted clock:
 //
 //   renew_deadline + stop_grace + margin <= lease x (1 - drift)       (holder)
 //   others wait for lease x (1 + drift)                                (contender)
 //
 // So with two clocks that run within `drift` of true time, the last act of the old holder comes before the first one of
-// the new holder. The rule is the one of Gray and Cheriton (1989), with the stopping of the work added.
+// the new holder. The rule is that of Gray and Cheriton (1989), with the stopping of the work added.
 #pragma once
 
 #include <cstddef>

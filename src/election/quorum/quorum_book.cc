@@ -7,7 +7,7 @@
 
 namespace bellwether::quorum {
 
-// Those who were heard of, and are no members, are remembered up to this many.
+// The most remembered peers, including known ones that are no members.
 constexpr std::size_t kMostPeers = kMostMembers * 2;
 
 const char* to_string(Role role) {
@@ -106,7 +106,7 @@ void QuorumBook::send_all(const Body& body, Effects& out) const {
 
 // --- when its turn comes ---------------------------------------------------------------------------------------------
 
-// Who was removed stands when nobody else does: it may be the only one that knows the newest members.
+// A removed member stands if no other does: it may be the only one that knows the newest members.
 bool QuorumBook::fit() const {
   return health.score < config.fit_below && health.load != Load::kCritical && health.ready &&
          record.members.has(config.self);

@@ -1,5 +1,5 @@
-// What all parts of an elector read and write: its role and term, its record, the members, and when its turn to stand
-// comes.
+// The state that all parts of an elector read and write: its role and term, its record, the members, and the time of
+// its turn to stand.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ inline constexpr uint8_t kFitBelow = 5;
 struct QuorumConfig {
   MemberId self;
   QuorumTiming timing;
-  std::vector<MemberId> bootstrap;               // the declared members of a new group; empty: to be told by a leader
+  std::vector<MemberId> bootstrap;  // the declared members of a new group; empty: a leader sends them
   uint8_t priority = 0;                          // 0 stands first
   bool witness = false;                          // votes, and never stands
-  uint8_t fit_below = kFitBelow;                 // who is not fit stands only after others have failed
-  int patience = 3;                              // rounds without a leader after which anybody stands
+  uint8_t fit_below = kFitBelow;  // an unfit member stands only after others have failed
+  int patience = 3;  // rounds without a leader after which any member stands
   int severe_checks = 3;                         // in a row, after which a leader looks for a better one
   Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in good order
 };
@@ -43,7 +43,7 @@ enum class Role : uint8_t {
 };
 const char* to_string(Role role);
 
-// Somebody who votes, or has been heard of.
+// A voter, or a member that this one has heard of.
 struct QuorumPeer {
   static constexpr std::size_t kLivesKept = 8;
   MemberId id;
@@ -85,7 +85,7 @@ struct QuorumBook {
   bool is_candidate() const { return role == Role::kPreCandidate || role == Role::kCandidate; }
   bool beats_now() const { return role == Role::kWinning || role == Role::kLeader; }
   MemberId leader;
-  MemberId last_leader;  // that is not nobody
+  MemberId last_leader;  // other than kNobody
   void set_leader(Instant now, MemberId who, std::string evidence, Effects& out);
   // The term, and the vote in it, become one record.
   void adopt_term(Instant now, Term term, MemberId vote, std::string why, Effects& out);

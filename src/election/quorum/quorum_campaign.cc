@@ -132,7 +132,7 @@ void QuorumCampaign::on_persisted(Instant now, bool ok, Effects& out) {
   request_votes(now, out);
 }
 
-// To those who have not given theirs; the own vote is durable by now. Who has refused is asked again, because most
+// To all members that have not granted theirs; the own vote is durable by now. It asks refusers again, because most
 // reasons pass: a disk that fails for a moment, a promise, the quiet time after a start.
 void QuorumCampaign::request_votes(Instant now, Effects& out) {
   repeat_at_ = now + book_.beats.next();
@@ -155,8 +155,7 @@ void QuorumCampaign::on_vote_answer(Instant now, QuorumPeer& from, const Message
   if (answer.refusal == Refusal::kVoted) round_ends_ = std::min(round_ends_, now + config_.timing.vote_timeout);
 }
 
-// The leader acts no more, and wants this member to follow it: no promise stands against that, and nobody need be
-// asked before.
+// The leader acts no more, and wants this member to follow it: no promise prevents that, and no pre-vote is needed.
 void QuorumCampaign::on_stand_now(Instant now, const Message& message, Effects& out) {
   if (message.term != record_.term || !voter_.is_of_promised(message)) return;
   if (book_.role != Role::kFollower || !may_stand() || now < book_.quiet_until) return;

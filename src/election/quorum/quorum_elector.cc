@@ -9,7 +9,7 @@ namespace bellwether::quorum {
 
 void QuorumElector::step(Instant now, const Event& event, Effects& out) {
   if (lives_.silent() && !std::holds_alternative<WorkStopped>(event)) return;
-  // Whatever has happened: a leader that was paused past its end finds that out first.
+  // Comes before every event: a leader that was paused past its end notices that first.
   if (book_.role == Role::kLeader && now >= book_.ends) {
     book_.end_term(now, election::EndReason::kExpired, "no quorum has answered in time", out);
   }

@@ -1,4 +1,4 @@
-// What a QuorumElector is told and what it asks for.
+// The events that a QuorumElector takes, the messages between members, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace bellwether::quorum {
 // process under the same id, is found out; every question has a number which its answer repeats, so that a late answer
 // to an older question counts for nothing.
 
-// How fit its sender is to lead, as it says itself. It orders those who may stand, and never lets anybody win.
+// The fitness of the sender to lead, by its own report. It orders the candidates, and never decides who wins.
 struct Standing {
   uint8_t health = 0;     // local health score, 0 good to 8 bad
   uint8_t priority = 0;   // 0 first
@@ -42,8 +42,8 @@ enum class Refusal : uint8_t {
 };
 const char* to_string(Refusal refusal);
 
-// After a start: is there anybody who knows more of me than I do? From then on only this life is listened to, once it
-// has repeated the challenge of the answer: an old greeting that was recorded cannot do that.
+// After a start: does a member know more of the sender than the sender itself? The receiver then accepts only this
+// life, once it has repeated the challenge of the answer: a recorded old greeting cannot do that.
 struct Greeting {
   uint64_t challenge = 0;  // as answered; 0: none yet
 };
@@ -95,7 +95,7 @@ struct Heartbeat {
 struct HeartbeatAnswer {
   uint64_t round = 0;
   uint64_t leader_life = 0;
-  bool promised = false;  // to vote for nobody else before the lease is over
+  bool promised = false;  // not to vote for another member before the lease is over
   ConfigurationStamp members;
   Standing standing;
 };
@@ -157,7 +157,7 @@ struct Persisted {
   std::string why;
 };
 enum class Load : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
-// How this member is: told at each of its checks.
+// The health of this member, reported at each of its checks.
 struct LocalHealth {
   uint8_t score = 0;  // 0 good to 8 bad
   Load load = Load::kNormal;
@@ -202,8 +202,8 @@ using Event = std::variant<Start, Tick, Received, Persisted, LocalHealth, Leader
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.
 
-// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In their order.
-// Whatever depends on it is sent only after that answer, so that a driver cannot send it too early.
+// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In order.
+// Dependent messages leave only after that answer, so that a driver cannot send them too early.
 struct Persist {
   Record record;
 };
@@ -212,7 +212,7 @@ struct Send {
   Message message;
 };
 struct LeaderChanged {
-  MemberId leader;  // kNobody: nobody is known to lead
+  MemberId leader;  // kNobody: no known leader
   Term term;
   std::string evidence;
 };
@@ -223,7 +223,7 @@ struct MembersChanged {
 struct ChangeRefused {
   std::string why;
 };
-// After a StepDown with leaving: another member may go on, or nobody leads.
+// After a StepDown with leaving: another member may lead, or the group has no leader.
 struct Left {};
 
 using Effect = std::variant<Persist, Send, Elected, Renewed, Drain, TermEnded, LeaderChanged, MembersChanged,

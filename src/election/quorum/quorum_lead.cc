@@ -56,8 +56,8 @@ void QuorumLead::on_heartbeat_answer(Instant now, QuorumPeer& from, const Messag
   if (book_.role == Role::kLeader) advance_members(now, out);
 }
 
-// The latest instant such that a quorum has acknowledged what was sent then or later; 0: there is none. This member
-// itself votes for nobody else while it leads.
+// The latest instant such that a quorum has acknowledged a heartbeat sent then or later; 0: none. This member itself
+// votes for no other while it leads.
 Instant QuorumLead::quorum_sent(Instant now) const {
   const auto of = [&](bool next) {
     std::array<Instant, kMostMembers> sent;
@@ -110,7 +110,7 @@ void QuorumLead::consider_stepping_down(Instant now, Effects& out) {
   const bool critical = book_.health.load == Load::kCritical;
   const QuorumPeer* better = heir(now, true);
   if (disk || critical) {
-    // Not for the sake of nobody: who is in no worse state must be there.
+    // It steps down only if another member is in no worse state.
     const QuorumPeer* other = heir(now, false);
     if (other == nullptr) return;
     return step_down(now, {disk ? "its disk does not answer" : "it is overloaded (critical)", other->id, false, true},

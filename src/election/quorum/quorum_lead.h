@@ -1,5 +1,5 @@
-// A member as the leader: rounds of heartbeats and the promises they bring, changes of the members, and the ways in
-// which it steps down and hands over.
+// A member as the leader: rounds of heartbeats and the promises that answer them, changes of the members, step-down and
+// hand-over.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The record of a member, and what it says to others. A word that depends on the record (a vote, a promise) waits here
-// until the record is durable: send_when_durable() is the only way for it.
+// The record of a member, and its messages. A message that depends on the record (a vote, a promise) waits here until
+// the record is durable: send_when_durable() is the only way to send it.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@ namespace bellwether::quorum {
 
 using election::EndReason;
 
-// A disk that went back in time cannot be seen from inside; those who have heard from its member since can tell,
-// because every message says how often the record had been written.
+// A member cannot see that its own disk went back in time. The members that have heard from it since can detect it,
+// because every message carries the number of writes of the record.
 
 void QuorumLives::begin(Instant now, Effects& out) {
   verify(now, out);
@@ -41,7 +41,7 @@ bool QuorumLives::listens_to(Instant now, QuorumPeer& from, const Message& messa
   return true;
 }
 
-// Whatever it voted for and promised is unknown from now on, so it says nothing any more that others could count on.
+// Its earlier votes and promises are unknown from now on, so it sends nothing more that others could count on.
 void QuorumLives::lose_record(Instant now, std::string why, Effects& out) {
   if (book_.follows_only) return;
   BW_PROBE("quorum: a member finds its record lost");
@@ -69,8 +69,8 @@ void QuorumLives::verify(Instant now, Effects& out) {
   if (!everybody && now < book_.quiet_until) return;
   ledger_.verified = true;
   if (everybody && ledger_.found() == 0 && record_.members.has(config_.self)) {
-    // Nobody knows of an earlier life of this new member, so it has promised nothing to a leader that still acts: such
-    // a leader is among those who have answered.
+    // No member knows an earlier life of this new one, so it has promised nothing to a leader that still acts: such a
+    // leader would be among the members that have answered.
     book_.quiet_until = now;
     book_.stand_at = now + config_.timing.pre_vote_timeout + book_.turn();  // so that the others are as far
   }

@@ -74,7 +74,7 @@ void QuorumVoter::on_vote(Instant now, QuorumPeer& from, const Message& message,
   if (granted && ask.permission && now < book_.promised_until) {
     withdraw_promise(now, fmt::format("the leader has permitted member {} to stand", from.id.value()), out);
   }
-  // A healthy leader is not deposed by a vote that nobody may give.
+  // A refused vote does not depose a healthy leader.
   if (message.term > record_.term && !bound) {
     book_.adopt_term(now, message.term, granted ? from.id : kNobody,
                      fmt::format("member {} stands in a later term", from.id.value()), out);
@@ -150,7 +150,7 @@ void QuorumVoter::on_configure(const Message& message, const Configure& told, Ef
 void QuorumVoter::withdraw_promise(Instant now, std::string why, Effects& out) {
   over_ = std::max(over_, promised_term_);
   book_.promised_until = std::min(book_.promised_until, now);
-  // Somebody else may lead by now: whom the promise was made to has gone on talking in its old term.
+  // Another member may lead by now, and the one that holds the promise still sends messages of its old term.
   if (book_.leader != promised_to_) return;
   book_.set_leader(now, kNobody, std::move(why), out);
   if (book_.role == Role::kFollower) book_.wait_for_turn(now);

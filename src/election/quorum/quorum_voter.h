@@ -1,4 +1,4 @@
-// A member as a voter and a follower: what it grants to a candidate, and what it promises to a leader.
+// A member as a voter and a follower: the votes that it grants to candidates, and its promises to a leader.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ class QuorumVoter {
   // The leader of this term, and of any before it, acts no more.
   void close(Term term) { over_ = term; }
 
-  // Its last promise to a leader: to whom, and which life of it.
+  // The leader of its last promise, and the life of that leader.
   MemberId promised_to() const { return promised_to_; }
   uint64_t promised_life() const { return leader_life_; }
   // It comes from the leader that was promised something last, and is of that term.

@@ -1,7 +1,6 @@
-// A voter does not take a candidate's word for it: whatever it knows by itself is compared with what the candidate
-// says. Who says more than can be true is not voted for, and what it said is told. The score that orders candidates
-// stays the one that was said, once it has passed: voters that measured a little differently still agree about who is
-// the best.
+// A voter does not trust a candidate's claim: it compares the claim with its own knowledge. It does not vote for a
+// candidate that claims more than can be true, and reports the claim. The claimed score, once it has passed, orders the
+// candidates: voters with slightly different measurements still agree on the best one.
 #pragma once
 
 #include <optional>
@@ -26,12 +25,12 @@ struct KnownOfNode {
   Instant experience_at;
   Duration forgiven;  // how much more its times may be: what this node knows may have been heard late
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
-  std::string capabilities_why;                          // why no more than these; empty: nobody has given it more
-  std::string absent;                                    // why it can be no candidate at all, whatever it says
+  std::string capabilities_why;  // why no more than these; empty: no grant covers more
+  std::string absent;  // why it cannot be a candidate at all, with any claim
   double standing = 1;                                   // from 0 to 1, see ReputationBook
 };
 
-// What in `claim` cannot be, whoever says it: no share, no possible time, more than the limits; or nothing.
+// The impossible part of `claim`, for any sender: no share, no possible time, more than the limits; or nothing.
 std::optional<std::string> impossible_in(const Claim& claim);
 
 // Why `claim` is not believed, or nothing. Clocks are within `drift` of true time, the one of the candidate and the one

@@ -1,10 +1,10 @@
-// How good an admin a node would be, as one number from what it says of itself:
+// The fitness of a node as an admin: one number, computed from its claim:
 //
 //   score = 0.30 uptime + 0.20 capability + 0.20 resources + 0.15 network + 0.15 experience
 //
-// with each part from 0 to 1. Of a node that leads contexts, too, its fitness for that
-// (election/context/fitness.h) has a share of it: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates
-// in an election. It never lets anybody win without votes, and never takes an office from anybody.
+// with each part from 0 to 1. If the node also leads contexts, its fitness for that (election/context/fitness.h)
+// counts: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates in an election. It never replaces votes, and
+// never takes an office from an admin.
 #pragma once
 
 #include <optional>
@@ -54,7 +54,7 @@ struct ScoreWeights {
   double resources = 0.20;
   double network = 0.15;
   double experience = 0.15;
-  // Of fitness, where there is one; the others share the rest.
+  // The weight of the fitness, if the node has one; the others share the rest.
   double fitness = 0.30;
 
   // Errors: kInvalid (outside of 0 to 1, or the sum of all but that of fitness is not 1).

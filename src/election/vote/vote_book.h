@@ -1,5 +1,5 @@
-// What all parts of an elector read and write: its state and office, its record, the other nodes, the admin, and what
-// is promised to it.
+// The state that all parts of an elector read and write: its state and office, its record, the other nodes, the admin,
+// and the promise to the admin.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ struct VotePeer {
   KnownOfNode known;
   std::string refused;     // the last reason, until something is in order
   Instant acked_sent;      // when that heartbeat was sent which it answered last
-  Instant promised_until;  // to answer nobody else
+  Instant promised_until;  // to answer no other node
   bool acked = false;
   uint64_t acked_round = 0;
   bool stands = false;

@@ -177,7 +177,7 @@ bool VoteElection::decide(Instant now, bool closed, Effects& out) {
   if (outcome.kind == Kind::kNobody && !closed) return fail("no candidate can get enough votes");
   if (outcome.kind != Kind::kWon) {
     if (closed) return fail("no candidate had enough votes in time");
-    // The votes are split among those who take part. Who has not said anything may come late, if at all.
+    // The votes are split among the participants. A silent node may come late, if at all.
     if (round_->ballot.all_have_voted()) {
       BW_PROBE("vote: all who take part have voted, and nobody has won");
       close_soon(now);
@@ -197,13 +197,13 @@ bool VoteElection::decide(Instant now, bool closed, Effects& out) {
   return false;
 }
 
-// Nobody of those who take part can decide the election any more. With other rules it is decided by who is late, too.
+// No participant can decide the election any more. With other rules a late node can decide it, too.
 void VoteElection::close_soon(Instant now) {
   if (config_.rule != QuorumRule::kMajority) return;
   round_->closes = std::min(round_->closes, now + config_.timing.gather * 2);
 }
 
-// To those of whom nothing was heard: they may have heard nothing either.
+// To all silent nodes: they may have heard nothing either.
 void VoteElection::repeat(Instant now, Effects& out) {
   VoteRound& round = *round_;
   round.repeat_at = now + config_.timing.gather;

@@ -1,4 +1,4 @@
-// The election in which a node takes part: who stands, for whom it votes, and what comes of it.
+// The election in which a node takes part: the candidates, its vote, and the result.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct VoteRound {
   Trigger trigger;
   Ballot ballot;
   NodeId heir;      // the only one who is voted for
-  NodeId silent;    // nobody waits for its candidacy: it is why there is an election
-  Instant vote_at;  // whoever has not been heard of by then is not waited for
+  NodeId silent;  // the node whose silence caused the election: its candidacy is not awaited
+  Instant vote_at;  // the election does not wait for nodes that are silent until then
   Instant closes;
   Instant repeat_at;
   bool gathered = false;             // vote_at has come

@@ -1,4 +1,4 @@
-// What a VoteElector is told and what it asks for.
+// The events that a VoteElector takes, the messages between nodes, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace bellwether::vote {
 
-// What nodes say to each other when they elect an admin by scored votes. Every message names the life of its sender (a
-// number that is durable and grows with each start, and a mark that is drawn anew) and its place in the row of all that
-// this life has said, so that what was recorded, what an older copy of a disk says, and a second process under the same
-// id are found out. Drivers sign what is sent and refuse what is not signed by its sender.
+// The messages between nodes that elect an admin by scored votes. Every message names the life of its sender (a durable
+// number that grows with each start, and a random mark) and its sequence number in that life. So receivers detect
+// recorded messages, older copies of a disk, and a second process under the same id. Drivers sign messages and refuse
+// those that their sender has not signed.
 
 using election::Term;
 
@@ -43,8 +43,8 @@ inline constexpr std::size_t kTriggers = 5;
 std::string_view to_string(Trigger trigger);
 
 struct DiscoveryRequest {};
-// To who asks, by whoever knows an admin; to who comes back, by whoever remembers it; and to who is wrong about the
-// admin or the term.
+// Sent to a node that asks, by each node that knows an admin; to a node that comes back, by each node that remembers
+// it; and to a node that is wrong about the admin or the term.
 struct DiscoveryResponse {
   NodeId admin;  // kNobody: none is known
   Term admin_term;
@@ -54,7 +54,7 @@ struct DiscoveryResponse {
 // The word of an admin that it acts no more in its term, and who shall follow it.
 struct Permission {
   Term term;
-  NodeId heir;  // kNobody: whoever wins
+  NodeId heir;  // kNobody: the winner
   bool operator==(const Permission&) const = default;
 };
 struct ElectionStarted {
@@ -62,7 +62,7 @@ struct ElectionStarted {
   Trigger trigger = Trigger::kDiscoveryFailure;
   std::optional<Permission> permission;  // of the sender
 };
-// Everybody who takes part says so, also who does not stand.
+// Each participant sends one, candidate or not.
 struct Candidacy {
   Term term;
   bool stands = false;
@@ -88,7 +88,7 @@ struct HeartbeatAnswer {
   uint64_t admin_mark = 0;  // of the life that sent the heartbeat
   bool stands = false;
   double score = 0;  // when it stands
-  // How long the sender answers nobody else, at least, from the sending of the heartbeat. Nodes may differ in it.
+  // The minimum time, from the sending of the heartbeat, in which the sender answers no other. Nodes may differ in it.
   Duration promise;
 };
 
@@ -104,13 +104,13 @@ struct Message {
   Body body;
 };
 
-// How a node has conducted itself, as one voter has seen it: terms that it has served to a good end, heartbeats that it
-// owed as an admin, and claims that could not be true. Each voter has its own book, which it keeps over restarts.
+// The conduct of a node, as one voter has seen it: terms that it has completed, heartbeats that it owed as an admin,
+// and claims that could not be true. Each voter keeps its own book over restarts.
 //
 //   standing = (1 + served) / (1 + served + lost + 2 wrong), to the nearest quarter
 //
-// It is coarse, so that voters that have seen about the same think the same of a node, and it forgets: when a count
-// reaches kMostCounted, all of that node are halved.
+// It is coarse, so that voters with similar observations rate a node alike. It forgets: when a count reaches
+// kMostCounted, it halves all counts of that node.
 enum class Deed : uint8_t {
   kServed,          // has given up the office in good order
   kLostHeartbeats,  // was the admin, and not heard for the heartbeat timeout
@@ -179,16 +179,16 @@ struct Persisted {
   bool ok = true;
   std::string why;
 };
-// How this node is: told once before it can stand, and again as it changes. The score in it is reckoned anew.
+// The claim of this node: needed before it can stand, and again at each change. The elector recomputes its score.
 struct Measured {
   Claim claim;
 };
-// What this node knows of another one by itself. See claim_check.h.
+// This node's own knowledge of another one. See claim_check.h.
 struct PeerMeasured {
   NodeId node;
   double network_quality = 1;
 };
-// What this node knows of another one before it hears that one's candidacy: what an operator has attested, and whether
+// This node's knowledge of another one before its candidacy arrives: what an operator has attested, and whether
 // membership holds it there. See claim_check.h.
 struct PeerVetted {
   NodeId node;
@@ -228,8 +228,8 @@ using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasu
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.
 
-// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In their order.
-// Whatever depends on it is sent only after that answer, so that a driver cannot send it too early.
+// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In order.
+// Dependent messages leave only after that answer, so that a driver cannot send them too early.
 struct Persist {
   Record record;
 };
@@ -258,7 +258,7 @@ struct AdminChanged {
 };
 // An election in which this node took part is over.
 struct ElectionComplete {
-  NodeId winner;  // kNobody: nobody won
+  NodeId winner;  // kNobody: none
   Term term;
   std::string why;
 };
@@ -293,7 +293,7 @@ struct Conduct {
 struct Denied {
   std::string why;
 };
-// After Leave: this node is nobody's admin any more.
+// After Leave: this node is no longer an admin.
 struct Left {};
 
 using Effect = std::variant<Persist, Send, Broadcast, Elected, Renewed, Drain, TermEnded, StateChanged, AdminChanged,

@@ -21,7 +21,7 @@ void VoteFollower::on_started(Instant now, NodeId from, const ElectionStarted& s
   const bool was_followed = permitted && book_.admin == from;
   if (permitted) given_up_ = permission->term;
   if (was_followed) {
-    // Its work has stopped: what was promised to it binds nobody any more.
+    // Its work has stopped: promises to it bind no node any more.
     if (from == book_.promised_to) book_.promised_until = std::min(book_.promised_until, now);
     out.push_back(Conduct{from, Deed::kServed});
     book_.set_admin(kNobody, book_.admin_term, fmt::format("node {} has given up the office", from.value()), out);
@@ -150,14 +150,14 @@ void VoteFollower::on_response(Instant now, NodeId from, const DiscoveryResponse
   const bool older = response.admin_term < std::max(record_.promised, book_.admin_term);
   if (older || response.admin_term <= given_up_ || book_.has_promised(now)) return;
   if (election_.under_way()) {
-    // Who has voted already has agreed with a majority that there is nobody.
+    // A node that has voted has agreed with a majority that the group has no admin.
     if (election_.round()->voted || response.admin_term >= election_.round()->term) return;
     election_.end_round(response.admin, response.admin_term, "others know an admin", out);
   }
   if (book_.admin == response.admin) return;
   book_.hearsay = true;
   book_.set_admin(response.admin, response.admin_term, fmt::format("node {} has said so", from.value()), out);
-  // From hearsay alone nobody is believed to live for ever.
+  // Hearsay alone does not keep an admin alive for ever.
   book_.admin_until = now + config_.timing.heartbeat_timeout;
   search_.call_off();
   book_.become(State::kIdle, "an admin was found", out);

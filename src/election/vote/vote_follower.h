@@ -1,4 +1,4 @@
-// A node that is told of an admin, by that admin or by others: whom it believes, and what it promises.
+// A node that receives news of an admin, from that admin or from others: which admin it believes, and its promises.
 #pragma once
 
 #include <cstdint>

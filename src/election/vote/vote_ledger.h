@@ -1,4 +1,4 @@
-// The record of a node, and what it says to others. What depends on the record (a vote, a promise, the number of this
+// The record of a node, and its messages. A message that depends on the record (a vote, a promise, the number of this
 // start) waits here until the record is durable.
 #pragma once
 

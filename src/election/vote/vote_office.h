@@ -1,5 +1,5 @@
-// The office of an admin, and of who is about to be one: heartbeats, the promises that answer them, what an operator
-// asks for, and the ways in which a term ends.
+// The office of an admin, and of a node that is about to be one: heartbeats, the promises that answer them, requests of
+// an operator, and the ends of a term.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class VoteOffice {
   void on_persisted(Instant now, Effects& out);
   void tick(Instant now, Effects& out);  // REQUIRES in_office() of the book
   Instant wake() const;
-  // What it says to those who are to promise something.
+  // Its message to the nodes whose promise it needs.
   Body word() const;
   void on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& answer, Effects& out);
   void on_keys(Instant now, const KeysReady& keys, Effects& out);

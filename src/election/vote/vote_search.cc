@@ -69,7 +69,7 @@ bool VoteSearch::sees_quorum(Instant now) const {
 void VoteSearch::look_at_quorum(Instant now) {
   if (!quorum_was_lost_ || book_.state != State::kDiscovering || !sees_quorum(now)) return;
   quorum_was_lost_ = false;
-  // After the first start nobody had a quorum to lose: that is what discovery is for.
+  // After the first start no node had a quorum to lose: discovery covers that case.
   if (!any_election_ && book_.admin_term == Term()) return;
   const Instant soon = now + book_.prng.between(Duration::zero(), config_.timing.gather);
   if (soon < elect_at_) elect(soon, Trigger::kQuorumRestored);
@@ -88,7 +88,7 @@ Instant VoteSearch::window_end(Trigger why) const {
 bool VoteSearch::may_begin(Instant now, Trigger why) {
   if (!book_.stands()) return false;
   if (why == Trigger::kDiscoveryFailure && config_.rule == QuorumRule::kMajority && !sees_quorum(now)) {
-    // Nobody could win. Those who are there ask as well, so that they are heard.
+    // No candidate could win. The reachable nodes send requests too, and so become known.
     quorum_was_lost_ = true;
     return false;
   }

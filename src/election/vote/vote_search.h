@@ -1,4 +1,4 @@
-// Looking for an admin: discovery, what is heard of a quorum, and when it is time for an election.
+// The search for an admin: discovery, news of a quorum, and the time of the next election.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class VoteSearch {
   // Until then only a forced election is held.
   Instant window_end(Trigger why) const;
 
-  // There is an admin.
+  // An admin exists.
   void elected(Instant now) {
     last_election_ = now;
     any_election_ = true;
