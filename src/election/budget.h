@@ -1,5 +1,5 @@
-// The time for which a key is without a holder, computed from the configuration alone. Each number comes with its
-// arithmetic, so that an operator can check a promise before anything runs.
+// Computes how long a key is without a holder, from the configuration alone. Each number comes with its arithmetic, so
+// that an operator can check a promise before anything runs.
 //
 // After a crash of the holder, contenders trust only their own clocks (ClaimRule in elector.h): they wait from the
 // moment at which they saw the record change last. In the worst case the holder renews right after a contender has

@@ -17,7 +17,7 @@ enum class EvidenceKind : uint8_t {
   kWork,     // the guarded work moves: it reported progress. Counts only while it runs.
   kDisk,     // a small write to the disk of the work succeeded
   kCommand,  // the user's health command said yes
-  kSelf,  // the process finds itself fit, and no other candidate's turn comes before its own
+  kSelf,     // the process finds itself fit, and no other candidate's turn comes before its own
 };
 inline constexpr std::size_t kEvidenceKinds = 4;
 const char* to_string(EvidenceKind kind);

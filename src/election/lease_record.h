@@ -20,9 +20,9 @@ inline constexpr std::string_view kAnybody = "*";
 
 // Times of the wall clock are for people. No decision compares them with the clock of another machine.
 struct LeaseRecord {
-  std::string holder;  // the name of the holder, for people and logs; empty: none
+  std::string holder;    // the name of the holder, for people and logs; empty: none
   std::string token;     // random, new for each term: what proves that a record is ours
-  Epoch epoch;  // of the present term, or of the last one if the key has no holder
+  Epoch epoch;           // of the present term, or of the last one if the key has no holder
   uint64_t renewal = 0;  // grows with each renewal of a term
   Duration lease;        // others wait until the record has not changed for so long
   WallTime acquired_at;

@@ -1,9 +1,9 @@
-// Bytes of values, one way only: numbers big-endian and of fixed width, texts, lists and maps with their length before
-// them, structs member after member. Equal values have equal bytes, so that a digest of the bytes is one of the value.
+// Canonical bytes of values: numbers big-endian and of fixed width; texts, lists and maps after their length; structs
+// member after member. Equal values have equal bytes, so a digest of the bytes identifies the value.
 //
 // A struct names its members once, for both directions:
 //   auto parts(Is<Order> auto& one) { return std::tie(one.id, one.priority); }
-// and may say what a reader refuses:
+// and may refuse decoded values:
 //   bool is_sound(const Order& one);
 #pragma once
 
@@ -130,7 +130,7 @@ class CanonicalReader {
   void element(std::vector<T>& list) {
     one(list.emplace_back());
   }
-  // In ascending order of keys, as it was written: there is one way to write a map.
+  // In ascending order of keys: a map has only one encoding.
   template <class K, class V>
   void element(std::map<K, V>& map) {
     K key = take<K>();

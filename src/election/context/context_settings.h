@@ -1,5 +1,5 @@
-// All settings of context leadership: who is fit, and the times and limits within which it is led and handed over.
-// docs/leadership/context.md says what each is for.
+// All settings of context leadership: the requirements of a leader, and the times and limits of its work and hand-over.
+// docs/leadership/context.md explains each.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace bellwether::context_lead {
 
-// What is no setting.
+// Fixed values.
 inline constexpr Duration kTakeOverTimeout = Duration::seconds(30);  // for the target to lead; then the old one goes on
 inline constexpr uint32_t kLeaderHealthChecks = 2;                   // of a leader that is poor, in a row
 inline constexpr uint8_t kTries = 3;                                 // failures after which a request has failed

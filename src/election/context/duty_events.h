@@ -1,4 +1,4 @@
-// What a DutyLeader is told and what it asks for.
+// The events that a DutyLeader takes, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct RegisterTaken {
 struct RegisterWritten {
   uint64_t ticket = 0;
 };
-// Not done, or perhaps done: nobody knows.
+// Unknown whether it was done.
 struct RegisterFailed {
   uint64_t ticket = 0;
   std::string why;
@@ -61,7 +61,7 @@ struct PayloadFetched {
   enum class Found : uint8_t {
     kHere,
     kGone,    // a majority knows that it was dropped, or never had it
-    kFailed,  // nobody knows; try again
+    kFailed,  // unknown; try again
   };
   RequestId id;
   AttemptFence fence;
@@ -80,7 +80,7 @@ struct JobEnded {
   End end = End::kDone;
   std::string reason;
 };
-// Whoever wants to know of an outcome does.
+// The receiver of the outcome has it.
 struct OutcomeTold {
   RequestId id;
 };
@@ -99,11 +99,11 @@ struct ManagerRegistered {
   ManagerConfig manager;
 };
 
-// What somebody wants, who gets an Answered for the ticket; nobody waits for that of ticket 0.
+// The caller gets an Answered for the ticket; ticket 0 has no caller.
 //
 // Ok: the request is durable, and will be completed or fail; the answer comes then, unless this node crashes. kRefused:
-// not by this node now; kExists: not known any more whether it has been done; kExhausted: the queue is full; kTimeout:
-// nobody knows whether it was accepted; kTooLarge, kInvalid.
+// this node does not take it now. kExists: unknown whether it has been done. kExhausted: the queue is full. kTimeout:
+// unknown whether it was accepted. kTooLarge, kInvalid.
 struct Submit {
   uint64_t ticket = 0;
   Request request;
@@ -132,13 +132,13 @@ using Event =
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. Each of those with an answer gets one, within `within`; it may come late or twice.
 
-// Become the one who writes the register of requests, so that nobody before can any more, and tell what is in it. When
-// a majority keeps it: what was confirmed to anybody is in it.
+// Become the only writer of the register of requests, and report its content, once a majority keeps it: it contains
+// every confirmed write.
 struct TakeRegister {
   uint64_t ticket = 0;
   Duration within;
 };
-// Write all of it, if nobody has taken the register since. At most one is under way.
+// Write all of it, if no other node has taken the register since. At most one is under way.
 struct WriteRegister {
   uint64_t ticket = 0;
   std::string value;
@@ -156,7 +156,7 @@ struct FetchPayload {
   AttemptFence fence;
   Duration within;
 };
-// Nobody asks for it any more.
+// No node needs it any more.
 struct DropPayload {
   RequestId id;
 };
@@ -173,7 +173,7 @@ struct CancelJob {
   AttemptFence fence;
   bool kill = false;
 };
-// To whoever wants something.
+// To the caller of the ticket.
 struct Answered {
   uint64_t ticket = 0;
   Status status;
@@ -184,7 +184,7 @@ struct CompletionRefused {
   AttemptFence fence;
   std::string why;
 };
-// To whoever wants to know: at least once for each request, always with the same fence; then say OutcomeTold.
+// To the receiver of outcomes: at least once for each request, always with the same fence; then say OutcomeTold.
 struct TellOutcome {
   FinishedRequest finished;
 };
@@ -204,7 +204,7 @@ struct TakeBack {};
 struct StepDown {
   std::string why;
 };
-// This node was handed the state of the leader before: for those who assign work.
+// The previous leader handed this state to this node: for the assignment of work.
 struct Restored {
   RecoveredState state;
 };

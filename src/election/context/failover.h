@@ -1,4 +1,4 @@
-// A transfer of context leadership to a named node, between the two that take part in it:
+// A transfer of context leadership to a named node, between the leader and its target:
 //
 //   leader                                                    target
 //   prepare   its jobs end, nothing is written any more
@@ -7,9 +7,9 @@
 //   validate  ◀──────────────────────────────── StateVerdict  what it takes, and what it drops
 //   execute   gives its register and its office to the target, and waits until the target leads
 //
-// An offer or an answer that is lost costs one of the tries. When the target refuses, does not answer, or does not lead
-// in time, the leader goes on. The state is a help and no proof: requests go by the register (request_queue.h), the
-// office by the election, and both refuse whoever is late.
+// A lost offer or answer costs one of the tries. If the target refuses, does not answer, or does not lead in time, the
+// leader continues. The state helps and proves nothing: the register (request_queue.h) decides about requests, the
+// election about the office, and both refuse late nodes.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +92,7 @@ class Failover {
   // Jobs have ended, and this is the state. REQUIRES kPreparing.
   Acts prepared(Instant now, std::string state);
   Acts on_message(Instant now, NodeId from, const Message& message);
-  // Somebody leads under an epoch after this leader's.
+  // Another node leads under an epoch after this leader's.
   Acts on_leader(Instant now, NodeId leader);
   Acts tick(Instant now);
   // What takes part in it cannot go on.

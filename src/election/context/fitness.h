@@ -1,10 +1,10 @@
-// Who is fit to lead the making of contexts: what a node says of itself, what is required of it, and the score, as one
-// number from 0 to 1. docs/leadership/context.md has the formulas and the limits.
+// The fitness of a node to lead contexts: its claim, the requirements, and the score, a number from 0 to 1.
+// docs/leadership/context.md has the formulas and the limits.
 //
 //   score = sum of weight x component / sum of the weights, + bonuses, - penalties, within 0 and 1
 //
-// with each of the 13 components from 0 to 1. Five are the parts of the score for admin. Who does not meet the
-// requirements has 0.
+// with each of the 13 components from 0 to 1. Five are the parts of the score for admin. A node that misses a
+// requirement has 0.
 #pragma once
 
 #include <array>
@@ -79,7 +79,7 @@ struct ContextClaim {
 
 struct Requirements {
   std::vector<std::string> required{"context_generation", "context_curation"};  // capabilities
-  // Told of who lacks them; nobody is disqualified for it, and the score has them already.
+  // The report names nodes that lack them; that disqualifies none, and the score includes them already.
   std::vector<std::string> preferred{"semantic_analysis", "cluster_coordination", "rag_integration"};
   // Shares from 0 to 1.
   double min_generation_quality = 0.6;
@@ -94,7 +94,7 @@ struct Requirements {
   Duration max_response_time = Duration::seconds(5);  // the average; not judged without operations
 };
 
-// Every reason for which a candidate is disqualified, in words; empty: none. What equals a limit meets it.
+// Every reason for the disqualification of a candidate, in words; empty: none. A value equal to a limit meets it.
 // REQUIRES a claim that validates.
 std::vector<std::string> disqualifications(const ContextClaim& claim, const Requirements& requirements);
 
@@ -124,7 +124,7 @@ inline constexpr double kFullMemory = 16e9;    // bytes
 inline constexpr double kFullStorage = 1e12;   // bytes
 inline constexpr double kFullBandwidth = 1e9;  // bits per second
 inline constexpr double kFullDomains = 10;
-// The best and the worst response time that the score tells apart.
+// The range of response times with different scores.
 inline constexpr Duration kBestResponseTime = Duration::seconds(1);
 inline constexpr Duration kWorstResponseTime = Duration::seconds(10);
 

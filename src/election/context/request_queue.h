@@ -1,8 +1,8 @@
-// All requests of a cluster as one value, which its leader alone may write: what the register keeps. Whoever leads next
-// begins with it, so whatever is in it when a write is confirmed survives any leader.
+// All requests of a cluster as one value in the register, which only the leader may write. The next leader begins with
+// it, so every confirmed write survives any leader.
 //
-// Payloads are not in it. Each is put on a majority under the id of its request before the queue names it
-// (cluster/register), and dropped after the queue has it as finished; so a write is small whatever is asked for.
+// The queue has no payloads. A majority stores each one under the id of its request (cluster/register) before the queue
+// names it, and drops it after the queue shows it as finished; so a write is small for requests of any size.
 #pragma once
 
 #include <compare>
@@ -62,8 +62,8 @@ struct Request {
   std::string payload;
 };
 
-// Which attempt at a request: of two the one of the later leader, of one leader the later one. It travels with the job,
-// and whatever the job acts upon can refuse a lower one than it has seen.
+// Identifies an attempt at a request: of two, the greater is that of the later leader, or the later one of the same
+// leader. It travels with the job, and each resource that the job uses can refuse a lower one than it has seen.
 struct AttemptFence {
   Epoch epoch;
   uint32_t attempt = 0;  // counts all attempts at the request, over all leaders
@@ -96,7 +96,7 @@ struct LiveRequest {
 struct FinishedRequest {
   RequestId id;
   Outcome outcome = Outcome::kCompleted;
-  bool settled = false;  // its end was told, and its payload is dropped
+  bool settled = false;  // its end was reported, and its payload is dropped
   AttemptFence fence;    // of the attempt that counts
   WallTime submitted_at;
   std::string reason;  // of a failure; at most kMostReasonBytes
@@ -131,7 +131,7 @@ class RequestQueue {
     kUnknown,    // may be admitted
     kLive,       // queued or active
     kFinished,   // and remembered
-    kForgotten,  // perhaps finished, so long ago that nobody knows
+    kForgotten,  // perhaps finished, too long ago to know
   };
   Standing standing(RequestId id, WallTime submitted_at) const;
   // REQUIRES kUnknown, and room.
@@ -148,7 +148,7 @@ class RequestQueue {
   bool requeue(RequestId id, AttemptFence fence, bool failed);
   // The attempt ends the request. False: it is not the one that runs, and nothing changes. REQUIRES room_to_finish().
   bool finish(RequestId id, AttemptFence fence, Outcome outcome, std::string reason);
-  // What is finished is remembered until it is settled: a job is begun only while there is room for its end too.
+  // A finished request is remembered until it is settled: a job begins only while its end will also have room.
   bool room_to_finish(std::size_t active) const;
   void mark_settled(RequestId id);
 

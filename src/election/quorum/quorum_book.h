@@ -23,11 +23,11 @@ inline constexpr uint8_t kFitBelow = 5;
 struct QuorumConfig {
   MemberId self;
   QuorumTiming timing;
-  std::vector<MemberId> bootstrap;  // the declared members of a new group; empty: a leader sends them
+  std::vector<MemberId> bootstrap;               // the declared members of a new group; empty: a leader sends them
   uint8_t priority = 0;                          // 0 stands first
   bool witness = false;                          // votes, and never stands
-  uint8_t fit_below = kFitBelow;  // an unfit member stands only after others have failed
-  int patience = 3;  // rounds without a leader after which any member stands
+  uint8_t fit_below = kFitBelow;                 // an unfit member stands only after others have failed
+  int patience = 3;                              // rounds without a leader after which any member stands
   int severe_checks = 3;                         // in a row, after which a leader looks for a better one
   Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in good order
 };

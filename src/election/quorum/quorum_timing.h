@@ -39,7 +39,7 @@ struct QuorumTiming {
   Duration vote_timeout = Duration::millis(200);  // doubled with each campaign that fails, up to kLongestCampaign
   Duration step = Duration::millis(15);           // between candidates, in their order
   double drift = 0.01;                            // how far a clock may run from true time, as a share
-  election::FlapSettings flap;  // no member challenges the leader in the cool-down
+  election::FlapSettings flap;                    // no member challenges the leader in the cool-down
 
   // One network of a site, round trips of about a millisecond.
   static QuorumTiming lan() { return {}; }

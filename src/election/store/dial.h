@@ -1,4 +1,4 @@
-// Connecting to a server that is named by a person: name, address, TCP, TLS.
+// Connects to a server by its configured name: name, address, TCP, TLS.
 #pragma once
 
 #include <memory>

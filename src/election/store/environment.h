@@ -1,4 +1,4 @@
-// The variables of the environment, as something that tests can stand in for.
+// The environment variables, replaceable by tests.
 #pragma once
 
 #include <cstdint>

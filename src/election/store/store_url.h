@@ -1,6 +1,6 @@
-// Where leases are kept, as one URL: scheme://user@host:port,host:port/path?name=value. What comes after the scheme
-// means what the store says; this only takes it apart. Passwords are refused in URLs, which everybody on the machine
-// can read in the process list: they come from files (`password_file=…`) or the environment.
+// The location of leases, as one URL: scheme://user@host:port,host:port/path?name=value. This parser only splits the
+// URL; each store gives the parts their meaning. It refuses passwords in URLs, because every user of the machine can
+// read them in the process list: they come from files (`password_file=…`) or the environment.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// A bounded number of things, used in turn: connections to a server that many callers share. First come, first served.
+// Limits concurrent use: many callers share a bounded number of connections. First come, first served.
 #pragma once
 
 #include <algorithm>
@@ -68,9 +68,8 @@ class Turn {
   runtime::CancelCallback on_cancel_;
 };
 
-// How long to wait between the end of a connection on which a server tells of changes and the next one: not at all
-// after a long good life, longer and longer while it fails, and long where this is not to be had (kUnsupported), which
-// will not change soon.
+// The pause between the end of a server's watch connection and the next one: none after a long good life, growing while
+// it fails, and long if the server does not support watches (kUnsupported), which will not change soon.
 
 // What an operator must hear of the end of a connection: that the server, or this process, will not have another one.
 inline std::string refusal_in(const Status& ended) {
@@ -93,7 +92,7 @@ class Pauses {
     }
     const Duration longest = !ended && ended.error().code == Errc::kUnsupported ? kUnsupported : pause_;
     pause_ = std::min(pause_ * 2, kMost);
-    // Those whom one server has told of its end do not all come back at the same time.
+    // Clients of a server that shuts down must not all return at the same time.
     return Duration::nanos(prng.between(longest.ns() / 2, longest.ns()));
   }
 

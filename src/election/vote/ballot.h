@@ -14,8 +14,8 @@ namespace bellwether::vote {
 
 // Who is an admin.
 enum class QuorumRule : uint8_t {
-  kMajority,  // more than half of the declared members have voted for the winner
-  kPlurality,  // unsafe: the winner has the most votes when the election closes, few as they are
+  kMajority,      // more than half of the declared members have voted for the winner
+  kPlurality,     // unsafe: the winner has the most votes when the election closes, few as they are
   kHighestScore,  // unsafe: as kPlurality; without any vote, the best candidate that was heard of
 };
 // "majority", "plurality", "highest_score".
@@ -33,8 +33,8 @@ class Ballot {
   };
   struct Outcome {
     enum class Kind : uint8_t {
-      kOpen,  // later votes may decide
-      kWon,  // later votes cannot change it
+      kOpen,    // later votes may decide
+      kWon,     // later votes cannot change it
       kNobody,  // no candidate can win
     };
     Kind kind = Kind::kOpen;

@@ -25,8 +25,8 @@ struct KnownOfNode {
   Instant experience_at;
   Duration forgiven;  // how much more its times may be: what this node knows may have been heard late
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
-  std::string capabilities_why;  // why no more than these; empty: no grant covers more
-  std::string absent;  // why it cannot be a candidate at all, with any claim
+  std::string capabilities_why;                          // why no more than these; empty: no grant covers more
+  std::string absent;                                    // why it cannot be a candidate at all, with any claim
   double standing = 1;                                   // from 0 to 1, see ReputationBook
 };
 

@@ -16,7 +16,7 @@ struct VoteRound {
   Trigger trigger;
   Ballot ballot;
   NodeId heir;      // the only one who is voted for
-  NodeId silent;  // the node whose silence caused the election: its candidacy is not awaited
+  NodeId silent;    // the node whose silence caused the election: its candidacy is not awaited
   Instant vote_at;  // the election does not wait for nodes that are silent until then
   Instant closes;
   Instant repeat_at;

@@ -46,7 +46,7 @@ task<void> ring(Runtime& runtime, Instant deadline, Cancellation* cancel, Event&
 }
 
 // kOk once the event is set, kTimeout or kCancelled when that comes first. `deadline` is of the monotonic clock. The
-// event must outlive the wait, and nobody else may wait for it meanwhile.
+// event must outlive the wait and have no second waiter.
 task<Errc> wait_for(Runtime& runtime, Event& event, Instant deadline, Cancellation* cancel) {
   if (event.is_set()) co_return Errc::kOk;
   Event any;
@@ -66,8 +66,8 @@ using runtime::File;
 using State = std::shared_ptr<RegisterState>;
 using Kind = WriteRequest::Kind;
 
-// What cannot be read is perhaps being written by a program that takes no lock: it is read again so often, over so long
-// a time, or over a part of the time there is when that is shorter.
+// A program that takes no lock may be writing an unreadable claim: we read it again this many times over this period,
+// or over a part of the remaining time if that is shorter.
 constexpr int kMoreLooks = 4;
 constexpr Duration kPatience = Duration::millis(100);
 // Between looks at work that lingers: it mostly ends within milliseconds, or not at all.
@@ -135,14 +135,14 @@ void drop_hold(RegisterState& state) {
   state.hold_token.clear();
 }
 
-// Without the claim there is no work of it either.
+// Without the claim its work cannot exist either.
 void drop_hold_unless(RegisterState& state, const std::string& token) {
   if (!state.hold_token.empty() && state.hold_token != token) drop_hold(state);
 }
 
-// Takes the hold that the work of this claim is to have: without it nobody could see that work once its leader's
-// process is gone. One that an earlier holder still has, stopped perhaps or with work that outlasted its lease, says
-// nothing of this claim: it is left to that file, and a new one takes its place. REQUIRES the lock of the key.
+// Takes the hold for the work of this claim: without it no process could see that work once its leader's process is
+// gone. An earlier holder may still have one, because it is stopped or its work outlasted its lease. That hold says
+// nothing of this claim: a new file replaces it. REQUIRES the lock of the key.
 task<Status> take_hold(State state, std::string token) {
   drop_hold_unless(*state, token);
   if (state->files.hold.empty() || state->hold != nullptr) co_return Status();
@@ -173,7 +173,7 @@ task<Result<Observation>> look_now(State state, Instant deadline) {
     BW_CO_TRY(found, co_await find(state, nullptr));
   }
   if (may_be_torn(found)) {
-    // Whoever writes under the lock has finished when we have it.
+    // With the lock we know that no writer is halfway.
     const runtime::OpenOptions options{.no_follow = true};
     auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
     if (locked) {
@@ -443,7 +443,7 @@ task<bool> DiskKey::changed(runtime::Cancellation* cancel) {
   }
   while (true) {
     if (state_->work_lingers) {
-      // Nothing tells when the last process gives the lock up that it inherited.
+      // No event reports that the last process has released its inherited lock.
       const bool rested = co_await state_->runtime.sleep(linger_, cancel);
       linger_ = std::min(linger_ * 2, kLongestLinger);
       co_return rested;

@@ -47,7 +47,7 @@ bool is_plain_name(std::string_view name) {
 
 using runtime::Cancellation;
 
-// The key of a claim's file; the name itself when nothing tells.
+// The key of a claim's file; the name itself if the key is unknown.
 task<std::string> key_of(Runtime& runtime, const FolderOfKeys& folder, std::string name) {
   if (auto key = key_of_file_name(name)) co_return std::move(*key);
   const std::string path = fmt::format("{}/{}{}", folder.path, name, folder.ledger_ending);

@@ -1,5 +1,5 @@
-// Reading and writing files of a few kilobytes in one piece, as the stores on disks need it. Errors name the file and,
-// where there is one, the remedy.
+// Reads and writes files of a few kilobytes in one piece, for the stores on disks. Errors name the file and, if one
+// exists, the remedy.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct FileText {
 runtime::task<Result<FileText>> read_text(runtime::Runtime& runtime, std::string path);
 runtime::task<Result<FileText>> read_text(runtime::File& file);
 
-// Replacing what is at `path`, so that after a crash either the old text or the whole new one is there: the text is
-// written to `path`.new first, then put in its place. For whoever has the lock that guards `path`.
+// Replaces the file at `path`, so that after a crash either the old text or the whole new one is there: writes the text
+// to `path`.new, then renames it. REQUIRES the lock that guards `path`.
 runtime::task<Status> write_beside(runtime::Runtime& runtime, std::string path, std::string text, uint32_t mode);
 runtime::task<Status> put_in_place(runtime::Runtime& runtime, std::string path);
 
@@ -70,12 +70,12 @@ runtime::task<Result<std::vector<ListedKey>>> list_keys(runtime::Runtime& runtim
 // The kind of network file system that a path is on, or will be on once it is made; empty for a disk of this host.
 runtime::task<Result<std::string>> network_file_system_of(runtime::Runtime& runtime, std::string path);
 
-// Files that cannot be read are put aside, for whoever wants to find out what happened, and only so many of them.
+// Unreadable files are put aside for a later diagnosis, up to a limit.
 
 inline constexpr std::size_t kMostQuarantined = 8;
 
-// Renames `path` to `path`.quarantine-TIME-N and removes the oldest of such files beyond the limit. For whoever has the
-// lock that guards `path`.
+// Renames `path` to `path`.quarantine-TIME-N and removes the oldest of such files beyond the limit. REQUIRES the lock
+// that guards `path`.
 runtime::task<Status> put_aside(runtime::Runtime& runtime, std::string path);
 
 // The same with a copy of what is in there, `text`; `path` itself stays, to be replaced in one step.

@@ -1,4 +1,4 @@
-// Calls of etcd's v3 API: who we are, what its errors mean, and another member when one cannot help.
+// Calls of etcd's v3 API: the login, the meaning of errors, and failover to another member.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class EtcdApi {
   runtime::task<Result<std::string>> call(std::string path, std::string body, bool repeatable, Instant deadline,
                                           runtime::Cancellation* cancel);
 
-  // Follows what a watch tells; see WebClient::stream().
+  // Follows the events of a watch; see WebClient::stream().
   runtime::task<Status> watch(std::string body, WebWatch& watch, Instant begin_by, Instant deadline);
 
  private:

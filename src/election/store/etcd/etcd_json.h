@@ -1,4 +1,4 @@
-// What etcd's gRPC gateway speaks: requests and answers of its v3 API as JSON, without a connection.
+// The JSON of etcd's gRPC gateway: requests and answers of its v3 API, without a connection.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +89,7 @@ Result<int64_t> parse_keep_alive(const std::string& body);
 std::string watch_body(std::string_view from, std::string_view end);
 // A line of the answer to it, as far as it concerns the queue of `key`.
 struct EtcdNews {
-  bool begins = false;    // from here on everything is told
+  bool begins = false;    // the watch reports every event from here on
   bool over = false;      // nothing more comes
   uint64_t revision = 0;  // of the last change; 0: none
 };

@@ -288,7 +288,7 @@ task<Result<EtcdAnswer>> EtcdKey::withdraw(LeaseRecord left, Call call) {
 
 task<Result<WriteOutcome>> EtcdKey::release(WriteRequest request, Call call) {
   bool alive = false;
-  // Whatever becomes of the calls: a claim that nobody stands behind any more must not be kept alive.
+  // Even if the calls fail, the server must not keep an abandoned claim alive.
   if (claim_) claim_->given_up = true;
   BW_CO_TRY(auto answer, co_await see(alive, call));
   if (!claim_) co_return WriteOutcome{false, observe(answer)};

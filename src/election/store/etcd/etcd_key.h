@@ -10,8 +10,8 @@
 
 namespace bellwether::store {
 
-// Hears of changes of the queue of one key: claims that come, that their candidates take back, or that etcd ends with
-// their leases. So whoever is next learns at once that a holder has not kept its lease alive.
+// Watches the queue of one key: new claims, claims that their candidates withdraw, and claims that etcd ends with their
+// leases. So the next candidate learns at once that a holder has not kept its lease alive.
 class EtcdWatch final : private WebWatch::Source {
  public:
   // `seen`: what was seen of the queue last; what it knows is no news. All must outlive this.

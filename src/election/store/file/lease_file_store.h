@@ -1,6 +1,6 @@
-// Leases in a JSON file that other programs read and write too (`file:PATH`), or in a file for each key of a folder
-// (`file:FOLDER/`). Beside each lease file stand `.lock`, which is what we lock and nobody ever removes, and `.epoch`,
-// which keeps the highest epoch whatever happens to the lease file.
+// Leases in a JSON file that other programs share (`file:PATH`), or in one file per key in a folder (`file:FOLDER/`).
+// Beside each lease file are `.lock`, which we lock and never remove, and `.epoch`, which keeps the highest epoch even
+// if the lease file is lost.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ struct LeaseFileView {
   runtime::ProcessSight holder;  // of the process that claim_in_question() names
 };
 
-// The claim that counts: the one in the file, or the last one that we know of; nullptr when there is none.
+// The claim that counts: the one in the file, or the last one that we know; nullptr: none.
 const DiskClaim* claim_in_question(const Found& found);
 Result<election::Observation> understand_lease_file(const RegisterFiles& files, const Found& found,
                                                     const LeaseFileRulesOptions& options, const LeaseFileView& view);
@@ -45,7 +45,7 @@ DiskClaim as_written(DiskClaim claim);
 struct LeaseFileOptions {
   LeaseFileRulesOptions rules;
   std::string path;     // of the file, or of the folder without the slash at its end
-  bool folder = false;  // a file for each key; else there is one key, "default", which the name of the file means too
+  bool folder = false;  // one file per key; otherwise the only key is "default", also known by the name of the file
 };
 
 Result<LeaseFileOptions> lease_file_options(StoreUrl url);

@@ -1,4 +1,4 @@
-// Calls of the Kubernetes API about the Leases of one namespace: who we are, what its refusals mean.
+// Calls of the Kubernetes API for the Leases of one namespace: the login, and the meaning of refusals.
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ class KubeApi {
         access_(std::move(access)),
         web_(runtime, {access_.host}, access_.tls ? std::move(tls) : nullptr) {}
 
-  // `name`: of a Lease; empty: the collection. Only answers that are of use come back: success, 404 and 409 (there is
-  // none; it was changed, or exists already), the rest are errors. After an error of a change it was perhaps made.
+  // `name`: of a Lease; empty: the collection. Returns only usable answers: success, 404 (absent) and 409 (changed, or
+  // exists already). All others are errors. After an error of a change, the change may have happened.
   runtime::task<Result<WebResponse>> call(std::string method, std::string name, std::string body, Instant deadline,
                                           runtime::Cancellation* cancel);
   // Follows what happens to the Lease `name` after the version `from`; empty: its present state first. See

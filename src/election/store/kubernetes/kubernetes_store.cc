@@ -36,8 +36,8 @@ class KubeWatch final : private WebWatch::Source {
 
 using runtime::task;
 
-// From the version that was seen last on, so that nothing is missed; else from the present state on, which the server
-// tells first.
+// Continues from the last seen version, so that no change is missed; otherwise from the present state, which the server
+// sends first.
 task<Status> KubeWatch::listen(WebWatch& watch, Instant begin_by, Instant deadline) {
   std::string from;
   if (seen_ && !std::exchange(forgotten_, false)) from = seen_->version.substr(seen_->version.rfind('.') + 1);
@@ -50,7 +50,7 @@ WebWatch::Word KubeWatch::hear(std::string_view line) {
   const auto event = parse_kube_event(line);
   if (!event) return WebWatch::Word::kEnd;
   if (event->over) {
-    // The server ends the response itself. Something may have happened that it cannot tell any more.
+    // The server ends the response itself, and changes may be missing.
     forgotten_ = true;
     return WebWatch::Word::kChanged;
   }

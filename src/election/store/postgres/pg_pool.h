@@ -1,5 +1,5 @@
 // Connections to PostgreSQL, through libpq without its waits: a statement with its parameters, its rows, within a
-// deadline. Several callers share a few connections; several servers are tried in turn. One thread.
+// deadline. Several callers share a few connections and try several servers in turn. One thread.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ class PgPool {
   // parameters, `statement` may be several, separated by semicolons; the rows are those of the last.
   runtime::task<Result<std::vector<PgRow>>> run(std::string statement, std::vector<std::string> parameters,
                                                 Instant deadline, runtime::Cancellation* cancel);
-  // Listens to a channel (a plain name), on a connection of its own, until that breaks, dies without a word, or calls
+  // Listens to a channel (a plain name), on a separate connection, until the connection breaks, dies silently, or calls
   // go to another server.
   runtime::task<Status> listen(std::string channel, PgWatch& watch);
   std::string where() const;

@@ -58,7 +58,7 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using runtime::task;
 
-// The end of the keys that begin with `prefix`; empty when there is none.
+// The end of the keys that begin with `prefix`; empty: no end.
 std::string end_of(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
   if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);

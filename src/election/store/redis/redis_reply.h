@@ -1,4 +1,4 @@
-// The words of Redis' protocol (RESP2), without a connection: commands become bytes, bytes become replies.
+// The codec of Redis' protocol (RESP2), without a connection: commands become bytes, bytes become replies.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ namespace bellwether::store {
 // foreign programs change is not announced. One thread.
 class RedisWatch {
  public:
-  // One key's ear. Lives in whoever waits, and is taken off before it ends.
+  // The listener of one key. Its waiting caller owns it and removes it before it ends.
   struct Listener {
     std::string channel;
     std::string own_stamp;   // an announcement of our own act, which is no news

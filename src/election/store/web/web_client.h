@@ -1,6 +1,6 @@
-// Calls of an API over HTTP/1.1: a request with a body, the whole response, within a deadline. What stores need beside
-// the client of core/http1: several servers that are one to the caller are tried in turn, all callers share a few
-// connections, and a response may go on and on. One thread.
+// Calls of an API over HTTP/1.1: a request with a body, the whole response, within a deadline. It adds to the client of
+// core/http1: several servers that count as one and are tried in turn, a few connections that all callers share, and
+// endless responses. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace bellwether::store {
 
-// Receives a response that goes on for as long as its server likes, and gives it line by line as it comes: how etcd and
-// Kubernetes tell of changes. Bytes go in in any pieces; no socket, no clock.
+// Splits an endless response into lines as it comes: the form in which etcd and Kubernetes report changes. Takes bytes
+// in pieces of any size; no socket, no clock.
 class LineReader {
  public:
   static constexpr std::size_t kLineMax = 4u << 20;
@@ -53,10 +53,10 @@ class LineReader {
   std::size_t begin_ = 0;
 };
 
-// Waits for changes that a server tells over a response that does not end. One connection, which is made when somebody
-// waits for the first time, stays between two waits so that nothing is lost, is replaced from time to time, since one
-// that died says nothing, and is opened again after any error, later and later. Only hints: whoever waits also looks
-// from time to time, and while there is no connection that is all there is. One thread.
+// Waits for changes that a server reports in an endless response. One connection, opened at the first wait, stays open
+// between two waits so that no change is lost. It is replaced from time to time, because a dead connection is silent,
+// and reopened after any error with growing pauses. Changes are only hints: the waiting caller also polls, and polling
+// is its only way while the connection is down. One thread.
 class WebWatch {
  public:
   // The longest life of a connection, and how long the beginning of its response may take.
@@ -81,7 +81,7 @@ class WebWatch {
   WebWatch(const WebWatch&) = delete;
   WebWatch& operator=(const WebWatch&) = delete;
 
-  // One line of what the server tells; false ends the call.
+  // One line of the server's reports; false ends the call.
   bool on_line(std::string_view line);
 
   // As StoreKey::changed(). Being cancelled closes the connection.
@@ -94,7 +94,7 @@ class WebWatch {
 
   runtime::Runtime& runtime_;
   Source& source_;
-  bool may_have_ = false;  // something changed, or perhaps did, since this was told
+  bool may_have_ = false;  // something changed, or perhaps did, since the last report
   std::string refused_;
   runtime::Event woken_;
   runtime::task<void> keeping_;  // last: it uses everything above
