@@ -33,7 +33,7 @@
 
 namespace bellwether::election {
 
-// What the kind of store contributes.
+// The contribution of the kind of store.
 struct Mechanism {
   std::string_view name;
   bool proves_death = false;  // a holder whose process is gone is seen to be dead
@@ -48,7 +48,7 @@ struct BudgetInput {
   Duration poll;  // longest wait between two looks of a contender
   Duration lease;
   Duration renew_every;                       // of a living holder; zero: never
-  bool gives_back = true;                     // the holder releases the key when it ends in good order
+  bool gives_back = true;                     // the holder releases the key at an orderly end
   Duration operation = Duration::millis(50);  // of the store, p99
   double drift = 0.01;
 };
@@ -77,7 +77,7 @@ struct FailoverBudget {
 
 FailoverBudget budget_of(const BudgetInput& input);
 
-// What the n-th election within the window adds at most (damping.h): first, second, later.
+// The most that the n-th election within the window adds (damping.h): first, second, later.
 Duration backoff_worst(const BackoffSettings& backoff, std::size_t earlier_elections);
 
 // The longest poll and TTL that keep a promise; nothing when no values do.
@@ -86,14 +86,14 @@ struct Suggestion {
   Duration lease;
   Duration renew_every;
 };
-// What was promised: either the longest time without a holder, or the longest time between two ticks of a loop, of
-// which the last before the crash may have come a whole poll earlier.
+// A promise: either the longest time without a holder, or the longest time between two ticks of a loop. The last tick
+// before the crash may have come a whole poll earlier.
 struct Promise {
   Duration longest;
   bool from_last_tick = false;
 };
 Duration worst_of(const BudgetInput& input, bool from_last_tick);
-// `ratio`: how many polls a TTL shall be, from 2 to 10.
+// `ratio`: the number of polls in a TTL, from 2 to 10.
 std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, double ratio);
 
 }  // namespace bellwether::election

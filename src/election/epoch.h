@@ -16,7 +16,7 @@ using Term = StrongId<struct TermTag, uint64_t>;
 // Of a job: grows with each owner of the job; in order when at least the one known.
 using JobFence = StrongId<struct JobFenceTag, uint64_t>;
 
-// Of one dispatch of a piece of work: in order only when greater than the one known, so that a repeated or late
+// Of one dispatch of a piece of work. A receiver accepts only a greater one than it knows, so that a repeated or late
 // dispatch never runs the work again.
 struct DispatchAttempt {
   JobFence job;
@@ -38,12 +38,12 @@ template <class Token>
 class BasicFenceGuard {
  public:
   enum class Answer : uint8_t {
-    kRefused,       // the token is out of order: somebody newer has acted
+    kRefused,       // the token is out of order: a newer actor has acted
     kAdmitted,      // as known: act
     kAdmittedNewer  // act once highest() is on the disk
   };
   BasicFenceGuard() = default;
-  // `known`: what was kept over the restart.
+  // `known`: the fence kept over the restart.
   explicit BasicFenceGuard(Token known) : highest_(known) {}
 
   Answer admit(Token token) {

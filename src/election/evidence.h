@@ -16,7 +16,7 @@ namespace bellwether::election {
 enum class EvidenceKind : uint8_t {
   kWork,     // the guarded work moves: it reported progress. Counts only while it runs.
   kDisk,     // a small write to the disk of the work succeeded
-  kCommand,  // the user's health command said yes
+  kCommand,  // the user's health command succeeded
   kSelf,     // the process finds itself fit, and no other candidate's turn comes before its own
 };
 inline constexpr std::size_t kEvidenceKinds = 4;
@@ -27,13 +27,13 @@ class Evidence {
   // From now on evidence of this kind must not be older than this.
   void require(EvidenceKind kind, Duration within);
   void good(Instant now, EvidenceKind kind);
-  // Explicit: what is said holds until good() of the same kind.
+  // An explicit report, which holds until good() of the same kind.
   void bad(Instant now, EvidenceKind kind, std::string why);
-  // The work begins: what is required counts from here.
+  // The work begins: required evidence counts from here.
   void begin(Instant now);
 
-  // What speaks against holding a key, or nothing. `working`: the work runs, so its progress counts; while it does not,
-  // everything else that is required must have been good once.
+  // The reason against holding a key, or nothing. `working`: the work runs, so its progress counts; otherwise all other
+  // required evidence must have been good once.
   std::optional<std::string> against(Instant now, bool working) const;
 
  private:

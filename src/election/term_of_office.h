@@ -15,8 +15,8 @@
 
 namespace bellwether::election {
 
-// The end of one term, moved on by renewals and cut short by a loss. Written by the thread that renews, read by any.
-// Times are of the boot clock, which goes on while the machine sleeps.
+// The end of one term: renewals extend it, and a loss cuts it short. The renewing thread writes it, any thread reads
+// it. Times are of the boot clock, which continues while the machine sleeps.
 class TermEnd {
  public:
   // How long from `now`; zero or less: over. One load.
@@ -48,13 +48,13 @@ class TermListener {
   virtual ~TermListener() = default;
   // The work may begin. `term` stays as it is; term.valid_for(now) is to be asked before each act.
   virtual void on_elected(const TermOfOffice& term) = 0;
-  // Confirmed after `took`, counted from the sending of what was answered; zero when nothing was confirmed and only the
-  // times have become shorter.
+  // Confirmed after `took`, counted from the sending of the confirmed renewal; zero when the times only became shorter,
+  // without a confirmation.
   virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
-  // Stop the work in good order, then say so; the term goes on meanwhile.
+  // Stop the work in order, then report it; the term continues meanwhile.
   virtual void on_drain(const std::string& cause) = 0;
-  // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and it is to be
-  // said when the work has stopped.
+  // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and the
+  // listener reports when the work has stopped.
   virtual void on_term_ended(const TermEnded& ended) = 0;
 };
 

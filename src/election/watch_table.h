@@ -31,7 +31,7 @@ class WatchTable {
     std::string before;  // the holder
     std::string after;
     Epoch epoch;
-    bool gone = false;  // the store does not show the key any more
+    bool gone = false;  // the store does not show the key now
   };
 
   // One listing: begin_round(), see() for each key, end_round(). Changes come out in the order of see().

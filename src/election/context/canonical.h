@@ -23,7 +23,7 @@
 
 namespace bellwether::context_lead {
 
-// What a reader takes at most.
+// The limits of a reader.
 inline constexpr std::size_t kMostTextBytes = 200;
 inline constexpr std::size_t kMostListed = 1000;
 
@@ -68,8 +68,7 @@ class CanonicalWriter {
   std::string out_;
 };
 
-// Reads the same. After the first thing that is not there, or not as it must be, ok() is false and all else reads as
-// nothing.
+// Reads the same. After the first missing or wrong value, ok() is false and everything else reads as nothing.
 class CanonicalReader {
  public:
   explicit CanonicalReader(std::string_view bytes) : rest_(bytes) {}

@@ -37,7 +37,7 @@ struct HandOverRefused {
 // The answers to TakeRegister and WriteRegister.
 struct RegisterTaken {
   uint64_t ticket = 0;
-  std::string value;  // what was written last; empty: nothing yet
+  std::string value;  // the last written value; empty: none yet
 };
 struct RegisterWritten {
   uint64_t ticket = 0;
@@ -47,7 +47,7 @@ struct RegisterFailed {
   uint64_t ticket = 0;
   std::string why;
 };
-// Somebody else has taken the register; nothing is written by this node before it has taken it again.
+// Another node has taken the register; this node writes nothing before it has taken it again.
 struct RegisterLost {
   std::string why;
 };
@@ -87,14 +87,14 @@ struct OutcomeTold {
 
 // The answer to CheckHealth.
 struct HealthReport {
-  std::map<NodeId, double> nodes;  // 0 to 1; of who is missing nothing was heard, which counts as 0
+  std::map<NodeId, double> nodes;  // 0 to 1; a missing node is silent, which counts as 0
 };
 struct Heard {
   NodeId from;
   Message message;
 };
 
-// The context manager of this node is there from now on. REQUIRES a config that validates; there was none before.
+// This node now has its context manager. REQUIRES a config that validates, and no earlier manager.
 struct ManagerRegistered {
   ManagerConfig manager;
 };
@@ -121,7 +121,7 @@ struct Transfer {
   uint64_t ticket = 0;
   NodeId target;
   std::string reason;
-  std::string source;  // who wants it
+  std::string source;  // the requester
 };
 
 using Event =
@@ -145,7 +145,7 @@ struct WriteRegister {
   Duration within;
 };
 struct ReleaseRegister {};
-// Put a payload on a majority under the id of its request; then say PayloadKept.
+// Put a payload on a majority under the id of its request; then send PayloadKept.
 struct KeepPayload {
   RequestId id;
   std::string payload;
@@ -161,13 +161,13 @@ struct DropPayload {
   RequestId id;
 };
 
-// To the registered context manager. What the job acts upon gets the fence with each act.
+// To the registered context manager. The job passes the fence to its resources with each act.
 struct RunJob {
   Request request;
   AttemptFence fence;
 };
-// The job shall end (`kill`: has to end at once), and say so. When a leader has lost its office, its work has stopped
-// when all jobs that were killed have ended.
+// Ask the job to end (`kill`: force it at once); it reports its end. After a loss of office, the leader's work has
+// stopped when all killed jobs have ended.
 struct CancelJob {
   RequestId id;
   AttemptFence fence;
@@ -184,7 +184,7 @@ struct CompletionRefused {
   AttemptFence fence;
   std::string why;
 };
-// To the receiver of outcomes: at least once for each request, always with the same fence; then say OutcomeTold.
+// To the receiver of outcomes: at least once for each request, always with the same fence; then send OutcomeTold.
 struct TellOutcome {
   FinishedRequest finished;
 };
@@ -194,7 +194,7 @@ struct Send {
   NodeId to;
   Message message;
 };
-// To the election: `target` alone shall lead next; the work has stopped, and stability windows do not matter.
+// To the election: only `target` may lead next. The work has stopped, and stability windows do not matter.
 struct HandOver {
   NodeId target;
 };

@@ -139,7 +139,7 @@ void DutyLeader::change_leader(NodeId leader, Epoch epoch, Effects& out) {
   if (old != leader) out.push_back(LeaderChanged{old, leader, epoch});
 }
 
-// The queue is written under this epoch: what is in it is this leader's to do.
+// The register has the queue under this epoch: its requests are now this leader's work.
 void DutyLeader::on_opened(Moment now, Effects& out) {
   troubles_ = 0;
   if (!announced_) {
@@ -240,7 +240,7 @@ Status DutyLeader::stop_generation(Moment now, const std::string& why) {
   return {};
 }
 
-// The register of requests: taking it, writing it, and what waits until it is written.
+// The register of requests: taking it, writing it, and the actions that wait for a write.
 
 Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
   const auto& [ticket, request] = wish;

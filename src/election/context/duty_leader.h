@@ -78,7 +78,7 @@ class DutyLeader {
   bool is_leader() const { return announced_; }
   DutyStatus status(WallTime now) const;
   const ContextClusterHealth& health() const { return health_; }
-  // As of the register, and what is not yet written there. Empty unless leading.
+  // The register's content and the unwritten changes. Empty unless leading.
   const RequestQueue& queue() const { return queue_; }
 
  private:
@@ -135,7 +135,7 @@ class DutyLeader {
   Status start_generation(Moment now, Effects& out);
   Status stop_generation(Moment now, const std::string& why);
 
-  // duty_leader.cc, too: the register, and what waits for it
+  // duty_leader.cc, too: the register, and the actions that wait for it
   Status submit(Moment now, const Submit& wish, Effects& out);
   void on_taken(Moment now, const RegisterTaken& taken, Effects& out);
   void on_written(Moment now, uint64_t ticket, Effects& out);
@@ -154,14 +154,14 @@ class DutyLeader {
   void stop_jobs(bool kill, Effects& out);
   void go_through_stopping(Moment now, Stopping& stopping, Effects& out);
 
-  // duty_health.cc, too: health, transfers, and what is shown
+  // duty_health.cc, too: health, transfers, and the status
   void on_health(Moment now, const HealthReport& report, Effects& out);
   Status transfer(Moment now, Transfer wish, Effects& out);
   void on_heard(Moment now, const Heard& heard, Effects& out);
   void on_offer(Moment now, NodeId from, const StateOffer& offer, Effects& out);
   void carry_out(Moment now, Failover::Acts acts, Effects& out);
   void on_transfer_ended(Moment now, const Failover::Ended& ended, Effects& out);
-  // What a transfer would hand over now.
+  // The state that a transfer would hand over now.
   FailoverState failover_state(Moment now) const;
 
   DutyConfig config_;
@@ -174,14 +174,14 @@ class DutyLeader {
   Epoch epoch_;              // under which this node leads, or led last
   Instant since_;            // of that
   NodeId predecessor_;       // whose the register was
-  bool announced_ = false;   // BecameLeader was said, and not taken back
-  bool generating_ = false;  // GenerationStarted was said, and not taken back
+  bool announced_ = false;   // BecameLeader was sent, and not taken back
+  bool generating_ = false;  // GenerationStarted was sent, and not taken back
   bool wanted_ = true;       // generation is to run when it can
 
   RequestQueue queue_;
-  bool changed_ = false;  // since what is being written, or was last
+  bool changed_ = false;  // since the present write, or the last one
   std::optional<Writing> writing_;
-  std::vector<Then> then_;  // when what has changed is written
+  std::vector<Then> then_;  // after the write of the changes
   Instant write_at_;
   uint64_t last_ticket_ = 0;
   uint32_t troubles_ = 0;  // with the register, in a row

@@ -50,9 +50,9 @@ struct StateVerdict {
   TransferId id;
   bool accepted = false;
   std::string why;                  // it was not
-  std::vector<StateIssue> dropped;  // what of it the target does not take
+  std::vector<StateIssue> dropped;  // the parts that the target does not accept
 };
-// The leader goes on itself.
+// The leader continues itself.
 struct OfferWithdrawn {
   TransferId id;
 };
@@ -62,7 +62,7 @@ using Message = std::variant<StateOffer, StateReceived, StateVerdict, OfferWithd
 
 class Failover {
  public:
-  // What follows from a step, in its order.
+  // The effects of a step, in order.
   struct Say {
     NodeId to;
     Message message;
@@ -95,7 +95,7 @@ class Failover {
   // Another node leads under an epoch after this leader's.
   Acts on_leader(Instant now, NodeId leader);
   Acts tick(Instant now);
-  // What takes part in it cannot go on.
+  // A participant cannot continue.
   Acts abandon(Instant now, std::string why);
 
   Stage stage() const { return stage_; }
@@ -126,7 +126,7 @@ class Failover {
 
 // --- the target's side -----------------------------------------------------------------------------------------------
 
-// What this node was offered, until it leads or it is too late.
+// The state offered to this node, until it leads or the state is too old.
 class Succession {
  public:
   Succession(ContextSettings settings, NodeId self, DigestOf digest)
@@ -136,7 +136,7 @@ class Succession {
   // can. The answers go to `from`, in their order.
   std::vector<Message> on_offer(Moment now, NodeId from, const StateOffer& offer, const std::string& obstacle);
   void on_withdrawn(NodeId from, const OfferWithdrawn& withdrawn);
-  // This node leads under `epoch`: what it had accepted of the leader before, if that is not too old.
+  // This node leads under `epoch`: the state that it accepted from the previous leader, if not too old.
   std::optional<RecoveredState> take(Instant now, Epoch epoch);
 
  private:

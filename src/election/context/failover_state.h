@@ -127,7 +127,7 @@ struct StateValidation {
 };
 
 struct FailoverState {
-  NodeId leader;  // who hands over
+  NodeId leader;  // the node that hands over
   Epoch term;     // under which it leads
   WallTime transfer_time;
 
@@ -143,7 +143,7 @@ struct FailoverState {
   GenerationPolicy generation_policy;
   QueuePolicy queue_policy;
 
-  uint64_t state_version = 0;  // counts what this leader has handed out; 0: none
+  uint64_t state_version = 0;  // counts the states that this leader has handed out; 0: none
   ContextClusterHealth health_snapshot;
 
   std::string transfer_reason;
@@ -156,16 +156,16 @@ struct FailoverState {
 // With its checksum. kTooLarge: a list or text beyond its bounds, or all of it beyond kMostStateBytes.
 Result<std::string> encode(const FailoverState& state, DigestOf digest);
 
-// What was found in bytes from elsewhere: `state` has the fields without an issue, all others are as in an empty one.
+// The result of reading foreign bytes: `state` has the fields without an issue, all others are empty.
 struct ReadState {
   FailoverState state;
   StateValidation validation;
 };
-// Never fails: what is wrong is an issue of its field, with what was expected. `now`: the wall clock here.
+// Never fails: each fault is an issue of its field, with the expected value. `now`: the wall clock here.
 ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, NodeId self);
 
 struct RecoveredState {
-  FailoverState state;              // valid: what has no issue, and defaults in place of the rest
+  FailoverState state;              // valid: the fields without an issue, and defaults for the rest
   std::vector<StateIssue> dropped;  // everything that is not in it
 };
 // The sound part of a state with issues. kInvalid: its sender is unknown, so nothing of it is accepted.

@@ -21,7 +21,7 @@
 
 namespace bellwether::context_lead {
 
-// --- figures, and between what they may lie --------------------------------------------------------------------------
+// --- figures, and their limits ---------------------------------------------------------------------------------------
 
 struct Bounded {
   std::string_view name;
@@ -34,9 +34,9 @@ struct Bounded {
 // Errors: kInvalid for the first that is no number or lies outside.
 Status within_bounds(std::span<const Bounded> figures);
 
-// --- what a node says of itself --------------------------------------------------------------------------------------
+// --- the claim of a node ---------------------------------------------------------------------------------------------
 
-// A node that says more of itself is not believed.
+// Voters do not believe a node that claims more.
 inline constexpr uint64_t kMostOperations = 1'000'000'000'000;
 inline constexpr Duration kLongestResponseTime = Duration::hours(24);
 inline constexpr double kMostCores = 65'536;
@@ -45,8 +45,8 @@ inline constexpr uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;  // 1 Pbit
 inline constexpr std::size_t kMostDomains = 64;
 inline constexpr std::size_t kMostDomainBytes = 64;
 
-// What it says when it stands for admin, and how good it is at making context. Its capabilities are one list of names
-// for both, so that it cannot say two things.
+// The claim of a candidate for admin, with its fitness for context. Both share one list of capabilities, so that the
+// claims cannot differ.
 struct ContextClaim {
   vote::Claim base;
   // Shares from 0 to 1.
@@ -61,7 +61,7 @@ struct ContextClaim {
   uint64_t failed_operations = 0;
   Duration average_response_time;  // zero when there were no operations
   std::vector<std::string> domain_expertise;
-  // What is free for the work.
+  // The free resources for the work.
   double available_cpu = 0;        // cores
   uint64_t available_memory = 0;   // bytes
   uint64_t available_storage = 0;  // bytes
@@ -75,7 +75,7 @@ struct ContextClaim {
   Status validate() const;
 };
 
-// --- what is required of it ------------------------------------------------------------------------------------------
+// --- the requirements ------------------------------------------------------------------------------------------------
 
 struct Requirements {
   std::vector<std::string> required{"context_generation", "context_curation"};  // capabilities
@@ -128,7 +128,7 @@ inline constexpr double kFullDomains = 10;
 inline constexpr Duration kBestResponseTime = Duration::seconds(1);
 inline constexpr Duration kWorstResponseTime = Duration::seconds(10);
 
-// Bonuses are for more than these, penalties for less; what equals them changes nothing.
+// Above these a bonus applies, below them a penalty; equal values change nothing.
 inline constexpr double kExceptionalQuality = 0.95;
 inline constexpr double kExceptionalUptime = 0.99;
 inline constexpr double kLowQuality = 0.5;

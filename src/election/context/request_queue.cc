@@ -178,7 +178,7 @@ void RequestQueue::mark_settled(RequestId id) {
   if (FinishedRequest* one = find_in(finished_, id)) one->settled = true;
 }
 
-// Of those that are settled the one that was submitted first, which keeps the horizon as far back as can be.
+// Forgets the settled request with the earliest submission, which keeps the horizon as far back as possible.
 void RequestQueue::forget() {
   if (finished_.size() <= kMostFinished) return;
   auto oldest = finished_.end();

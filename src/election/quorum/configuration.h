@@ -18,7 +18,7 @@ namespace bellwether::quorum {
 
 using election::Term;
 
-// A member for as long as its durable record lives: one that lost its record comes back under another id.
+// A member, identified for the life of its durable record: after a loss of the record it returns under another id.
 using MemberId = StrongId<struct MemberTag, uint64_t>;
 inline constexpr MemberId kNobody{};
 inline constexpr std::size_t kMostMembers = 31;

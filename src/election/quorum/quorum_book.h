@@ -29,7 +29,7 @@ struct QuorumConfig {
   uint8_t fit_below = kFitBelow;                 // an unfit member stands only after others have failed
   int patience = 3;                              // rounds without a leader after which any member stands
   int severe_checks = 3;                         // in a row, after which a leader looks for a better one
-  Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in good order
+  Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in order
 };
 
 enum class Role : uint8_t {
@@ -95,7 +95,7 @@ struct QuorumBook {
   bool work_runs = false;
   void end_term(Instant now, election::EndReason reason, std::string why, Effects& out);
 
-  // --- who votes
+  // --- the voters
   std::vector<QuorumPeer> peers;  // ascending ids
   void use(Configuration members);
   const QuorumPeer* find(MemberId id) const;
@@ -103,7 +103,7 @@ struct QuorumBook {
   QuorumPeer* find_or_add(MemberId id);
   bool is_self(const QuorumPeer& peer) const { return peer.id == config.self; }
   void send_all(const Body& body, Effects& out) const;
-  // Whether a majority of the members has what is asked; while they change, a majority of both.
+  // Whether a majority of the members has the property; during a change, a majority of both.
   template <class Has>
   bool quorum_of(Has has) const;
 

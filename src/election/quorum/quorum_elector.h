@@ -8,10 +8,11 @@
 //   - a term has one leader, and terms of leaders only grow;
 //   - a leader's work has stopped, by its own clock, before any follower may vote for the next one;
 //   - no vote and no promise leaves before it is durable, and a restart forgets none that may have been made.
-//   quorum_ledger.h    the record, and what waits until it is durable
+//
+//   quorum_ledger.h    the record, and the messages that wait until it is durable
 //   quorum_book.h      the role, the term, the members: all parts read and write here
-//   quorum_lives.h     which life of a member is listened to
-//   quorum_voter.h     votes that are given, and promises to a leader
+//   quorum_lives.h     the accepted life of each member
+//   quorum_voter.h     votes for candidates, and promises to a leader
 //   quorum_lead.h      heartbeats, changes of the members, hand-over
 //   quorum_campaign.h  standing for election
 #pragma once
@@ -36,7 +37,7 @@ class QuorumElector {
   Role role() const { return book_.role; }
   Term term() const { return book_.record.term; }
   bool is_in_order(Term offered) const { return in_order(offered, book_.record.term); }
-  // Who leads, as far as this member knows.
+  // The leader, as far as this member knows.
   MemberId leader() const { return book_.leader; }
   bool leads(Instant now) const { return book_.role == Role::kLeader && now < book_.ends; }
   Instant ends() const { return book_.ends; }            // of the term; nothing is begun after it

@@ -13,17 +13,17 @@
 
 namespace bellwether::quorum {
 
-// What members say to each other. Every message names the life of its sender (drawn anew at each start) and how often
-// the sender's record had been written, so that a member which comes back from an older copy of its disk, or a second
-// process under the same id, is found out; every question has a number which its answer repeats, so that a late answer
-// to an older question counts for nothing.
+// The messages between members. Every message names the life of its sender (drawn anew at each start) and the number of
+// writes of the sender's record. So receivers detect a member that returns from an older copy of its disk, or a second
+// process under the same id. Every question has a number, which its answer repeats, so a late answer to an older
+// question counts for nothing.
 
 // The fitness of the sender to lead, by its own report. It orders the candidates, and never decides who wins.
 struct Standing {
   uint8_t health = 0;     // local health score, 0 good to 8 bad
   uint8_t priority = 0;   // 0 first
   bool electable = true;  // may stand at all
-  bool active = false;    // has the state of the group; else it is still syncing
+  bool active = false;    // has the state of the group; otherwise it is still syncing
   uint64_t state = 0;     // how new its durable state is
   bool operator==(const Standing&) const = default;
 };
@@ -31,7 +31,7 @@ struct Standing {
 enum class Refusal : uint8_t {
   kNone,
   kQuiet,         // has just started: it may have promised something that it does not know of
-  kPromised,      // to a leader, not for ever
+  kPromised,      // to a leader, for a limited time
   kLeading,       // leads itself, or still stops
   kOlderTerm,     // of the candidate
   kVoted,         // for another one in this term
@@ -70,7 +70,7 @@ struct PreVoteAnswer {
   Refusal refusal = Refusal::kNone;
   Duration again_after;  // of kQuiet and kPromised: from when on it may be granted
 };
-// A leader's word that it acts no more in its term.
+// A leader's statement that it acts no more in its term.
 struct Permission {
   MemberId leader;
   Term term;
@@ -99,7 +99,7 @@ struct HeartbeatAnswer {
   ConfigurationStamp members;
   Standing standing;
 };
-// The receiver shall stand at once; the sender acts no more in the term of the message.
+// The receiver must stand at once; the sender acts no more in the term of the message.
 struct StandNow {};
 // The sender acts no more in the term of the message.
 struct Resigned {};
@@ -124,14 +124,14 @@ using election::Note;
 using election::Renewed;
 using election::TermEnded;
 
-// What a member must never forget: kept whole, with a checksum, on a disk that it does not share.
+// The data that a member must never forget: kept whole, with a checksum, on a disk that it does not share.
 struct Record {
   uint64_t version = 0;  // how often it was written
   Term term;
   MemberId vote;           // in that term; kNobody: none
   Duration longest_lease;  // of any that was promised
   Configuration members;
-  bool lost = false;  // what was promised before is not known any more: this member follows only
+  bool lost = false;  // earlier promises are unknown: this member follows only
   bool operator==(const Record&) const = default;
 };
 
@@ -140,7 +140,7 @@ struct Record {
 struct Start {
   enum class Found : uint8_t {
     kRecord,
-    kNew,         // said by a person: this member was never there before. An empty disk alone does not prove it.
+    kNew,         // an operator says so: this member was never there before. An empty disk alone does not prove it.
     kUnreadable,  // torn, foreign, or gone: this member follows, and neither votes nor stands again
   };
   Found found = Found::kNew;
@@ -168,20 +168,20 @@ struct LocalHealth {
 struct LeaderSuspected {
   MemberId leader;
 };
-// The process that led is known to run no more: its own kernel said so (a pidfd, a lock of the host that was released).
-// Neither silence nor the word of another member is a proof.
+// Proof that the leader's process has ended: its own kernel said so (a pidfd, a lock of the host that was released).
+// Neither silence nor another member's statement is a proof.
 struct LeaderDead {
   MemberId leader;
   uint64_t life = 0;
 };
-struct WorkStopped {};  // nothing of the guarded work runs any more
+struct WorkStopped {};  // nothing of the guarded work runs now
 struct StepDown {
   std::string cause;
   MemberId heir = kNobody;  // kNobody: the fittest
   bool leaving = false;     // do not stand again
   bool forced = true;       // also in the cool-down
 };
-// Whether this member may be elected; it votes in any case. A leader goes on leading.
+// Whether this member may be elected; it votes in any case. A leader continues to lead.
 struct Stand {
   bool stands = true;
 };

@@ -72,7 +72,7 @@ void QuorumLives::verify(Instant now, Effects& out) {
     // No member knows an earlier life of this new one, so it has promised nothing to a leader that still acts: such a
     // leader would be among the members that have answered.
     book_.quiet_until = now;
-    book_.stand_at = now + config_.timing.pre_vote_timeout + book_.turn();  // so that the others are as far
+    book_.stand_at = now + config_.timing.pre_vote_timeout + book_.turn();  // so that the others are ready too
   }
   if (!everybody) out.push_back(Note{false, "begins to take part although not every member has answered"});
 }
@@ -95,7 +95,7 @@ void QuorumLives::on_greeting(QuorumPeer& from, const Message& message, const Gr
       from.challenged_life = message.life;
       return ledger_.send(from.id, GreetingAnswer{message.life, from.challenge, newest}, out);
     }
-    // A record that is older than what was seen is not that of the member: it learns so, and is not listened to.
+    // A record older than a seen one is not the member's: the sender learns that, and its message is ignored.
     if (message.record < newest) return ledger_.send(from.id, GreetingAnswer{message.life, 0, newest}, out);
     if (from.life != 0) {
       std::rotate(from.past_lives.begin(), from.past_lives.end() - 1, from.past_lives.end());
@@ -142,7 +142,7 @@ bool QuorumLives::is_known_life(QuorumPeer& from, const Message& message, Effect
   if (from.life == message.life) return true;
   if (from.life == 0) {
     from.life = message.life;
-    // What an earlier life may still say to its challenge must not end this one.
+    // A late answer of an earlier life to its challenge must not end this one.
     from.challenge = from.challenged_life = 0;
     return true;
   }

@@ -28,7 +28,7 @@ namespace bellwether::quorum {
 
 // No leader is promised anything for longer.
 inline constexpr Duration kLongestLease = Duration::seconds(60);
-// A campaign that has not won by then is given up.
+// A campaign without a win by then is given up.
 inline constexpr Duration kLongestCampaign = Duration::seconds(30);
 
 struct QuorumTiming {
@@ -49,7 +49,7 @@ struct QuorumTiming {
   // Refuses an unsafe configuration, or one that cannot elect a leader, with the arithmetic that shows it.
   Status validate() const;
 
-  Duration longest_act() const;  // after the sending of what was acknowledged
+  Duration longest_act() const;  // after the sending of the acknowledged heartbeat
   Duration promise(Duration lease_of_leader) const;
 };
 

@@ -10,7 +10,7 @@ namespace bellwether::quorum {
 
 class QuorumVoter {
  public:
-  // What a candidate says of itself.
+  // A candidate's report of itself.
   struct Candidacy {
     MemberId id;
     Term term;
@@ -22,7 +22,8 @@ class QuorumVoter {
   // `book` must outlive it.
   explicit QuorumVoter(QuorumBook& book) : book_(book) {}
 
-  // The one rule for pre-votes and votes: who passes the first cannot fail the second for a reason known before.
+  // The one rule for pre-votes and votes: a candidate that passes the first cannot fail the second for an already known
+  // reason.
   Refusal refusal(Instant now, const Candidacy& candidate, Duration& again_after) const;
   void on_pre_vote(Instant now, QuorumPeer& from, const Message& message, const PreVote& ask, Effects& out);
   void on_vote(Instant now, QuorumPeer& from, const Message& message, const Vote& ask, Effects& out);

@@ -13,11 +13,11 @@
 
 namespace bellwether::lead {
 
-// What happens to a candidate. work_stopped() of it says when the work has stopped.
+// The events of a candidate. Its user calls Candidate::work_stopped() when the work has stopped.
 class CandidateListener : public election::TermListener {
  public:
   virtual void on_leader_changed(const election::LeaseRecord& /*record*/, const std::string& /*evidence*/) {}
-  // The store did not do what it was asked, or it is not known whether it did.
+  // The store has failed a request, or its outcome is unknown.
   virtual void on_store_error(bool /*renewal*/, const std::string& /*why*/) {}
   virtual void on_fail_open(bool /*open*/, const std::string& /*why*/) {}
   virtual void on_floor(election::Epoch /*floor*/) {}
@@ -81,7 +81,7 @@ class Candidate final {
   bool stopped_ = false;
   runtime::Scope* scope_ = nullptr;
   election::OwnTerms terms_{elector_.config().key, elector_.config().claim.holder, listener_};
-  std::string refused_;  // the watch, and for what reason: told once
+  std::string refused_;  // the watch, with the reason: reported once
 };
 
 }  // namespace bellwether::lead

@@ -52,8 +52,8 @@ class LeaseStore {
   virtual const election::StoreTraits& traits() const = 0;
   // For messages and logs: the URL without credentials.
   virtual std::string describe() const = 0;
-  // Fails when the store cannot have such a key. Any bytes are a key unless said otherwise. Does not talk to the store.
-  // The store must outlive what it opens.
+  // Fails if the store cannot have such a key. Any bytes are a key unless a store documents otherwise. Does not contact
+  // the server. The store must outlive its keys.
   virtual Result<std::unique_ptr<StoreKey>> open(std::string key) = 0;
   // The keys that begin with `prefix`, in order, at most `most` of them.
   virtual runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
@@ -72,8 +72,8 @@ class LeaseStore {
 // refresh of its profile.
 Duration usual_lease(std::string_view url);
 
-// Fails when the URL is wrong, or when what it names cannot work (a lock directory on a network file system, a file of
-// credentials that cannot be read). Does not talk to a server yet. `runtime` must outlive the store.
+// Fails if the URL is wrong, or names something that cannot work (a lock directory on a network file system, an
+// unreadable file of credentials). Does not contact the server yet. `runtime` must outlive the store.
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& runtime, std::string url);
 
 }  // namespace bellwether::store

@@ -21,9 +21,9 @@ struct StoreUrl {
   std::vector<HostPort> hosts;
   std::string path;  // decoded; for file-like schemes everything up to the '?', as it was written
   std::map<std::string, std::string, std::less<>> options;
-  std::string text;  // for messages: as given
+  std::string text;  // for messages: as configured
 
-  // An option, taken out of `options`, so that what is left over at the end is unknown.
+  // An option, taken out of `options`, so that the rest at the end is unknown.
   std::optional<std::string> take(std::string_view name);
   Result<std::optional<bool>> take_bool(std::string_view name);
   Result<std::optional<Duration>> take_duration(std::string_view name);
@@ -36,8 +36,8 @@ Result<StoreUrl> parse_store_url(std::string_view text);
 // The schemes with one line of help each, for --help.
 std::string store_schemes_help();
 
-// vote: and quorum: name no store, but a group of nodes that elect their leader themselves. Where a store is needed,
-// parse_store_url() refuses them and says what to ask instead.
+// vote: and quorum: name no store, but a group of nodes that elect their leader themselves. If the caller needs a
+// store, parse_store_url() refuses them and says which command to use instead.
 bool is_group_url(std::string_view text);
 std::string group_schemes_help();
 

@@ -26,8 +26,8 @@ class Turns {
   std::deque<class Turn*> waiting_;
 };
 
-// The right to use one of them; given back at the end. Ask by co_await turn.woken().wait(); it is yours if granted().
-// `cancel` ends the wait.
+// The right to use one of them; returned at the end. Ask by co_await turn.woken().wait(); the caller has it if
+// granted(). `cancel` ends the wait.
 class Turn {
  public:
   Turn(Turns& turns, runtime::Cancellation* cancel)
@@ -71,7 +71,7 @@ class Turn {
 // The pause between the end of a server's watch connection and the next one: none after a long good life, growing while
 // it fails, and long if the server does not support watches (kUnsupported), which will not change soon.
 
-// What an operator must hear of the end of a connection: that the server, or this process, will not have another one.
+// The reason for an operator if the server, or this process, will not have another connection.
 inline std::string refusal_in(const Status& ended) {
   const bool refused = !ended && (ended.error().code == Errc::kUnsupported || ended.error().code == Errc::kExhausted);
   return refused ? ended.error().message : std::string();

@@ -12,11 +12,11 @@
 
 namespace bellwether::vote {
 
-// Who is an admin.
+// The rule that decides the admin.
 enum class QuorumRule : uint8_t {
   kMajority,      // more than half of the declared members have voted for the winner
   kPlurality,     // unsafe: the winner has the most votes when the election closes, few as they are
-  kHighestScore,  // unsafe: as kPlurality; without any vote, the best candidate that was heard of
+  kHighestScore,  // unsafe: as kPlurality; without any vote, the best known candidate
 };
 // "majority", "plurality", "highest_score".
 std::string_view to_string(QuorumRule rule);
@@ -52,7 +52,7 @@ class Ballot {
 
   // Of the believed candidates: the highest score without its penalty, among equals the lowest id. kNobody: none.
   NodeId best() const;
-  // `closed`: nothing comes any more.
+  // `closed`: no more messages count.
   Outcome outcome(bool closed) const;
 
   bool has_announced(NodeId node) const { return announced_.contains(node); }

@@ -12,18 +12,18 @@
 
 namespace bellwether::vote {
 
-// By what a claim may differ: clocks, rounding, and measurements of different seconds.
+// The tolerance of a claim: clocks, rounding, and measurements of different seconds.
 inline constexpr Duration kClaimSlack = Duration::seconds(5);
 inline constexpr double kScoreSlack = 1e-6;
 inline constexpr double kQualitySlack = 0.25;
 
-// What this node knows of another one by itself; what it does not know is left out.
+// This node's own knowledge of another one; unknown values are absent.
 struct KnownOfNode {
-  std::optional<Instant> earlier_life_heard;  // the last time that the life before the present one said something
+  std::optional<Instant> earlier_life_heard;  // the last message of the life before the present one
   std::optional<double> network_quality;      // between the two, as measured here
-  std::optional<Duration> experience;         // as it said at `experience_at`
+  std::optional<Duration> experience;         // as it claimed at `experience_at`
   Instant experience_at;
-  Duration forgiven;  // how much more its times may be: what this node knows may have been heard late
+  Duration forgiven;  // the tolerance of its times: this node may have received its data late
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
   std::string capabilities_why;                          // why no more than these; empty: no grant covers more
   std::string absent;                                    // why it cannot be a candidate at all, with any claim

@@ -162,7 +162,7 @@ bool VoteElector::is_listened_to(Instant now, VotePeer& peer, const Message& mes
     peer.known.forgiven = Duration::zero();
     peer.acked = false;
     peer.promised_until = Instant();
-    // Who was promised something by the last life is not known by this one.
+    // The new life does not know the promises of the last one.
     if (from == book_.admin && !book_.has_promised(now)) book_.admin_until = std::min(book_.admin_until, now);
   }
   if (message.sequence > peer.newest) {

@@ -12,10 +12,10 @@
 //     no election. An admin hands over by itself.
 // Under the other rules two admins are possible, and one of them steps down when they hear of each other.
 //
-//   vote_ledger.h    the record, and what waits until it is durable
+//   vote_ledger.h    the record, and the messages that wait until it is durable
 //   vote_book.h      the state, the other nodes, the admin, the promise to it: all parts read and write here
-//   vote_search.h    looking for an admin, and when it is time for an election
-//   vote_election.h  candidates, ballots, and what comes of an election
+//   vote_search.h    the search for an admin, and the time of the next election
+//   vote_election.h  candidates, ballots, and the result of an election
 //   vote_office.h    heartbeats, promises and the end of a term
 //   vote_follower.h  news of an admin, and the promise to it
 #pragma once

@@ -25,7 +25,7 @@ namespace bellwether::vote {
 
 using election::Term;
 
-// A node for as long as its durable record lives: one that lost its record comes back under another id.
+// A node, identified for the life of its durable record: after a loss of the record it returns under another id.
 using NodeId = StrongId<struct NodeTag, uint64_t>;
 inline constexpr NodeId kNobody{};
 inline constexpr std::size_t kMostNodes = 127;
@@ -51,7 +51,7 @@ struct DiscoveryResponse {
   uint64_t start_seen = 0;  // the highest of the receiver; see Message::start
   uint64_t mark_seen = 0;   // of that start
 };
-// The word of an admin that it acts no more in its term, and who shall follow it.
+// An admin's statement that it acts no more in its term, and the name of its successor.
 struct Permission {
   Term term;
   NodeId heir;  // kNobody: the winner
@@ -72,11 +72,11 @@ struct Vote {
   Term term;
   NodeId candidate;
 };
-// Said by the winner; asks for the same answer as a heartbeat.
+// From the winner; asks for the same answer as a heartbeat.
 struct Winner {
   Term term;
   uint64_t round = 0;
-  std::vector<NodeId> voters;  // who has voted for it
+  std::vector<NodeId> voters;  // its voters
 };
 struct Heartbeat {
   Term term;
@@ -99,7 +99,7 @@ struct Message {
   NodeId from;
   uint64_t start = 0;     // how often the sender was started, by its durable record
   uint64_t mark = 0;      // drawn at that start
-  uint64_t sequence = 0;  // of all that it has said since, from 1
+  uint64_t sequence = 0;  // of all its messages in this life, from 1
   Term term;              // the highest that it knows
   Body body;
 };
@@ -112,9 +112,9 @@ struct Message {
 // It is coarse, so that voters with similar observations rate a node alike. It forgets: when a count reaches
 // kMostCounted, it halves all counts of that node.
 enum class Deed : uint8_t {
-  kServed,          // has given up the office in good order
-  kLostHeartbeats,  // was the admin, and not heard for the heartbeat timeout
-  kWrongClaim,      // has said of itself what cannot be
+  kServed,          // has given up the office in order
+  kLostHeartbeats,  // was the admin, and silent for the heartbeat timeout
+  kWrongClaim,      // has made an impossible claim
 };
 
 inline constexpr uint32_t kMostCounted = 64;
@@ -122,7 +122,7 @@ inline constexpr uint32_t kMostCounted = 64;
 class ReputationBook {
  public:
   void add(NodeId node, Deed deed);
-  // 0 to 1; 1 for who is not known.
+  // 0 to 1; 1 for an unknown node.
   double standing(NodeId node) const;
 
   // As text, one line a node: "ID SERVED LOST WRONG".
@@ -145,7 +145,7 @@ using election::Note;
 using election::Renewed;
 using election::TermEnded;
 
-// What a node must never forget: kept whole, with a checksum, on a disk that it does not share.
+// The data that a node must never forget: kept whole, with a checksum, on a disk that it does not share.
 struct Record {
   uint64_t version = 0;        // how often it was written
   uint64_t start = 0;          // how often the node was started
@@ -154,7 +154,7 @@ struct Record {
   Term promised;               // the last admin's that was promised anything; no earlier one is
   uint64_t promised_mark = 0;  // of that admin's life: no other one has the term
   Duration longest_promise;    // of any that was made
-  bool lost = false;           // what was promised before is not known any more: this node follows only
+  bool lost = false;           // earlier promises are unknown: this node follows only
   bool operator==(const Record&) const = default;
 };
 
@@ -163,7 +163,7 @@ struct Record {
 struct Start {
   enum class Found : uint8_t {
     kRecord,
-    kNew,         // said by a person: this node was never there before. An empty disk alone does not prove it.
+    kNew,         // an operator says so: this node was never there before. An empty disk alone does not prove it.
     kUnreadable,  // torn, foreign, or gone: this node follows, and neither votes nor stands again
   };
   Found found = Found::kNew;
@@ -201,7 +201,7 @@ struct PeerStanding {
   NodeId node;
   double standing = 1;
 };
-struct WorkStopped {};  // nothing of the guarded work runs any more
+struct WorkStopped {};  // nothing of the guarded work runs now
 // An operator asks for an election.
 struct CallElection {
   bool forced = false;  // also in the stability windows
@@ -215,7 +215,7 @@ struct Transfer {
 struct Leave {
   std::string cause;
 };
-// The answer to Reconstruct: there are keys, or none could be had.
+// The answer to Reconstruct: the keys, or a failure.
 struct KeysReady {
   Term term;
   bool ok = true;
@@ -262,19 +262,19 @@ struct ElectionComplete {
   Term term;
   std::string why;
 };
-// This node has won and been promised: collect the shares of the admin's key, then say KeysReady. Effects of a term
-// that is over by then come to nothing.
+// This node has won and has the promises: collect the shares of the admin's key, then send KeysReady. Later effects of
+// an ended term do nothing.
 struct Reconstruct {
   Term term;
 };
-// What is wrong with a message that is not listened to.
+// The reason for ignoring a message.
 enum class Refusal : uint8_t {
   kStranger,
   kEarlierLife,
   kSecondProcess,
   kReplay,
   kOlderTerm,
-  kNotElected,  // it says that it has won, and cannot have
+  kNotElected,  // it claims a win that is impossible
 };
 inline constexpr std::size_t kRefusals = 6;
 // "not_a_member", "earlier_life", "second_process", "heard_before", "older_term", "not_elected".
@@ -284,7 +284,7 @@ struct Refused {
   NodeId from;
   std::string why;
 };
-// What another node has done that its reputation should know of.
+// An act of another node that counts for its reputation.
 struct Conduct {
   NodeId node;
   Deed deed = Deed::kServed;

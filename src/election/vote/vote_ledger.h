@@ -21,7 +21,7 @@ class VoteLedger {
   Term last_term() const { return std::max(record.term, record.promised); }
 
   uint64_t persist(Effects& out);
-  // Says what has waited for this. False: the disk has failed.
+  // Sends the messages that wait for this. False: the disk has failed.
   bool persisted(Instant now, const Persisted& done, Effects& out);
   void tick(Instant now, Effects& out);
   Instant wake() const { return again_; }

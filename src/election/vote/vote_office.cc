@@ -90,7 +90,7 @@ void VoteOffice::on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& a
   if (answer.round == 0 || answer.round > beat_ || beat_ - answer.round >= kRounds) return;
   const Instant sent = sent_at(answer.round);
   if (!from.acked || sent > from.acked_sent) from.acked_sent = sent;
-  // An older promise binds on, also when the settings of who gave it have changed since.
+  // An older promise still binds, even if its sender's settings have changed since.
   from.promised_until = std::max(from.promised_until, sent + config_.timing.longest_act(answer.promise));
   if (answer.promise < config_.timing.heartbeat_timeout) {
     BW_PROBE("vote: a promise is shorter than the admin's own");
@@ -100,7 +100,7 @@ void VoteOffice::on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& a
   from.acked = true;
   from.acked_round = std::max(from.acked_round, answer.round);
   from.stands = answer.stands;
-  // Written so that a score which is no number is none.
+  // Written so that a NaN is no score.
   from.score = answer.score >= 0 && answer.score <= 1 ? answer.score : 0;
   count_promises(now, out);
 }
@@ -145,7 +145,7 @@ void VoteOffice::count_promises(Instant now, Effects& out) {
 void VoteOffice::on_keys(Instant now, const KeysReady& keys, Effects& out) {
   if (book_.office != Office::kReconstructing || keys.term != term_) return;
   if (keys.ok) return take_office(now, out);
-  // Perhaps it is this node alone that cannot have it: others shall try before it does so again.
+  // Perhaps only this node cannot have it: others try before it does again.
   election_.step_back();
   end_term(now, EndReason::kUnhealthy, "the key could not be put together: " + keys.why, out);
 }

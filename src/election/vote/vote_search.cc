@@ -53,7 +53,7 @@ void VoteSearch::ask_around(Instant now, Effects& out) {
 
 void VoteSearch::tell(NodeId to, Effects& out) {
   const VotePeer& peer = book_.peers.at(to);
-  // What is passed on from hearsay to hearsay keeps a dead admin alive for ever.
+  // Hearsay passed on from node to node would keep a dead admin alive for ever.
   const NodeId admin = book_.hearsay ? kNobody : book_.admin;
   ledger_.say(to, DiscoveryResponse{admin, book_.admin_term, peer.start, peer.mark}, out);
 }
@@ -84,7 +84,7 @@ Instant VoteSearch::window_end(Trigger why) const {
   return last_election_ + window;
 }
 
-// Who can vote, but not win, leaves it to others to begin.
+// A node that can vote, but not win, leaves the start to others.
 bool VoteSearch::may_begin(Instant now, Trigger why) {
   if (!book_.stands()) return false;
   if (why == Trigger::kDiscoveryFailure && config_.rule == QuorumRule::kMajority && !sees_quorum(now)) {

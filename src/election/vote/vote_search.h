@@ -15,7 +15,7 @@ class VoteSearch {
 
   void discover(Instant now, std::string why, Effects& out);
   void tell(NodeId to, Effects& out);
-  // What an election is to be begun for now, if anything.
+  // The trigger of an election that must begin now, if any.
   std::optional<Trigger> tick(Instant now, Effects& out);
   Instant wake() const;
   void look_at_quorum(Instant now);

@@ -27,7 +27,7 @@ inline constexpr Duration kLongestHeartbeatTimeout = Duration::minutes(10);
 struct VoteTiming {
   Duration discovery = Duration::seconds(10);         // between requests while no admin is known
   Duration discovery_backoff = Duration::seconds(5);  // after an election without a winner, twice as long at most
-  Duration election = Duration::seconds(30);          // after that an election is over, however it stands
+  Duration election = Duration::seconds(30);          // the longest election, in any state
   Duration heartbeat_timeout = Duration::seconds(15);
   Duration gather = Duration::seconds(1);              // how long candidacies of all are waited for
   Duration stop_grace = Duration::seconds(1);          // for the work to stop after the end of a term
@@ -44,7 +44,7 @@ struct VoteTiming {
   // The windows that follow from the other times: twice discovery, and three times heartbeat_timeout.
   void set_windows();
   Duration heartbeat() const { return heartbeat_timeout / 2; }  // at the latest
-  // After the sending of what was answered, with a promise of this length, or of as much as this node's own.
+  // After the sending of the answered heartbeat, with a promise of this length, or at least this node's own.
   Duration longest_act(Duration promised = kLongestHeartbeatTimeout) const;
   Duration promise() const;
 

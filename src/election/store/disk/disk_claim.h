@@ -20,9 +20,9 @@
 namespace bellwether::store {
 
 struct DiskClaim {
-  // Of a foreign claim only what other programs write. renewed_at is what the claim says of its last heartbeat.
+  // Of a foreign claim, only the fields of other programs. renewed_at is the claim's last heartbeat.
   election::LeaseRecord record;
-  runtime::ProcessIdentity process;  // pid 0: not said
+  runtime::ProcessIdentity process;  // pid 0: not given
   bool foreign = false;              // another program wrote it: our fields are missing, or do not belong to it
 };
 
@@ -33,7 +33,7 @@ enum class ClaimForm : unsigned char {
 };
 
 std::string write_claim(ClaimForm form, const DiskClaim& claim);
-// kTooLarge over 64 KiB, else kInvalid with the reason. Unknown fields are left out. A lease file may have no leader.
+// kTooLarge over 64 KiB, else kInvalid with the reason. Ignores unknown fields. A lease file may have no leader.
 Result<DiskClaim> read_claim(ClaimForm form, std::string_view text);
 
 inline constexpr std::size_t kMostClaimBytes = 64 * 1024;
@@ -46,8 +46,8 @@ struct Proof {
   std::string why;  // in words, for kDead
 };
 
-// `holder` as the claim says, `self` who asks, `seen` what the system shows of the holder's process id. `one_machine`:
-// the claim cannot be of another machine, because the disk is this one's own.
+// `holder` from the claim, `self` the process that asks, `seen` the system's view of the holder's process id.
+// `one_machine`: the claim cannot be of another machine, because the disk belongs to this one.
 Proof judge_process(const runtime::ProcessIdentity& holder, const runtime::ProcessIdentity& self,
                     const runtime::ProcessSight& seen, bool one_machine);
 

@@ -100,7 +100,7 @@ void take_in_ledger(const std::string& key, const FileText& text, Found& found) 
   }
 }
 
-// The claim comes first: a claim is never there before its ledger, so that no ledger is missed that was there in time.
+// Reads the claim first: a claim never exists before its ledger, so no ledger that was there in time is missed.
 task<Result<Found>> find(State state, File* locked) {
   Found found;
   if (locked != nullptr && state->files.lock == state->files.claim) {
@@ -114,7 +114,7 @@ task<Result<Found>> find(State state, File* locked) {
   co_return found;
 }
 
-// The holder's process is gone, but perhaps not what it had started.
+// The holder's process is gone, but perhaps not its work.
 task<void> doubt_death(State state, Observation& seen) {
   state->work_lingers = false;
   const bool doubtful = seen.sight == election::HolderSight::kDead && state->hold == nullptr;
@@ -205,7 +205,7 @@ DiskClaim next_claim(const RegisterState& state, const Found& found, const Obser
     claim.process = state.runtime.self();
     return claim;
   }
-  // An operator's word changes neither whose claim it is nor how fresh it is.
+  // An operator's request changes neither the owner nor the age of the claim.
   claim.record.renewed_at = seen.record.renewed_at;
   if (found.claim) {
     claim.process = found.claim->process;
@@ -215,7 +215,7 @@ DiskClaim next_claim(const RegisterState& state, const Found& found, const Obser
   return claim;
 }
 
-// What would not be read back as it is must not be written.
+// A claim that would read back differently must not be written.
 Status can_be_read_back(const DiskClaim& claim) {
   const auto back = read_claim(ClaimForm::kOneLine, write_claim(ClaimForm::kOneLine, claim));
   const LeaseRecord& r = claim.record;
@@ -224,8 +224,8 @@ Status can_be_read_back(const DiskClaim& claim) {
               "the claim of '{}' cannot be written: names must be UTF-8 and short, and an epoch below 2^53", r.holder);
 }
 
-// A claim that is there has its ledger on the disk already. One that is only in the ledger may have got there by an act
-// that failed before it was durable.
+// An existing claim has its ledger on the disk already. A claim that is only in the ledger may come from an act that
+// failed before it was durable.
 bool ledger_must_know(const Found& found, const WriteRequest& request) {
   return request.kind != Kind::kRenew || !found.ledger || found.ledger->floor < request.record.epoch || !found.claim ||
          found.claim->record.token != request.record.token;
@@ -360,7 +360,7 @@ bool DiskWatch::take() {
 }
 
 election::Version version_of(ClaimForm form, const Found& found) {
-  // An empty lock file is as good as none: who only opens it to lock it makes it.
+  // An empty lock file counts as none: a program that only opens it to lock it creates it.
   const bool nothing = form == ClaimForm::kLockFile ? found.text.text.empty() : !found.text.present;
   const std::string text = nothing ? "-" : sha256_hex(found.text.text).substr(0, 32);
   return fmt::format("{}@{}", text, found.ledger ? found.ledger->serial : 0);
@@ -400,7 +400,7 @@ task<void> DiskKey::finish(task<Result<T>> work, std::shared_ptr<Call<T>> call) 
   call->done->set();
 }
 
-// `begin` starts the work; it is called once nothing else is on its way.
+// `begin` starts the work; it is called once no other operation runs.
 template <class T, class Begin>
 task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellation* cancel) {
   const std::string& path = state_->files.claim;
@@ -420,7 +420,7 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
 task<Result<Observation>> DiskKey::look(Instant deadline, runtime::Cancellation* cancel) {
   auto begin = [this, deadline] { return look_now(state_, deadline); };
   auto seen = co_await run<Observation>(begin, deadline, cancel);
-  // changed() may be waiting already, for less than what is known now.
+  // changed() may already wait on less than is known now.
   if (watch_) {
     watch_->watch_process(state_->holder_pid);
     if (state_->work_lingers) watch_->nudge();

@@ -34,8 +34,8 @@ class DiskWatch {
   DiskWatch& operator=(DiskWatch&&) = delete;
   ~DiskWatch();
 
-  // Watches this process too, in place of the one before; 0: none. One that has ended already counts as ended since the
-  // last call of take().
+  // Watches this process too, in place of the previous one; 0: none. A process that has ended already counts as ended
+  // since the last call of take().
   void watch_process(int64_t pid);
   // Makes the descriptor readable once, without an event: the waiting candidate looks at the key.
   void nudge();
@@ -58,35 +58,35 @@ class DiskWatch {
 
 struct RegisterFiles {
   std::string claim;
-  std::string lock;  // what is locked; may be the file of the claim itself
+  std::string lock;  // the locked file; may be the file of the claim itself
   std::string ledger;
   std::string hold;             // held by the holder's work while it runs; empty: none
   uint32_t mode = 0600;         // of files that are made, before the umask
   uint32_t folder_mode = 0700;  // of the folder
 };
 
-// What was found of a key.
+// The files of a key, as found.
 struct Found {
   FileText text;                   // the file of the claim
-  std::optional<DiskClaim> claim;  // what it says, when it can be read
+  std::optional<DiskClaim> claim;  // its content, if readable
   std::string trouble;             // why it cannot be read
   bool ledger_present = false;
   std::optional<KeyLedger> ledger;  // when it can be read
   std::string ledger_trouble;
 };
 
-// What the two kinds of files do differently. Belongs to the store, which outlives its keys.
+// The differences between the two kinds of files. Belongs to the store, which outlives its keys.
 class RegisterRules {
  public:
   virtual ~RegisterRules() = default;
   virtual ClaimForm form() const = 0;
   virtual Result<election::Observation> understand(const RegisterFiles& files, const Found& found) const = 0;
-  // Refuses what must not be believed, however well it can be read.
+  // Refuses a claim that must not be believed, even if it is readable.
   virtual Status may_show(const RegisterFiles& files, const Found& found) const = 0;
   // Writes the claim, durably, after the ledger. `locked` is the locked file.
   virtual runtime::task<Status> put(const RegisterFiles& files, runtime::File& locked, const Found& found,
                                     DiskClaim claim) const = 0;
-  // Refuses what must not be asked for in this state; the version fits already.
+  // Refuses a request that this state does not allow; the version fits already.
   virtual Status may_write(const RegisterFiles& files, const Found& found,
                            const election::WriteRequest& request) const = 0;
 };
@@ -96,10 +96,10 @@ election::Version version_of(ClaimForm form, const Found& found);
 // Reports a loss to the operator: an error when the ledger is gone although epochs were given out here. `accept_loss`:
 // continue from the claim.
 Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_loss);
-// The highest epoch that the files know of, 0 when none was given out.
+// The highest epoch in the files; 0: none given out.
 election::Epoch highest_epoch(const Found& found);
 
-// Shared with the work that goes on by itself.
+// Shared with operations that outlast their callers.
 struct RegisterState {
   runtime::Runtime& runtime;
   const RegisterRules& rules;
@@ -113,12 +113,12 @@ struct RegisterState {
   std::string hold_token = {};
   // Of the last seen claim, for candidates that wait for a change.
   int64_t holder_pid = 0;
-  bool work_lingers = false;  // its process is gone, what it had started is not
+  bool work_lingers = false;  // its process is gone, its work is not
 };
 
 class DiskKey final : public StoreKey {
  public:
-  // `background` takes over what outlasts its caller; it and the rules must outlive the key.
+  // `background` takes over operations that outlast their callers; it and the rules must outlive the key.
   DiskKey(runtime::Scope& background, RegisterState state)
       : background_(background), state_(std::make_shared<RegisterState>(std::move(state))) {}
 

@@ -18,7 +18,7 @@ using runtime::Runtime;
 using runtime::task;
 
 constexpr const char* kBeside = ".new";
-// Each time somebody else replaced the file between our opening and our locking it.
+// Each time another process replaced the file between our opening and our locking it.
 constexpr int kMostReplacements = 100;
 
 Error with_remedy(Error error) {
@@ -78,7 +78,7 @@ std::string compact(WallTime time) {
   return text;
 }
 
-// Where the file is to go, and what is there already.
+// The destination of the file, and its present content.
 struct Place {
   std::string target;
   std::vector<std::string> older;  // sorted by age

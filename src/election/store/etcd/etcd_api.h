@@ -25,8 +25,8 @@ class EtcdApi {
         password_(std::move(login.password)),
         web_(runtime, std::move(login.hosts), std::move(login.tls)) {}
 
-  // The body of a good answer. kNotFound: the lease that was named is no more. `repeatable`: carrying it out twice is
-  // as good as once, so that it is tried again, at another member, while members lose and elect their leader.
+  // The body of a good answer. kNotFound: the named lease has ended. `repeatable`: a second execution does no harm, so
+  // the call is repeated, at another member, while members lose and elect their leader.
   runtime::task<Result<std::string>> call(std::string path, std::string body, bool repeatable, Instant deadline,
                                           runtime::Cancellation* cancel);
 

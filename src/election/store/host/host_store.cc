@@ -95,8 +95,8 @@ class HostRules final : public RegisterRules {
 
   Status may_show(const RegisterFiles&, const Found&) const override { return {}; }
 
-  // A free key is an empty file: nothing else is free to every program that knows the format. It is never removed and
-  // never replaced, because others lock this very file.
+  // A free key is an empty file: only that is free to every program that knows the format. The file is never removed or
+  // replaced, because others lock this very file.
   task<Status> put(const RegisterFiles&, runtime::File& locked, const Found&, DiskClaim claim) const override {
     std::string text = claim.record.held() ? write_claim(ClaimForm::kLockFile, claim) : std::string();
     Status done = co_await overwrite_text(locked, std::move(text));

@@ -33,7 +33,7 @@ struct HostRulesOptions {
   Duration stale_after() const { return refresh * 2; }
 };
 
-// Who asks, and what the system shows at that moment.
+// The asking process, and the system's state at that moment.
 struct HostView {
   runtime::ProcessIdentity self;
   runtime::ProcessSight holder;  // of the process id that process_in_question() names
@@ -52,7 +52,8 @@ struct HostStoreOptions {
   bool allow_network = false;
 };
 
-// What the URL says. Without a folder: $XDG_STATE_HOME/bellwether/locks, or ~/.buzz/leader-locks in the profile nip-le.
+// The options of the URL. Without a folder: $XDG_STATE_HOME/bellwether/locks, or ~/.buzz/leader-locks in the profile
+// nip-le.
 Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environment);
 // Whether this is the URL of a host lock in the profile nip-le.
 bool is_nip_le(std::string_view url);

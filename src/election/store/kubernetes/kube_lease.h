@@ -12,8 +12,7 @@
 
 namespace bellwether::store {
 
-// The name of the Lease for a key: the key itself where it is a name that Kubernetes permits, else one made of its
-// hash.
+// The name of the Lease for a key: the key itself if Kubernetes permits it as a name, else one made of its hash.
 std::string kube_name_of(const std::string& key);
 std::string kube_epoch_name(const std::string& name);
 

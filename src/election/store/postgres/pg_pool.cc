@@ -175,7 +175,7 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
   co_return connection;
 }
 
-// One that does not answer must leave time for the others.
+// A silent server must leave time for the others.
 task<Result<PgPool::Connection>> PgPool::connect(Instant deadline, runtime::Cancellation* cancel) {
   Error last;
   std::size_t tried = host_;

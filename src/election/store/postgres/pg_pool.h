@@ -45,7 +45,7 @@ class PgPool {
   // go to another server.
   runtime::task<Status> listen(std::string channel, PgWatch& watch);
   std::string where() const;
-  // The next connection is made to another server: this one cannot do what it should.
+  // Makes the next connection to another server: this one is unusable.
   void avoid();
 
  private:
@@ -56,7 +56,7 @@ class PgPool {
 
   // Calls go to this server from now on.
   void turn_to(std::size_t host);
-  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
+  // To the current server of the calls, or else to the next reachable one, which becomes the current one.
   runtime::task<Result<Connection>> connect(Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<Connection>> connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<std::vector<PgRow>>> run_on(pg_conn* connection, const std::string& statement,

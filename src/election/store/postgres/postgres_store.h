@@ -27,7 +27,7 @@ namespace bellwether::store {
 // The table of leases, and the statements on it. Each is one compare-and-act of PostgreSQL's own: an upsert that
 // happens only where the row still has the stamp that is expected.
 
-// For an operator who does not let programs make tables.
+// For an operator who does not let programs create tables.
 extern const std::string_view kPgCreate;
 // $1: key. One row of state, as observe_pg() reads it.
 extern const std::string_view kPgLook;
@@ -37,12 +37,12 @@ extern const std::string_view kPgAct;
 // $1: the first key, $2: the end, empty for all; $3: how many. Rows as kPgLook, the key behind them.
 extern const std::string_view kPgList;
 
-// As PostgreSQL takes any bytes, and as it gives them.
+// To and from PostgreSQL's text form of arbitrary bytes.
 std::string pg_bytes(std::string_view bytes);
 std::string bytes_of_pg(std::string_view text);
 
 Result<election::Observation> observe_pg(const PgRow& row);
-// What a version names.
+// The content of a version.
 struct PgVersion {
   std::string stamp;  // empty: no record
   std::string life;
@@ -112,7 +112,7 @@ class PostgresStore final : public LeaseStore {
 };
 
 // postgres://USER@HOST:PORT,HOST:PORT/DATABASE. Options: password_file, and libpq's sslmode, sslrootcert, sslcert,
-// sslkey. Where no password is given, libpq looks at PGPASSWORD, PGPASSFILE and ~/.pgpass.
+// sslkey. Without a password, libpq reads PGPASSWORD, PGPASSFILE and ~/.pgpass.
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& runtime, StoreUrl url);
 
 }  // namespace bellwether::store

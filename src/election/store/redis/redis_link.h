@@ -48,10 +48,10 @@ class RedisLink {
   // Which life of which server the open connection leads to: changes when the server restarts, and when another one
   // takes its place. REQUIRES that ready() has just succeeded.
   const std::string& server() const { return server_; }
-  // Closes the connection: what waits for an answer fails, the next ready() opens another one.
+  // Closes the connection: waiting calls fail, the next ready() opens another one.
   void close(const Error& why);
   std::string where() const;
-  // What the server says without having been asked (messages of channels); null: an unasked reply is an error.
+  // Unrequested replies of the server (messages of channels); null: an unrequested reply is an error.
   void on_push(void (*push)(void* context, const RedisReply& reply), void* context);
   // For a connection that only listens: writes the command and awaits no reply to it.
   Status tell(const std::vector<std::string>& command);
@@ -78,7 +78,7 @@ class RedisLink {
   std::size_t next_host_ = 0;
   std::shared_ptr<Connection> open_;
   bool opening_ = false;
-  std::vector<std::shared_ptr<Waiting>> openers_;  // who waits for a connection
+  std::vector<std::shared_ptr<Waiting>> openers_;  // the callers that wait for a connection
   std::string server_;
   std::vector<std::string> script_names_;
   void (*push_)(void*, const RedisReply&) = nullptr;

@@ -39,7 +39,7 @@ class LineReader {
   Status ended() { return take(reader_.ended()); }
 
   int status() const { return reader_.has_head() ? reader_.head().status : 0; }  // 0 until the head has come
-  // The response has ended; what is left of it is in next().
+  // The response has ended; its rest is in next().
   bool over() const { return over_; }
   // The next whole line without its end; the last one needs none.
   std::optional<std::string> next();
@@ -66,9 +66,9 @@ class WebWatch {
   enum class Word : uint8_t {
     kNothing,  // not about the key, or known already
     kChanged,  // something happened, or may have
-    kEnd,      // nothing more will come of this connection
+    kEnd,      // this connection brings nothing more
   };
-  // What is asked of the server and what its lines mean. Outlives the watch.
+  // The request to the server and the meaning of its lines. Outlives the watch.
   class Source {
    public:
     virtual ~Source() = default;
@@ -132,15 +132,14 @@ class WebClient {
   // Any status is an answer. Errors name the server; after one, the request was perhaps carried out, and the next call
   // goes to the next server.
   runtime::task<Result<WebResponse>> call(WebRequest request, Instant deadline, runtime::Cancellation* cancel);
-  // A call whose response with status 200 is handed to the watch line by line while it comes, over a connection of its
-  // own, of which there are at most kStreamsMax (kExhausted). Its head must have come by `begin_by`; it is over when
-  // the server or the watch ends it or when `deadline` passes, all of which are good ends. The body of a response that
-  // comes with another status than 200 is given back.
+  // Hands a response with status 200 to the watch, line by line as it comes, over a separate connection, of which at
+  // most kStreamsMax exist (kExhausted). Its head must come by `begin_by`. The call ends well when the server or the
+  // watch ends it or when `deadline` passes. Returns the body of a response with any other status.
   runtime::task<Result<WebResponse>> stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel);
   // The server that calls go to now.
   std::string where() const;
-  // Calls go to another server from now on: this one cannot do what it should.
+  // Sends calls to another server from now on: this one is unusable.
   void avoid();
 
  private:
@@ -151,7 +150,7 @@ class WebClient {
   };
   // Calls go to this server from now on.
   void turn_to(std::size_t host);
-  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
+  // To the current server of the calls, or else to the next reachable one, which becomes the current one.
   runtime::task<Result<std::unique_ptr<http1::Connection>>> dial_any(Instant deadline, runtime::Cancellation* cancel);
   std::string head_of(const WebRequest& request) const;
 
