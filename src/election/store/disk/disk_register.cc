@@ -66,8 +66,8 @@ using runtime::File;
 using State = std::shared_ptr<RegisterState>;
 using Kind = WriteRequest::Kind;
 
-// A program that takes no lock may be writing an unreadable claim: we read it again this many times over this period,
-// or over a part of the remaining time if that is shorter.
+// An unreadable claim may be half-written by a program that takes no lock: we read it again this many times over this
+// period, or over a part of the remaining time if that is shorter.
 constexpr int kMoreLooks = 4;
 constexpr Duration kPatience = Duration::millis(100);
 // Between looks at work that lingers: it mostly ends within milliseconds, or not at all.
