@@ -52,7 +52,7 @@ class QuorumElector {
   // Votes and promises count: it has greeted, and neither lost its record nor its place to another process.
   bool takes_part() const { return book_.ledger.verified && !book_.follows_only && !lives_.silent(); }
   uint64_t life() const { return book_.life; }
-  // How often the record of `member` is known here to have been written.
+  // The number of writes of the record of `member`, as known here.
   uint64_t record_seen_of(MemberId member) const {
     const QuorumPeer* peer = book_.find(member);
     return peer == nullptr ? 0 : peer->newest_record;

@@ -114,7 +114,7 @@ struct Message {
   MemberId from;
   Term term;            // the highest that the sender knows
   uint64_t life = 0;    // of the sender
-  uint64_t record = 0;  // how often the sender's record is known to have been written
+  uint64_t record = 0;  // the known number of writes of the sender's record
   Body body;
 };
 
@@ -164,7 +164,7 @@ struct LocalHealth {
   bool ready = true;  // of its services
   bool disk = true;   // answers
 };
-// Membership suspects the leader. No promise ends by that: it only ends the waiting for one's turn after it.
+// Membership suspects the leader. This ends no promise, but only the wait for the member's turn after it.
 struct LeaderSuspected {
   MemberId leader;
 };

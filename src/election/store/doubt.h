@@ -1,4 +1,5 @@
-// Judges, from a server's data, whether the server may have lost confirmed writes: for stores whose server can.
+// Judges, from a server's data, whether the server may have lost confirmed writes: for stores whose server can lose
+// them.
 //
 // Each record, and a marker of the store, names the life of the server in which it was written (a restart or the
 // promotion of a replica begins another one). A lost write may have followed a record of an earlier life. The marker

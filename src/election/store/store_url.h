@@ -31,7 +31,7 @@ struct StoreUrl {
   Status nothing_left(std::string_view known) const;
 };
 
-// `default_port`s and schemes are known here: an unknown scheme is an error that lists those that exist.
+// This parser knows the schemes and their `default_port`s: an unknown scheme is an error that lists the known ones.
 Result<StoreUrl> parse_store_url(std::string_view text);
 // The schemes with one line of help each, for --help.
 std::string store_schemes_help();

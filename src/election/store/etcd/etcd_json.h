@@ -83,7 +83,7 @@ Result<EtcdRange> parse_range(const std::string& body);
 std::string grant_body(int64_t seconds);
 Result<uint64_t> parse_grant(const std::string& body);
 std::string lease_body(uint64_t lease);
-// Seconds that the lease has; 0: it is no more.
+// The remaining seconds of the lease; 0: it has ended.
 Result<int64_t> parse_keep_alive(const std::string& body);
 // Changes of the names from `from` up to before `end`, from now on.
 std::string watch_body(std::string_view from, std::string_view end);

@@ -132,8 +132,8 @@ task<Result<bool>> EtcdKey::keep_alive(Call call) {
   co_return left > 0;
 }
 
-// The queue as it is now, and whether our lease, if we have one, lives on. A claim that is no more is forgotten, unless
-// it may still be on its way.
+// The queue as it is now, and whether our lease, if any, continues. An ended claim is forgotten, unless it may still be
+// on its way.
 task<Result<EtcdAnswer>> EtcdKey::see(bool& alive, Call call) {
   alive = false;
   task<Result<bool>> keeping;
@@ -203,7 +203,7 @@ task<Result<WriteOutcome>> EtcdKey::take(WriteRequest request, Call call) {
   }
   const int64_t seconds = seconds_of(record.lease);
   if (claim_ && claim_->seconds != seconds) {
-    // It is in no queue, and others would not learn of the end of its lease.
+    // It is in no queue, and its lease differs from the one that others would see.
     BW_CO_RETURN_IF_ERROR(co_await revoke(claim_->lease, call));
     claim_.reset();
   }
