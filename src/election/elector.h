@@ -68,7 +68,7 @@ class ClaimRule {
   bool seen_any_ = false;
   Version version_;
   Instant since_;
-  std::optional<Instant> dead_since_;  // the time since when the holder of this record is proven dead
+  std::optional<Instant> dead_since_;  // since then the holder of this record is proven dead
   Duration longest_lease_;             // of all records seen
 };
 

@@ -114,7 +114,7 @@ class DutyLeader {
     Instant since;
     Instant fetch_at = Instant::never();  // the payload is asked for again
   };
-  // Actions that the register must know before they happen.
+  // Actions that wait until the register knows their cause.
   using Then = std::variant<Answered, FetchPayload, TellOutcome>;
   struct Writing {
     uint64_t ticket = 0;

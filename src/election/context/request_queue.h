@@ -145,9 +145,9 @@ class RequestQueue {
   const FinishedRequest* find_finished(RequestId id) const;
   // An attempt at a queued request begins.
   AttemptFence start(RequestId id);
-  // The attempt ends without a result, and the request keeps its place in the queue. False: another attempt runs.
+  // The attempt ends without a result, and the request keeps its place in the queue. False: not the running attempt.
   bool requeue(RequestId id, AttemptFence fence, bool failed);
-  // The attempt ends the request. False: another attempt runs, and nothing changes. REQUIRES room_to_finish().
+  // The attempt ends the request. False: not the running attempt, and nothing changes. REQUIRES room_to_finish().
   bool finish(RequestId id, AttemptFence fence, Outcome outcome, std::string reason);
   // A finished request is remembered until it is settled: a job begins only while its end will also have room.
   bool room_to_finish(std::size_t active) const;

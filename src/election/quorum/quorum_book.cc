@@ -7,7 +7,7 @@
 
 namespace bellwether::quorum {
 
-// The most remembered peers, including known ones that are no members.
+// The most peers that are remembered, members or not.
 constexpr std::size_t kMostPeers = kMostMembers * 2;
 
 const char* to_string(Role role) {

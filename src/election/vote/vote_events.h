@@ -54,7 +54,7 @@ struct DiscoveryResponse {
 // An admin's statement that it acts no more in its term, and the name of its successor.
 struct Permission {
   Term term;
-  NodeId heir;  // kNobody: the winner
+  NodeId heir;  // kNobody: the winner of the election
   bool operator==(const Permission&) const = default;
 };
 struct ElectionStarted {

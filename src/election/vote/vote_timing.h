@@ -44,7 +44,7 @@ struct VoteTiming {
   // The windows that follow from the other times: twice discovery, and three times heartbeat_timeout.
   void set_windows();
   Duration heartbeat() const { return heartbeat_timeout / 2; }  // at the latest
-  // After the sending of the answered heartbeat, with a promise of this length, or at least this node's own.
+  // After the sending of the answered heartbeat, with a promise of this length, or of this node's own if shorter.
   Duration longest_act(Duration promised = kLongestHeartbeatTimeout) const;
   Duration promise() const;
 

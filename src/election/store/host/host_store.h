@@ -21,8 +21,8 @@ namespace bellwether::store {
 //   default   A claim is dead only on proof (disk_claim.h), or when observers see it unchanged for its lease. An
 //             empty, removed or garbled lock file takes nothing from a living holder: our ledger still names it.
 //   nip-le    The rules of NIP-LE, for use beside other programs that follow them. An absent, empty or unreadable
-//             claim is free. So is a claim whose process id belongs to no process, or whose renewal is two refresh
-//             intervals in the past or in the future by the wall clock.
+//             claim is free. So is a claim whose process id belongs to no process, or whose renewal is more than two
+//             refresh intervals in the past or in the future by the wall clock.
 struct HostRulesOptions {
   bool nip_le = false;
   Duration refresh = Duration::seconds(5);
