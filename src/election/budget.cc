@@ -38,7 +38,7 @@ Duration whole_seconds(Duration span) {
   return std::max(kShortestServerLease, second * ((span + second - Duration::nanos(1)) / second));
 }
 
-// How long the record of a holder that is gone stays as it was, by the clock of those who watch it.
+// How long the record of a dead holder stays unchanged, by the clocks of the contenders.
 void add_lease(const BudgetInput& in, Sum& sum) {
   if (in.mechanism.ends_leases) {
     sum.add("TTL in whole seconds", whole_seconds(in.lease));
@@ -71,7 +71,7 @@ Sum at_next_look(const BudgetInput& in, bool worst) {
   return sum;
 }
 
-// Rounded down to what a person would write.
+// Rounded down to a round value.
 Duration round_down(Duration span) {
   const Duration step = span >= Duration::minutes(2)    ? Duration::seconds(10)
                         : span >= Duration::seconds(10) ? Duration::seconds(1)
@@ -146,7 +146,7 @@ Duration worst_of(const BudgetInput& input, bool from_last_tick) {
 std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, double ratio) {
   ratio = std::clamp(ratio, 2.0, 10.0);
   BudgetInput tried = like;
-  // The worst case grows with the poll, so the longest poll that fits is found by halving what is left.
+  // The worst case grows with the poll, so a bisection finds the longest poll that fits.
   Duration low = Duration::zero();
   Duration high = promise.longest;
   const auto fits = [&](Duration poll) {

@@ -1,26 +1,26 @@
-// How long a key is without a holder, from the configuration alone. Every number comes with the arithmetic that gives
-// it, so that a promise made to somebody can be checked before anything runs.
+// Computes how long a key is without a holder, from the configuration alone. Each number comes with its arithmetic, so
+// that an operator can check a promise before anything runs.
 //
-// A key whose holder crashed. Contenders trust only their own clock (ClaimRule in elector.h): they wait from the moment
-// at which they saw the record change last. In the worst case the holder renews right after a contender has looked, and
-// dies:
+// After a crash of the holder, contenders trust only their own clocks (ClaimRule in elector.h): they wait from the
+// moment at which they saw the record change last. In the worst case the holder renews right after a contender has
+// looked, and dies:
 //
-//   poll + op            the contender comes to look, and sees that last renewal only now
-//   + lease x (1 + drift)  it has to have seen the record unchanged for so long (lease_timing.h)
+//   poll + op            the contender looks again, and sees the last renewal only now
+//   + lease x (1 + drift)  it must see the record unchanged for this time (lease_timing.h)
 //   + poll / 16          it comes back when the key may be free, a little apart from the others (elector.cc)
 //   + 2 op               it looks once more, and takes
 //
-// `poll` is the longest wait between two looks (each is drawn from [1 - jitter, 1] of it), `op` the time of one
-// operation of the store, 99 of 100 times. In the typical case the holder dies in the middle between two renewals and
-// the contender looks in the middle between two polls, which wins back half a renewal interval and costs half a poll
-// only. Without renewals the record is as old as it may be: nothing is won back. A store that tells of changes can only
-// be faster; no promise is built on that.
+// `poll` is the longest wait between two looks (each is drawn from [1 - jitter, 1] of it). `op` is the 99th percentile
+// of the time of one operation of the store. In the typical case the holder dies halfway between two renewals and the
+// contender looks halfway between two polls: this saves half a renewal interval and costs only half a poll. Without
+// renewals the record is already at its oldest, and nothing is saved. A store that announces changes can only be
+// faster; no promise depends on that.
 //
-// A key that was given back is found at the next look: poll + 2 op.
+// A contender finds a released key at its next look: poll + 2 op.
 //
-// Where the store proves that the holder's process is gone (flock), a crash is found at the next look too; only a
-// process that hangs costs the lease. Where the store itself ends leases (etcd), the server counts: whole seconds, at
-// least two, ended up to a second late; the next in its queue then learns of it at its next poll.
+// Where the store proves that the holder's process is gone (flock), the next look finds a crash too; only a process
+// that hangs costs the lease. Where the store itself ends leases (etcd), the server counts whole seconds, at least two,
+// and ends them up to a second late; the next in its queue learns of it at its next poll.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@
 
 namespace bellwether::election {
 
-// What the kind of store contributes.
+// The contribution of the kind of store.
 struct Mechanism {
   std::string_view name;
   bool proves_death = false;  // a holder whose process is gone is seen to be dead
@@ -48,7 +48,7 @@ struct BudgetInput {
   Duration poll;  // longest wait between two looks of a contender
   Duration lease;
   Duration renew_every;                       // of a living holder; zero: never
-  bool gives_back = true;                     // the holder releases the key when it ends in good order
+  bool gives_back = true;                     // the holder releases the key at an orderly end
   Duration operation = Duration::millis(50);  // of the store, p99
   double drift = 0.01;
 };
@@ -77,7 +77,7 @@ struct FailoverBudget {
 
 FailoverBudget budget_of(const BudgetInput& input);
 
-// What the n-th election within the window adds at most (damping.h): first, second, later.
+// The most that the n-th election within the window adds (damping.h): first, second, later.
 Duration backoff_worst(const BackoffSettings& backoff, std::size_t earlier_elections);
 
 // The longest poll and TTL that keep a promise; nothing when no values do.
@@ -86,14 +86,14 @@ struct Suggestion {
   Duration lease;
   Duration renew_every;
 };
-// What was promised: either the longest time without a holder, or the longest time between two ticks of a loop, of
-// which the last before the crash may have come a whole poll earlier.
+// A promise: either the longest time without a holder, or the longest time between two ticks of a loop. The last tick
+// before the crash may have come a whole poll earlier.
 struct Promise {
   Duration longest;
   bool from_last_tick = false;
 };
 Duration worst_of(const BudgetInput& input, bool from_last_tick);
-// `ratio`: how many polls a TTL shall be, from 2 to 10.
+// `ratio`: the number of polls in a TTL, from 2 to 10.
 std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, double ratio);
 
 }  // namespace bellwether::election

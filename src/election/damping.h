@@ -1,4 +1,4 @@
-// What keeps elections from following each other too fast. Both only ever delay, by a bounded time: a lone candidate
+// Limits how fast elections follow each other. Both kinds of damping only delay, by a bounded time: a lone candidate
 // gets its turn.
 #pragma once
 
@@ -24,7 +24,7 @@ struct BackoffSettings {
   Range later{Duration::seconds(15), Duration::seconds(30)};
 };
 
-// So many changes of leader within the window are flapping; then nobody stands for the cool-down.
+// This number of leader changes within the window is flapping; then no candidate stands for the cool-down.
 struct FlapSettings {
   std::size_t changes = 4;
   Duration window = Duration::seconds(60);

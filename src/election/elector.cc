@@ -44,12 +44,12 @@ Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::strin
           fmt::format("the lease of {} was not renewed for {}", record.holder, format_duration(now - since_))};
 }
 
-// Nothing there, something older than what was there before, or a store that may not know what it held.
+// An absent record, one older than before, or a store that may have lost its data.
 Verdict ClaimRule::assess_doubtful(Instant now, const Observation& seen, Epoch floor) const {
   const Epoch known = std::max(floor, Epoch(seen.floor.value() > 0 ? seen.floor.value() - 1 : 0));
-  // A store that gives out epochs removes what is released, and has forgotten only if it would repeat one. Elsewhere
-  // the record of a key stays once it was held.
-  // The floor of a store that is in doubt about itself is a guess, not a memory.
+  // A store that assigns epochs removes released records, and has forgotten one only if it would repeat an epoch.
+  // Elsewhere the record of a key stays after its first holder. The floor of a store that doubts itself is a guess, not
+  // a memory.
   const Epoch remembered = seen.may_have_lost_data ? floor : known;
   const bool removed = chooses_epoch_ ? seen.floor <= floor && floor.value() > 0 : remembered.value() > 0;
   const bool forgotten = seen.present ? seen.record.epoch < floor : removed;
@@ -97,7 +97,7 @@ Elector::Elector(ElectorConfig config, uint64_t seed)
       token_(make_token(prng_)) {}
 
 void Elector::step(Instant now, const Event& event, Effects& out) {
-  // Whatever has happened, a term that is over is over before anything else is decided.
+  // An expired term ends before any other decision.
   if (holds() && now >= ends_) {
     const std::string last = "no renewal was confirmed within " + format_duration(term_timing_.renew_deadline);
     end_term(now, renewing_ ? EndReason::kExpired : EndReason::kUnhealthy, last, out);
@@ -152,7 +152,7 @@ void Elector::on_tick(Instant now, Effects& out) {
     if (seen_any_) verdict_ = rule_.assess(now, seen_, token_, floor_);
     const bool free = seen_any_ && !must_look_ && verdict_.kind == Verdict::Kind::kFree;
     const bool stands = config_.campaign && !config_.evidence.against(now, false);
-    // Who does not stand looks on: somebody else takes the key meanwhile.
+    // A candidate that does not stand only watches while others take the key.
     if (free && stands && (!vacancy_from_ || *vacancy_from_ <= now)) {
       consider(now, out);
     } else {
@@ -217,7 +217,7 @@ void Elector::on_acted(Instant now, const Result<WriteOutcome>& outcome, Effects
       }
       break;
     case State::kStopping:
-      // The term ended while a renewal was on its way: what it left behind is what a release must expect.
+      // The term ended while a renewal was on its way: a release must expect the renewed version.
       if (outcome && outcome->applied) version_ = outcome->after.version;
       break;
     case State::kIdle:
@@ -267,7 +267,7 @@ void Elector::look(Effects& out) {
   out.emplace_back(Look{});
 }
 
-// Takes note of what the store shows, whoever asked and why.
+// Records each observation of the store, from any request.
 void Elector::observe(Instant now, const Observation& seen, Effects& out) {
   const bool first = !std::exchange(seen_any_, true);
   const bool changed = first || seen.present != seen_.present || seen.record.holder != seen_.record.holder ||
@@ -298,7 +298,7 @@ void Elector::observe(Instant now, const Observation& seen, Effects& out) {
   set_open(config_.fail_open && !holds() && !other, verdict_.why, out);
 }
 
-// Decides what to do about the last observation. Nothing is in flight.
+// Acts on the last observation. REQUIRES no request in flight.
 void Elector::consider(Instant now, Effects& out) {
   const Duration wait = jittered(config_.timing.retry);
   wake_ = now + wait;
@@ -319,7 +319,7 @@ void Elector::consider(Instant now, Effects& out) {
         if (!config_.evidence.against(now, false)) take(now, out);
         break;
       }
-      // Come back when the key may be free, a little apart from the others who wait for it.
+      // Come back when the key may be free, a little apart from other waiting candidates.
       if (verdict_.free_at < wake_) wake_ = verdict_.free_at + (wait - wait * 3 / 4) / 4;
       break;
   }
@@ -377,7 +377,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   const bool leaving = wish_ && wish_->stay_out;
   if (!outcome) {
     note(true, "the claim was not answered: " + outcome.error().message, out);
-    // Perhaps it happened. Only a look tells; a release without knowing the version could not be told from a theft.
+    // It may have happened, and only a look can show it. A release without the version would look like a theft.
     must_look_ = true;
     if (leaving) {
       follow(now, Duration::zero(), out);
@@ -419,7 +419,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   }
 }
 
-// Renewals are not seen in a queue: there the server ends the lease of whoever does not send them.
+// Renewals are invisible in a queue: there the server ends the lease of a holder that does not renew.
 Instant Elector::holder_until() const {
   if (!seen_any_ || !seen_.record.held()) return {};
   if (holds()) return lease_ends_;

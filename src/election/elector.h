@@ -1,12 +1,12 @@
-// One candidate for one key: a state machine that campaigns, renews in time, notices when it has lost, and hands over
-// in good order. It does not know what its store is made of, and reads no clock: each step is told the time of the boot
-// clock, freshly read, and answers with effects.
+// One candidate for one key: a state machine that campaigns, renews in time, notices a loss, and hands over in order.
+// It works with any store and reads no clock: each step takes the time of the boot clock, freshly read, and returns
+// effects.
 //
-// What it guarantees, given that its driver carries effects out in order and that clocks keep within the drift:
+// Its guarantees, if its driver executes effects in order and clocks keep within the drift:
 //   - a term ends, by this machine's clock, before any other candidate that follows the same rules may begin one;
-//   - validity is counted from before the renewal was sent, so that a late answer never lengthens a term;
-//   - the key is released only after the work has stopped, and taken again only after that;
-//   - an error of the store never makes anybody leader.
+//   - validity counts from before the renewal was sent, so a late answer never lengthens a term;
+//   - the elector releases the key only after the work has stopped, and takes it again only after that;
+//   - an error of the store never makes a candidate the leader.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace bellwether::election {
 
-// When a key may be taken, judged by a contender from what it has seen itself. Its own monotonic time is all it trusts:
-// a record is dead when it has not changed for its lease as measured here, so that no step of any wall clock, of the
-// store or of the holder, ends a lease early. (The rule of the Kubernetes electors, with the drift of clocks added.)
+// A contender's judgement of when it may take a key, from its own observations. It trusts only its own monotonic clock:
+// a record is dead when it has not changed for its lease as measured here. So no step of a wall clock, of the store or
+// of the holder, ends a lease early. (The rule of the Kubernetes electors, with the drift of clocks added.)
 struct ClaimSettings {
   std::string holder;          // our own name: an heir is named by it
   std::string region;          // empty: regions do not matter
@@ -35,10 +35,10 @@ struct ClaimSettings {
 struct Verdict {
   enum class Kind : uint8_t {
     kOurs,      // the record carries our token
-    kHeld,      // somebody else's, or perhaps somebody else's: free at `free_at` unless it changes before
+    kHeld,      // another holder's, or perhaps: free at `free_at` unless it changes before
     kFree,      // may be taken, by acting on the version seen
     kInQueue,   // our claim waits in the store's queue
-    kLostData,  // as kHeld: the store has forgotten what we know of it, and is not believed until `free_at`
+    kLostData,  // as kHeld: the store has forgotten a record that we know, and is not believed until `free_at`
   };
   Kind kind = Kind::kHeld;
   Instant free_at;
@@ -50,7 +50,8 @@ class ClaimRule {
   ClaimRule(ClaimSettings settings, const LeaseTiming& timing, bool store_chooses_epoch)
       : settings_(std::move(settings)), timing_(timing), chooses_epoch_(store_chooses_epoch) {}
 
-  // What `seen`, which arrived at `now`, means for a contender with this token. `floor`: the highest epoch ever seen.
+  // The meaning of `seen`, which arrived at `now`, for a contender with this token. `floor`: the highest epoch ever
+  // seen.
   Verdict assess(Instant now, const Observation& seen, const std::string& token, Epoch floor);
   // Since when the record has been as it was seen last.
   Instant unchanged_since() const { return since_; }
@@ -67,7 +68,7 @@ class ClaimRule {
   bool seen_any_ = false;
   Version version_;
   Instant since_;
-  std::optional<Instant> dead_since_;  // since when the holder of this record is known to be dead
+  std::optional<Instant> dead_since_;  // since then the holder of this record is proven dead
   Duration longest_lease_;             // of all records seen
 };
 
@@ -76,13 +77,13 @@ struct ElectorConfig {
   ClaimSettings claim;
   LeaseTiming timing;
   StoreTraits traits;
-  bool campaign = true;    // else only observe
+  bool campaign = true;    // otherwise only observe
   bool yields = true;      // after giving the key up unasked, let others go first for one lease
   bool fail_open = false;  // permit acting without proof when no other live holder is seen
   std::optional<BackoffSettings> backoff;
   std::optional<FlapSettings> flap;
   Duration stable_for;  // so long after an election, requests to transfer are refused unless forced
-  Evidence evidence;    // with what is required
+  Evidence evidence;    // with the required kinds
   Epoch floor;          // the highest epoch known from an earlier life
 };
 
@@ -90,12 +91,12 @@ class Elector {
  public:
   enum class State : uint8_t {
     kIdle,       // before Start, and after staying out
-    kFollowing,  // somebody else's turn, or nobody's
+    kFollowing,  // another candidate holds the key, or none does
     kTaking,     // a claim is on its way
     kLeading,
-    kDraining,   // leading, while the work stops in good order
+    kDraining,   // leading, while the work stops in order
     kStopping,   // the term has ended before the work has
-    kReleasing,  // the record is being given back
+    kReleasing,  // the release is on its way
   };
 
   // `seed` decides tokens and jitter; it must differ between candidates.
@@ -114,17 +115,17 @@ class Elector {
   Duration stop_grace() const { return term_timing_.stop_grace; }
   // From when on others may take the key, unless it is renewed: later than any act of the work.
   Instant lease_ends() const { return lease_ends_; }
-  // Until when the holder that was seen last counts as holding the key, unless it is seen to renew. The beginning of
-  // time when nobody was seen to hold it.
+  // The time until which the last seen holder counts as holding the key, unless a look shows a renewal. The beginning
+  // of time if no look has shown a holder.
   Instant holder_until() const;
-  // When the store showed last what is there; the beginning of time before it has.
+  // The time of the store's last answer; the beginning of time before the first.
   Instant seen_at() const { return seen_at_; }
-  // The record seen last, with what it was taken to mean; for status screens.
+  // The last seen record and its verdict; for status screens.
   const Observation& seen() const { return seen_; }
   const Verdict& verdict() const { return verdict_; }
   Epoch floor() const { return floor_; }
-  // Of the last change of holder that was seen: how long nothing had happened to the key before it, so that at least
-  // for a part of that time nobody can have held it.
+  // Of the last observed change of holder: the time without any change of the key before it. For at least a part of
+  // that time the key had no holder.
   Duration last_failover() const { return last_failover_; }
   const ElectorConfig& config() const { return config_; }
 
@@ -145,7 +146,7 @@ class Elector {
   void set_open(bool open, std::string why, Effects& out);
   void raise_floor(Epoch seen, Effects& out);
 
-  // elector_term.cc: from being elected until the key is given back
+  // elector_term.cc: from the election until the release of the key
   void elected(Instant now, Effects& out);
   void renew(Instant now, Effects& out);
   void renewed(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
@@ -172,16 +173,16 @@ class Elector {
   State state_ = State::kIdle;
   Instant wake_ = Instant::never();
 
-  // What is in flight.
+  // The request in flight.
   bool in_flight_ = false;
-  bool look_again_ = false;  // the store said that something changed meanwhile
+  bool look_again_ = false;  // the store reported a change meanwhile
   Instant sent_;
-  LeaseTiming sent_timing_;  // what went with it, whatever the times are by now
+  LeaseTiming sent_timing_;  // the times that were sent with it; the settings may have changed since
 
-  // What was seen last.
+  // The last observation.
   bool seen_any_ = false;
   Instant seen_at_;
-  bool must_look_ = false;  // what was seen may be outdated by an act of our own
+  bool must_look_ = false;  // an act of our own may have outdated the observation
   Observation seen_;
   Verdict verdict_;
   Duration last_failover_;
@@ -197,12 +198,12 @@ class Elector {
   Instant since_;
   Instant ends_;
   Instant lease_ends_;
-  LeaseTiming term_timing_;  // of the record that others see, whatever the times are to be from the next renewal on
+  LeaseTiming term_timing_;  // of the record that others see; the next renewal may bring other times
   Instant next_renewal_;
   bool renewing_ = true;
   std::optional<Resign> wish_;
   bool may_release_ = false;    // the record may still be ours although the term is over
-  bool release_waits_ = false;  // until what is in flight has been answered
+  bool release_waits_ = false;  // until the request in flight has its answer
   int release_tries_ = 0;
   Instant stay_back_until_;  // after giving the key up others go first
 };

@@ -1,4 +1,4 @@
-// What an Elector is told and what it asks for.
+// The events that an Elector takes, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Looked {   // the answer to Look
 struct Acted {  // the answer to Act. An error means: perhaps it happened, perhaps not.
   Result<WriteOutcome> outcome;
 };
-struct StoreChanged {};  // the store says that the key has changed: look at once
-struct WorkStopped {};   // nothing of the guarded work runs any more
+struct StoreChanged {};  // the store reports a change of the key: look at once
+struct WorkStopped {};   // nothing of the guarded work runs now
 struct GoodEvidence {
   EvidenceKind kind;
 };
@@ -33,9 +33,9 @@ struct BadEvidence {
   EvidenceKind kind;
   std::string why;
 };
-struct Resign {  // give the key up, in good order
+struct Resign {  // give up the key, in order
   std::string cause;
-  std::string heir;       // who alone may take it for one lease; empty: anybody
+  std::string heir;       // the only candidate that may take it for one lease; empty: any
   bool stay_out = false;  // do not stand again
   bool forced = true;     // also within the stability window
 };
@@ -64,7 +64,7 @@ struct Renewed {
   Instant ends;
   Duration took;  // sent → answered
 };
-// Stop the work in good order, then say WorkStopped. The term goes on meanwhile, renewed unless `renewing` is false.
+// Stop the work in order, then send WorkStopped. The term continues meanwhile, renewed unless `renewing` is false.
 struct Drain {
   std::string cause;
   bool renewing = true;
@@ -72,7 +72,7 @@ struct Drain {
 enum class EndReason : uint8_t {
   kResigned,   // the work had stopped before
   kExpired,    // no renewal was confirmed in time
-  kTaken,      // the store shows somebody else
+  kTaken,      // the store shows another holder
   kLostData,   // the store has forgotten us
   kUnhealthy,  // renewals were withheld: no evidence that the work is sound
 };
@@ -91,7 +91,7 @@ struct LeaderChanged {
   LeaseRecord record;
   std::string evidence;
 };
-// Under fail policy `open`: acting without proof has become permitted, or not any more.
+// Under fail policy `open`: acting without proof is now permitted, or no longer.
 struct FailOpen {
   bool open = false;
   std::string why;
@@ -100,7 +100,7 @@ struct FailOpen {
 struct FloorRaised {
   Epoch floor;
 };
-// For the log: what was decided on which evidence.
+// For the log: a decision and its evidence.
 struct Note {
   bool warning = false;
   std::string text;

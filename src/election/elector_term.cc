@@ -30,7 +30,7 @@ void Elector::elected(Instant now, Effects& out) {
   schedule_term();
 }
 
-// What was sent last has been confirmed: the term lasts by the times that went with it.
+// The last request is confirmed: the term lasts by the times that were sent with it.
 void Elector::count_from_sent() {
   term_timing_ = sent_timing_;
   ends_ = sent_ + term_timing_.renew_deadline;
@@ -38,7 +38,7 @@ void Elector::count_from_sent() {
 }
 
 // Whether the store has kept a shorter lease than was sent, as for a claim that stood in its queue already: others wait
-// for that one only. Stores may round to milliseconds; the margin has room for that.
+// only for the shorter one. Stores may round to milliseconds; the margin covers that.
 bool Elector::kept_shorter(const LeaseRecord& kept) const {
   return kept.lease + Duration::millis(1) < sent_timing_.lease;
 }
@@ -109,12 +109,12 @@ void Elector::renewed(Instant now, const Result<WriteOutcome>& outcome, Effects&
   schedule_term();
 }
 
-// The store shows something else than we left there, or may do so.
+// The store shows another record than ours, or may do so.
 void Elector::still_ours(Instant now, const Observation& after, Effects& out) {
   const Epoch ours = term_.epoch;
   observe(now, after, out);
   if (after.record.held() && after.record.token == token_ && after.record.epoch == ours) {
-    // A renewal of ours whose answer was lost, or a word that an operator left for us.
+    // A renewal of ours whose answer was lost, or an operator's request in the record.
     term_ = after.record;
     version_ = after.version;
     if (after.record.heir.empty() || after.record.heir == config_.claim.holder) return;
@@ -182,7 +182,7 @@ void Elector::work_stopped(Instant now, Effects& out) {
 }
 
 void Elector::release(Instant now, Effects& out) {
-  if (state_ == State::kFollowing) {  // a claim that waits in a queue, or one that was won while leaving
+  if (state_ == State::kFollowing) {  // a claim that waits in a queue, or was won while leaving
     may_release_ = true;
     version_ = seen_.version;
     term_ = seen_.record;

@@ -1,6 +1,5 @@
-// Fencing tokens: numbers that grow with each change of who may act, and travel with every act so that whoever is acted
-// upon can refuse what comes too late. There are several kinds; they do not convert into each other, since comparing
-// one with another means nothing.
+// Fencing tokens: numbers that grow with each change of the actor and travel with every act, so that a resource can
+// refuse late acts. The kinds do not convert into each other, because comparing two kinds means nothing.
 #pragma once
 
 #include <compare>
@@ -10,14 +9,14 @@
 
 namespace bellwether::election {
 
-// Of a key: grows by at least one at each change of holder, for as long as the key is used. 0: nobody ever held it.
+// Of a key: grows by at least one at each change of holder, over the whole life of the key. 0: no holder ever.
 using Epoch = StrongId<struct EpochTag, uint64_t>;
 // Of an elected group: a command is in order when its term is at least the one known.
 using Term = StrongId<struct TermTag, uint64_t>;
 // Of a job: grows with each owner of the job; in order when at least the one known.
 using JobFence = StrongId<struct JobFenceTag, uint64_t>;
 
-// Of one dispatch of a piece of work: in order only when greater than the one known, so that a repeated or late
+// Of one dispatch of a piece of work. A receiver accepts only a greater one than it knows, so that a repeated or late
 // dispatch never runs the work again.
 struct DispatchAttempt {
   JobFence job;
@@ -33,18 +32,18 @@ constexpr bool in_order(DispatchAttempt offered, DispatchAttempt known) { return
 // The next epoch after everything that is known of a key.
 constexpr Epoch next_epoch(Epoch a, Epoch b) { return Epoch((a < b ? b : a).value() + 1); }
 
-// What a guarded resource keeps: the highest fencing token it has seen. Pure; whoever owns one keeps the highest on its
-// disk too, and does so before the act takes place (DurableFence of bellwether/leadership.h does it for files).
+// The fence of a guarded resource: the highest token that it has seen. Pure; its owner also stores the highest token on
+// its disk, before the act takes place (DurableFence of bellwether/leadership.h does it for files).
 template <class Token>
 class BasicFenceGuard {
  public:
   enum class Answer : uint8_t {
-    kRefused,       // the token is out of order: somebody newer has acted
+    kRefused,       // the token is out of order: a newer actor has acted
     kAdmitted,      // as known: act
     kAdmittedNewer  // act once highest() is on the disk
   };
   BasicFenceGuard() = default;
-  // `known`: what was kept over the restart.
+  // `known`: the fence kept over the restart.
   explicit BasicFenceGuard(Token known) : highest_(known) {}
 
   Answer admit(Token token) {

@@ -1,6 +1,6 @@
-// Why a holder may be believed to do its work. Renewing a lease proves only that the thread that renews is alive; a
-// holder whose work hangs, or whose disk does not answer, is alive and useless (a grey failure). So a renewal needs
-// evidence, each kind not older than what was asked for.
+// Evidence that a holder does its work. A renewal proves only that the renewing thread is alive; a holder whose work
+// hangs, or whose disk does not answer, is alive and useless (a grey failure). So a renewal needs evidence of each
+// required kind, no older than its limit.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace bellwether::election {
 enum class EvidenceKind : uint8_t {
   kWork,     // the guarded work moves: it reported progress. Counts only while it runs.
   kDisk,     // a small write to the disk of the work succeeded
-  kCommand,  // the user's health command said yes
-  kSelf,     // the process finds itself fit, and nobody else whose turn it is before its own
+  kCommand,  // the user's health command succeeded
+  kSelf,     // the process finds itself fit, and no other candidate's turn comes before its own
 };
 inline constexpr std::size_t kEvidenceKinds = 4;
 const char* to_string(EvidenceKind kind);
@@ -27,13 +27,13 @@ class Evidence {
   // From now on evidence of this kind must not be older than this.
   void require(EvidenceKind kind, Duration within);
   void good(Instant now, EvidenceKind kind);
-  // Explicit: what is said holds until good() of the same kind.
+  // An explicit report, which holds until good() of the same kind.
   void bad(Instant now, EvidenceKind kind, std::string why);
-  // The work begins: what is required counts from here.
+  // The work begins: required evidence counts from here.
   void begin(Instant now);
 
-  // What speaks against holding a key, or nothing. `working`: the work runs, so its progress counts; while it does not,
-  // everything else that is required must have been good once.
+  // The reason against holding a key, or nothing. `working`: the work runs, so its progress counts; otherwise all other
+  // required evidence must have been good once.
   std::optional<std::string> against(Instant now, bool working) const;
 
  private:

@@ -1,6 +1,6 @@
-// What a store holds for a key, what a look at it shows, and what may be asked of it. Every store, whatever it is made
-// of, is used as one thing: a register per key that is changed only when nobody else changed it in between
-// (compare-and-act). All rules about leadership live in the Elector; the stores only know how to read and to act.
+// The record of a key in a store, an observation of it, and the requests to change it. Every store has the same
+// interface: one register per key, which changes only if no other candidate changed it in between (compare-and-act).
+// All rules of leadership are in the Elector; the stores only read and act.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ inline constexpr std::string_view kAnybody = "*";
 
 // Times of the wall clock are for people. No decision compares them with the clock of another machine.
 struct LeaseRecord {
-  std::string holder;    // who holds the key, for people and logs; empty: nobody
-  std::string token;     // random, new for each term: what proves that a record is ours
-  Epoch epoch;           // of the present term, or of the last one when nobody holds the key
+  std::string holder;    // the name of the holder, for people and logs; empty: none
+  std::string token;     // random, new for each term: proves that a record is ours
+  Epoch epoch;           // of the present term, or of the last one if the key has no holder
   uint64_t renewal = 0;  // grows with each renewal of a term
   Duration lease;        // others wait until the record has not changed for so long
   WallTime acquired_at;
   WallTime renewed_at;
   std::string region;  // of the holder
-  // In a record that is held: the holder is asked to hand over to this one (kAnybody: to anybody). In one that is not:
-  // the only one who may take the key for a while.
+  // In a held record: a request to hand over to this candidate (kAnybody: to any). In a free one: the only candidate
+  // that may take the key for a while.
   std::string heir;
   std::string cause;  // of the last change of holder: "elected", "released", "transferred to b by ops", "stolen by ops"
 
@@ -38,47 +38,46 @@ struct LeaseRecord {
 };
 
 // Names one state of a key in its store: two equal versions are the same record, in the same history of the store. A
-// store that goes on from an older copy of itself shows the old record under a new version, for else somebody who saw
-// that record long ago would believe that it had not changed since. Opaque.
+// store that continues from an older copy of itself shows the old record under a new version. Otherwise an observer of
+// the old record would believe that it had not changed since. Opaque.
 using Version = std::string;
 
-// What the store can tell of the holder beyond its record.
+// The store's knowledge of the holder beyond its record.
 enum class HolderSight : uint8_t {
   kUnknown,
   kAlive,
   kDead,  // proven: its process is gone, or the machine has started again since
 };
 
-// Where a claim stands that waits its turn in the store (kQueue).
+// The place of a claim that waits its turn in the store (kQueue).
 struct QueuePlace {
   bool joined = false;
   uint32_t ahead = 0;  // claims before ours; 0: ours is the first
 };
 
 struct Observation {
-  bool present = false;  // the store has a record of this key; else `record` is empty
+  bool present = false;  // the store has a record of this key; otherwise `record` is empty
   LeaseRecord record;
   Version version;  // of an absent record too
   HolderSight sight = HolderSight::kUnknown;
-  bool foreign = false;  // written by a program that keeps no epoch; `record.epoch` is then what the store knows of it
-  // The store cannot tell whether it has lost something that it held: it is new or emptied, or goes on from an older
-  // copy of itself. Neither absence nor a release proves anything then.
+  bool foreign = false;  // written by a program without epochs; `record.epoch` is then the store's own knowledge
+  // The store may have lost data that it held: it is new, emptied, or continues from an older copy of itself. Neither
+  // absence nor a release proves anything then.
   bool may_have_lost_data = false;
-  // The lowest epoch that the next term may have, where the store knows more than the record says. A store that gives
-  // out epochs says it whenever the key is absent.
+  // The lowest epoch for the next term, if the store knows more than the record. A store that assigns epochs reports it
+  // whenever the key is absent.
   Epoch floor;
   // Where the store itself ends leases: how long this one lasts unless renewed.
   std::optional<Duration> left;
   QueuePlace place;
-  std::string evidence;  // in words: what was found that is out of the ordinary
+  std::string evidence;  // in words: anything unusual
 };
 
-// What is asked of a store. Each is one compare-and-act: it happens if the key is still in the state `expected`, and
-// else not at all.
+// A request to a store. Each is one compare-and-act: it happens only if the key is still in the state `expected`.
 struct WriteRequest {
   enum class Kind : uint8_t { kTake, kRenew, kRelease, kAmend };
   Kind kind = Kind::kTake;
-  std::string token;  // of the claim that acts; a release's record does not carry it any more
+  std::string token;  // of the claim that acts; the record of a release has none
   Version expected;
   LeaseRecord record;  // as it is to be
 };
@@ -91,24 +90,24 @@ inline const char* to_string(WriteRequest::Kind kind) {
 
 struct WriteOutcome {
   bool applied = false;
-  Observation after;  // what is there now; when not applied, what was in the way
+  Observation after;  // the present state; if not applied, the state that prevented it
 };
 
 // How claims work in a kind of store.
 enum class ClaimKind : uint8_t {
-  kRegister,  // whoever sees the key free writes itself into it
+  kRegister,  // a candidate that sees the key free writes itself into it
   kQueue,     // claims stand in a queue in the store, which makes the first of them the holder
 };
 
 struct StoreTraits {
   ClaimKind claim = ClaimKind::kRegister;
-  bool chooses_epoch = false;  // the store gives out epochs; else the Elector counts
+  bool chooses_epoch = false;  // the store assigns epochs; otherwise the Elector counts
   Duration lease_min = Duration::millis(100);
 };
 
-// What proves that a record is ours: drawn anew for each term.
+// The proof that a record is ours: drawn anew for each term.
 
-// 128 random bits in hexadecimal. Not a secret: it tells claims apart, it does not keep anybody out.
+// 128 random bits in hexadecimal. Not a secret: it distinguishes claims and protects nothing.
 std::string make_token(Prng& prng);
 
 }  // namespace bellwether::election

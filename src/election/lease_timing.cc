@@ -126,7 +126,7 @@ std::optional<LeaseTiming> AdaptiveTiming::renewed(Duration took) {
   return std::nullopt;
 }
 
-// How long it would have taken is not known: longer than what was waited for.
+// Its full duration is unknown, but longer than the wait.
 std::optional<LeaseTiming> AdaptiveTiming::failed() {
   since_change_ = 0;
   return change_to(std::min(timing_.lease, settings_.lease_max / 2) * 2);

@@ -1,14 +1,14 @@
 // The times of a lease, and the arithmetic that makes them safe.
 //
 // A holder counts from the moment it sent a renewal; others count from the moment they saw its effect, which is later.
-// The holder's term ends after `renew_deadline`, its work is stopped within `stop_grace` after that, and all of it,
-// with a margin for being woken late, fits into the lease as the slowest permitted clock shows it:
+// The holder's term ends after `renew_deadline`, and its work stops within `stop_grace` after that. Both, with a margin
+// for a late wake-up, fit into the lease on the slowest permitted clock:
 //
 //   renew_deadline + stop_grace + margin <= lease x (1 - drift)       (holder)
 //   others wait for lease x (1 + drift)                                (contender)
 //
 // So with two clocks that run within `drift` of true time, the last act of the old holder comes before the first one of
-// the new holder. The rule is the one of Gray and Cheriton (1989), with the stopping of the work added.
+// the new holder. The rule is that of Gray and Cheriton (1989), with the stopping of the work added.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +35,9 @@ struct LeaseTiming {
 
   // All from the lease: renew every third of it, deadline at two thirds, the rest for stopping.
   static LeaseTiming of(Duration lease);
-  // Refuses what cannot be safe, with the arithmetic that shows it.
+  // Refuses unsafe times, with the arithmetic that shows it.
   Status validate() const;
-  // What is safe but unwise, one sentence each.
+  // Safe but unwise settings, one sentence each.
   std::vector<std::string> warnings() const;
 
   // How long the last act of a holder's work may come after the renewal that was sent last.
@@ -46,10 +46,10 @@ struct LeaseTiming {
   Duration takeable_after(Duration lease_of_record) const;
 };
 
-// A lease that follows the store: longer when renewals take longer, shorter again when they have been quick for a
-// while. It grows at once, since a lease that is too short loses the key, and shrinks slowly, since one that is too
-// long only costs time after a crash. All its other times keep their proportions (LeaseTiming::of), so that the safety
-// margin of three renewals in a lease is never less.
+// A lease that follows the store: longer when renewals take longer, shorter again after a while of quick ones. It grows
+// at once, because a lease that is too short loses the key. It shrinks slowly, because one that is too long only costs
+// time after a crash. All its other times keep their proportions (LeaseTiming::of), so the safety margin of three
+// renewals in a lease never shrinks.
 struct AdaptiveSettings {
   Duration lease_min = Duration::seconds(5);
   Duration lease_max = Duration::seconds(60);
@@ -62,7 +62,7 @@ class AdaptiveTiming {
   // REQUIRES 0 < lease_min <= lease_max. Begins with `first`, brought within the bounds.
   AdaptiveTiming(AdaptiveSettings settings, Duration first);
 
-  // A renewal was confirmed after `took`, or has failed. Gives other times when they are to change from now on.
+  // A renewal was confirmed after `took`, or has failed. Returns new times if they change from now on.
   std::optional<LeaseTiming> renewed(Duration took);
   std::optional<LeaseTiming> failed();
 

@@ -1,6 +1,6 @@
-// The one thing that winning an election gives, whatever the mechanism: who holds which key, under which epoch, and for
-// how long it still does. Nobody keeps a boolean "I lead": a process that was paused would wake up with it. What a
-// holder asks before each guarded act is valid_for(now).
+// The result of winning an election, by any mechanism: the holder, the key, the epoch, and the remaining time. No code
+// keeps a boolean "I lead": a paused process would wake up with it. A holder asks valid_for(now) before each guarded
+// act.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace bellwether::election {
 
-// The end of one term, moved on by renewals and cut short by a loss. Written by the thread that renews, read by any.
-// Times are of the boot clock, which goes on while the machine sleeps.
+// The end of one term: renewals extend it, and a loss cuts it short. The renewing thread writes it, any thread reads
+// it. Times are of the boot clock, which continues while the machine sleeps.
 class TermEnd {
  public:
   // How long from `now`; zero or less: over. One load.
@@ -38,27 +38,27 @@ struct TermOfOffice {
   Duration valid_for(Instant now) const { return end ? end->valid_for(now) : Duration::zero(); }
 };
 
-// What becomes of a term of office, from whatever decides it (a store, the votes of a group, or scores) to the work
-// that only a leader may do.
+// Carries the changes of a term of office from the elector (a store, the votes of a group, or scores) to the work that
+// only a leader may do.
 
-// Calls come one after the other, never from within another; they must not wait, since renewals wait for them. They may
-// call whatever decides.
+// Calls come one after the other, never from within another. They must not wait, because renewals wait for them. They
+// may call the elector.
 class TermListener {
  public:
   virtual ~TermListener() = default;
   // The work may begin. `term` stays as it is; term.valid_for(now) is to be asked before each act.
   virtual void on_elected(const TermOfOffice& term) = 0;
-  // Confirmed after `took`, counted from the sending of what was answered; zero when nothing was confirmed and only the
-  // times have become shorter.
+  // Confirmed after `took`, counted from the sending of the confirmed renewal; zero when the times only became shorter,
+  // without a confirmation.
   virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
-  // Stop the work in good order, then say so; the term goes on meanwhile.
+  // Stop the work in order, then report it; the term continues meanwhile.
   virtual void on_drain(const std::string& cause) = 0;
-  // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and it is to be
-  // said when the work has stopped.
+  // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and the
+  // listener reports when the work has stopped.
   virtual void on_term_ended(const TermEnded& ended) = 0;
 };
 
-// The terms of one who stands: hands each out, moves its end, and tells the listener. One thread, that of the kernel.
+// The terms of one candidate: hands each out, moves its end, and notifies the listener. One thread, that of the kernel.
 class OwnTerms {
  public:
   // `listener` must outlive it.
@@ -80,7 +80,7 @@ class OwnTerms {
     end_->move_to(Instant());
     listener_.on_term_ended(ended);
   }
-  // Nobody renews it any more, so that it must not be acted upon.
+  // No renewal follows, so the holder must not act on it.
   void drop() {
     if (end_ != nullptr) end_->move_to(Instant());
   }

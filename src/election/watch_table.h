@@ -1,5 +1,5 @@
-// Many keys watched at once, a few hundred bytes each: who holds them, since when, and whether their records still
-// change. Fed with what listings of a store show; tells what is different from before.
+// Watches many keys at once, a few hundred bytes each: their holders, since when, and whether their records still
+// change. Takes the listings of a store and returns the differences.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace bellwether::election {
 class WatchTable {
  public:
   struct Watched {
-    std::string holder;  // empty: nobody
+    std::string holder;  // empty: none
     Epoch epoch;
     Instant since;      // when this holder was first seen here
     Instant unchanged;  // since when the record has not changed, as seen here
     Duration lease;
     uint64_t version = 0;  // a hash of it
     uint64_t round = 0;    // the last listing that had the key
-    // How long the lease still runs for those who wait; zero or less: they may take the key.
+    // The remaining time of the lease for contenders; zero or less: they may take the key.
     Duration left(Instant now) const { return lease - (now - unchanged); }
   };
   struct Change {
@@ -31,7 +31,7 @@ class WatchTable {
     std::string before;  // the holder
     std::string after;
     Epoch epoch;
-    bool gone = false;  // the store does not show the key any more
+    bool gone = false;  // the store does not show the key now
   };
 
   // One listing: begin_round(), see() for each key, end_round(). Changes come out in the order of see().

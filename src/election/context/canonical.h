@@ -1,9 +1,9 @@
-// Bytes of values, one way only: numbers big-endian and of fixed width, texts, lists and maps with their length before
-// them, structs member after member. Equal values have equal bytes, so that a digest of the bytes is one of the value.
+// Canonical bytes of values: numbers big-endian and of fixed width; texts, lists and maps after their length; structs
+// member after member. Equal values have equal bytes, so a digest of the bytes identifies the value.
 //
 // A struct names its members once, for both directions:
 //   auto parts(Is<Order> auto& one) { return std::tie(one.id, one.priority); }
-// and may say what a reader refuses:
+// and may refuse decoded values:
 //   bool is_sound(const Order& one);
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace bellwether::context_lead {
 
-// What a reader takes at most.
+// The limits of a reader.
 inline constexpr std::size_t kMostTextBytes = 200;
 inline constexpr std::size_t kMostListed = 1000;
 
@@ -68,8 +68,7 @@ class CanonicalWriter {
   std::string out_;
 };
 
-// Reads the same. After the first thing that is not there, or not as it must be, ok() is false and all else reads as
-// nothing.
+// Reads the same. After the first missing or wrong value, ok() is false and everything else reads as nothing.
 class CanonicalReader {
  public:
   explicit CanonicalReader(std::string_view bytes) : rest_(bytes) {}
@@ -130,7 +129,7 @@ class CanonicalReader {
   void element(std::vector<T>& list) {
     one(list.emplace_back());
   }
-  // In ascending order of keys, as it was written: there is one way to write a map.
+  // In ascending order of keys: a map has only one encoding.
   template <class K, class V>
   void element(std::map<K, V>& map) {
     K key = take<K>();

@@ -1,5 +1,5 @@
-// Whatever a candidate says within the limits, and whatever the settings are: its score lies between 0 and 1, and is no
-// lower when one figure is better.
+// For every claim within the limits and all settings: the score lies between 0 and 1, and is no lower when one figure
+// is better.
 #include <gtest/gtest.h>
 
 #include "core/base/prng.h"
@@ -91,7 +91,7 @@ void better(ContextClaim& claim, int way, Prng& prng) {
     case 12: raise(claim.uptime_share, 1, prng); break;
     case 13: raise(claim.successful_operations, kMostOperations, prng); break;
     case 14:
-      // The last failure is left: without any operation there is no time to tell.
+      // The last failure stays: without any operation the claim has no response time.
       if (claim.failed_operations > 1) claim.failed_operations = 1 + prng.below(claim.failed_operations);
       break;
     case 15:

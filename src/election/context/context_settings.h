@@ -1,5 +1,5 @@
-// All settings of context leadership: who is fit, and the times and limits within which it is led and handed over.
-// docs/leadership/context.md says what each is for.
+// All settings of context leadership: the requirements of a leader, and the times and limits of its work and hand-over.
+// docs/leadership/context.md explains each.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace bellwether::context_lead {
 
-// What is no setting.
-inline constexpr Duration kTakeOverTimeout = Duration::seconds(30);  // for the target to lead; then the old one goes on
+// Fixed values.
+inline constexpr Duration kTakeOverTimeout = Duration::seconds(30);  // for the target to lead; then the old one stays
 inline constexpr uint32_t kLeaderHealthChecks = 2;                   // of a leader that is poor, in a row
 inline constexpr uint8_t kTries = 3;                                 // failures after which a request has failed
 inline constexpr uint32_t kMostAttempts = 1000;                   // with those that no leader lived to see the end of
@@ -23,16 +23,16 @@ inline constexpr Duration kMostClockLead = Duration::minutes(1);  // of the cloc
 
 struct ContextSettings {
   bool enable_context_leadership = true;
-  double context_leadership_weight = 0.3;  // of fitness for context, in the score of who stands for admin
-  bool require_context_capability = true;  // who lacks it is not fit, and is handed nothing
-  bool auto_start_generation = true;       // else it waits for a command
+  double context_leadership_weight = 0.3;  // of fitness for context, in the score of a candidate for admin
+  bool require_context_capability = true;  // a node without it is not fit, and receives no transfer
+  bool auto_start_generation = true;       // otherwise it waits for a command
   Duration generation_start_delay = Duration::seconds(5);
   Duration generation_stop_timeout = Duration::seconds(30);  // for jobs that were cancelled; then they are killed
 
   Duration context_failover_timeout = Duration::seconds(60);  // from the end of the last job to the target's take-over
   Duration state_transfer_timeout = Duration::seconds(30);    // for the state to be sent and accepted
-  Duration validation_timeout = Duration::seconds(10);        // for the target to say what it thinks of the state
-  bool require_state_validation = true;                       // else a state with faults is passed over in silence
+  Duration validation_timeout = Duration::seconds(10);        // for the target to judge the state
+  bool require_state_validation = true;                       // otherwise a target drops a state with faults silently
 
   Duration context_health_check_interval = Duration::seconds(30);
   double cluster_health_threshold = 0.7;  // below it generation pauses
@@ -62,7 +62,7 @@ struct ContextSetting {
   std::variant<bool ContextSettings::*, uint64_t ContextSettings::*, double ContextSettings::*,
                Duration ContextSettings::*>
       member;
-  double least = 0;  // seconds for a time; nothing for what is on or off
+  double least = 0;  // seconds for a time; unused for a switch
   double most = 1;
 };
 std::span<const ContextSetting> context_settings();

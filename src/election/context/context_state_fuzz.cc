@@ -1,4 +1,4 @@
-// Bytes as a queue of requests and as a failover state: nothing is taken that is not whole, and whatever is taken
+// Bytes as a queue of requests and as a failover state: the readers accept only whole values, and every accepted value
 // survives being written and read again.
 #include <cstddef>
 #include <cstdint>

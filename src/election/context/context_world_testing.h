@@ -1,7 +1,6 @@
-// Nodes of a cluster that lead contexts, for tests: an oracle gives them epochs, and tells them late or never; disks of
-// all nodes keep a register and payloads by majority; whatever is under way is delayed, doubled, lost, or ends in a
-// crash between two effects. Jobs outlive their leaders. Outside stands a sink that looks at what is told of each
-// request.
+// Nodes of a cluster that lead contexts, for tests. An oracle gives them epochs, and informs them late or never. The
+// disks of all nodes keep a register and payloads by majority. Pending operations are delayed, doubled, lost, or end in
+// a crash between two effects. Jobs outlive their leaders. A sink outside checks the reported outcomes of each request.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ enum class Canary : uint8_t {
   kCompletionWithoutFence,        // an end of a job counts for the attempt that runs, whichever it was of
   kAcknowledgedBeforeReplicated,  // the register says that it is written, and writes
   kWriteWithoutFence,             // replicas take what a leader of before writes
-  kTakenFromMinority,             // whoever takes the register asks one replica
+  kTakenFromMinority,             // a node that takes the register asks one replica
   kPayloadOnOneDisk,              // a payload is kept where the leader is, and nowhere else
   kAcknowledgedAtOnce,            // who submits is answered when the payload is kept
 };
@@ -140,7 +139,7 @@ class ContextWorld {
     });
   }
 
-  // --- who reaches whom
+  // --- reachability
 
   bool reaches(uint64_t a, uint64_t b) const {
     if (!nodes_[b].kernel) return false;
@@ -171,7 +170,7 @@ class ContextWorld {
     const bool again = old == id && nodes_[id].life == office_life_;
     office_life_ = nodes_[id].life;
     ++epoch_;
-    // Who is cut off may believe for long that it leads; nobody is told for certain.
+    // A node that is cut off may believe for long that it leads; the message to it is not certain.
     if (old != 0 && !again && prng_.chance(0.7)) {
       tell(prng_.between(Duration::millis(1), Duration::seconds(20)), old,
            LeadershipLost{Epoch(epoch_ - 1), "an election"});
@@ -302,7 +301,7 @@ class ContextWorld {
       after(late, [this, id = node, event] { bring(id, event); });
     }
   }
-  // To whatever life the node is in by then.
+  // To the life of the node at that time.
   void bring(uint64_t id, JobEnded event) {
     if (!nodes_[id].kernel) {
       after(Duration::seconds(1), [this, id, event] { bring(id, event); });

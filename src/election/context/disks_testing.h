@@ -18,7 +18,7 @@ class Disks {
 
   explicit Disks(std::size_t nodes) : disks_(nodes + 1), writers_(nodes + 1) {}
 
-  // `id` may write from now on, and nobody who could before, as far as `peers` know. The newest value on `readers`.
+  // Only `id` may write from now on, as far as `peers` know. Returns the newest value on `readers`.
   std::string take(uint64_t id, const Peers& peers, const Peers& readers) {
     uint64_t highest = 0;
     for (const uint64_t one : peers) highest = std::max(highest, disks_[one].promised);

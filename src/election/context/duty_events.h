@@ -1,4 +1,4 @@
-// What a DutyLeader is told and what it asks for.
+// The events that a DutyLeader takes, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -37,17 +37,17 @@ struct HandOverRefused {
 // The answers to TakeRegister and WriteRegister.
 struct RegisterTaken {
   uint64_t ticket = 0;
-  std::string value;  // what was written last; empty: nothing yet
+  std::string value;  // the last written value; empty: none yet
 };
 struct RegisterWritten {
   uint64_t ticket = 0;
 };
-// Not done, or perhaps done: nobody knows.
+// Unknown whether it was done.
 struct RegisterFailed {
   uint64_t ticket = 0;
   std::string why;
 };
-// Somebody else has taken the register; nothing is written by this node before it has taken it again.
+// Another node has taken the register; this node writes nothing before it has taken it again.
 struct RegisterLost {
   std::string why;
 };
@@ -61,7 +61,7 @@ struct PayloadFetched {
   enum class Found : uint8_t {
     kHere,
     kGone,    // a majority knows that it was dropped, or never had it
-    kFailed,  // nobody knows; try again
+    kFailed,  // unknown; try again
   };
   RequestId id;
   AttemptFence fence;
@@ -80,30 +80,30 @@ struct JobEnded {
   End end = End::kDone;
   std::string reason;
 };
-// Whoever wants to know of an outcome does.
+// The receiver of the outcome has it.
 struct OutcomeTold {
   RequestId id;
 };
 
 // The answer to CheckHealth.
 struct HealthReport {
-  std::map<NodeId, double> nodes;  // 0 to 1; of who is missing nothing was heard, which counts as 0
+  std::map<NodeId, double> nodes;  // 0 to 1; a missing node is silent, which counts as 0
 };
 struct Heard {
   NodeId from;
   Message message;
 };
 
-// The context manager of this node is there from now on. REQUIRES a config that validates; there was none before.
+// This node now has its context manager. REQUIRES a config that validates, and no earlier manager.
 struct ManagerRegistered {
   ManagerConfig manager;
 };
 
-// What somebody wants, who gets an Answered for the ticket; nobody waits for that of ticket 0.
+// The caller gets an Answered for the ticket; ticket 0 has no caller.
 //
 // Ok: the request is durable, and will be completed or fail; the answer comes then, unless this node crashes. kRefused:
-// not by this node now; kExists: not known any more whether it has been done; kExhausted: the queue is full; kTimeout:
-// nobody knows whether it was accepted; kTooLarge, kInvalid.
+// this node does not take it now. kExists: unknown whether it has been done. kExhausted: the queue is full. kTimeout:
+// unknown whether it was accepted. kTooLarge, kInvalid.
 struct Submit {
   uint64_t ticket = 0;
   Request request;
@@ -121,7 +121,7 @@ struct Transfer {
   uint64_t ticket = 0;
   NodeId target;
   std::string reason;
-  std::string source;  // who wants it
+  std::string source;  // the requester
 };
 
 using Event =
@@ -132,20 +132,20 @@ using Event =
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. Each of those with an answer gets one, within `within`; it may come late or twice.
 
-// Become the one who writes the register of requests, so that nobody before can any more, and tell what is in it. When
-// a majority keeps it: what was confirmed to anybody is in it.
+// Become the only writer of the register of requests, and report its content, once a majority keeps it: it contains
+// every confirmed write.
 struct TakeRegister {
   uint64_t ticket = 0;
   Duration within;
 };
-// Write all of it, if nobody has taken the register since. At most one is under way.
+// Write all of it, if no other node has taken the register since. At most one is under way.
 struct WriteRegister {
   uint64_t ticket = 0;
   std::string value;
   Duration within;
 };
 struct ReleaseRegister {};
-// Put a payload on a majority under the id of its request; then say PayloadKept.
+// Put a payload on a majority under the id of its request; then send PayloadKept.
 struct KeepPayload {
   RequestId id;
   std::string payload;
@@ -156,24 +156,24 @@ struct FetchPayload {
   AttemptFence fence;
   Duration within;
 };
-// Nobody asks for it any more.
+// No node needs it any more.
 struct DropPayload {
   RequestId id;
 };
 
-// To the registered context manager. What the job acts upon gets the fence with each act.
+// To the registered context manager. The job passes the fence to its resources with each act.
 struct RunJob {
   Request request;
   AttemptFence fence;
 };
-// The job shall end (`kill`: has to end at once), and say so. When a leader has lost its office, its work has stopped
-// when all jobs that were killed have ended.
+// Ask the job to end (`kill`: force it at once); it reports its end. After a loss of office, the leader's work has
+// stopped when all killed jobs have ended.
 struct CancelJob {
   RequestId id;
   AttemptFence fence;
   bool kill = false;
 };
-// To whoever wants something.
+// To the caller of the ticket.
 struct Answered {
   uint64_t ticket = 0;
   Status status;
@@ -184,7 +184,7 @@ struct CompletionRefused {
   AttemptFence fence;
   std::string why;
 };
-// To whoever wants to know: at least once for each request, always with the same fence; then say OutcomeTold.
+// To the receiver of outcomes: at least once for each request, always with the same fence; then send OutcomeTold.
 struct TellOutcome {
   FinishedRequest finished;
 };
@@ -194,7 +194,7 @@ struct Send {
   NodeId to;
   Message message;
 };
-// To the election: `target` alone shall lead next; the work has stopped, and stability windows do not matter.
+// To the election: only `target` may lead next. The work has stopped, and stability windows do not matter.
 struct HandOver {
   NodeId target;
 };
@@ -204,7 +204,7 @@ struct TakeBack {};
 struct StepDown {
   std::string why;
 };
-// This node was handed the state of the leader before: for those who assign work.
+// The previous leader handed this state to this node: for the assignment of work.
 struct Restored {
   RecoveredState state;
 };

@@ -1,4 +1,4 @@
-// Health, transfers, and what is shown of a leader.
+// Health, transfers, and the status of a leader.
 
 #include <algorithm>
 #include <utility>
@@ -269,7 +269,7 @@ void DutyLeader::on_fetched(Moment now, const PayloadFetched& fetched, Effects& 
 
 void DutyLeader::on_job_ended(Moment now, const JobEnded& ended, Effects& out) {
   const auto refuse = [&](std::string why) {
-    // A job that was cancelled and says so is in order.
+    // A cancelled job that reports its cancellation is in order.
     if (ended.end == JobEnded::End::kCancelled) return;
     ++counted_.completions_refused;
     out.push_back(CompletionRefused{ended.id, ended.fence, std::move(why)});

@@ -53,7 +53,7 @@ void DutyLeader::step(Moment now, const Event& event, Effects& out) {
           [&](const PayloadKept& kept) { on_payload_kept(kept, out); },
           [&](const PayloadFetched& fetched) { on_fetched(now, fetched, out); },
           [&](const PayloadDropped& dropped) {
-            // Goes along with the next write: whoever does not know it tells again, and drops again.
+            // Part of the next write: a leader that does not know it sends the outcome again, and drops again.
             if (announced_) queue_.mark_settled(dropped.id);
           },
           [&](const JobEnded& ended) { on_job_ended(now, ended, out); },
@@ -85,7 +85,7 @@ void DutyLeader::step(Moment now, const Event& event, Effects& out) {
     check_at_ = now.clock + health_period_.next();
     out.push_back(CheckHealth{});
     for (const FinishedRequest& one : queue_.finished()) {
-      // What is not written yet is told when it is.
+      // An unwritten outcome is sent after its write.
       if (!one.settled && !changed_ && !writing_) out.push_back(TellOutcome{one});
     }
   }
@@ -139,7 +139,7 @@ void DutyLeader::change_leader(NodeId leader, Epoch epoch, Effects& out) {
   if (old != leader) out.push_back(LeaderChanged{old, leader, epoch});
 }
 
-// The queue is written under this epoch: what is in it is this leader's to do.
+// The register has the queue under this epoch: its requests are now this leader's work.
 void DutyLeader::on_opened(Moment now, Effects& out) {
   troubles_ = 0;
   if (!announced_) {
@@ -240,7 +240,7 @@ Status DutyLeader::stop_generation(Moment now, const std::string& why) {
   return {};
 }
 
-// The register of requests: taking it, writing it, and what waits until it is written.
+// The register of requests: taking it, writing it, and the actions that wait for a write.
 
 Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
   const auto& [ticket, request] = wish;
@@ -397,7 +397,7 @@ void DutyLeader::write(Moment now, Effects& out) {
   out.push_back(WriteRegister{writing_->ticket, queue_.encode(), config_.settings.coordination_timeout});
 }
 
-// Everything that is under way ends here: jobs are killed, and nobody is left without an answer.
+// Ends all pending work: kills the jobs, and answers every caller.
 void DutyLeader::drop_work(const std::string& why, Effects& out) {
   stop_jobs(true, out);
   jobs_.clear();
@@ -408,7 +408,7 @@ void DutyLeader::drop_work(const std::string& why, Effects& out) {
   const Status unsure =
       fail(Errc::kTimeout, "nobody knows whether the request was accepted ({}); submit it again, with the same id",
            printable(why));
-  // The next leader, or this one when it has taken the register again, fetches and tells by what is in there.
+  // The next leader, or this one after it has taken the register again, fetches and sends by the register.
   for (const Then& one : waiting) {
     std::visit(Overloaded{[&](const Answered& answer) {
                             out.push_back(Answered{answer.ticket, unsure});

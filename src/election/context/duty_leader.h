@@ -1,20 +1,20 @@
-// The duties of a context leader on one node: it keeps the queue of generation requests of a cluster and has them run
-// by the context manager that is registered here, while this node leads. It reads no clock: each step is told the time
-// and answers with effects.
+// The duties of a context leader on one node: while this node leads, it keeps the queue of generation requests of a
+// cluster and runs them through the registered context manager. It reads no clock: each step takes the time and returns
+// effects.
 //
 //   not leading ──elected──▶ taking ──the register is taken, and written under this epoch──▶ idle
 //   idle ──start──▶ starting (generation_start_delay) ──▶ generating ◀──cluster health──▶ paused
 //   ──stop, transfer──▶ stopping: no new jobs; jobs end by themselves (queue_drain_timeout), are cancelled
 //   (generation_stop_timeout), are killed ──▶ idle, or handing over ──▶ not leading
 //
-// What it guarantees, given a register that refuses writers who have been succeeded, and a driver that carries effects
-// out in order and loses what it has in hand only when it crashes as a whole:
+// Its guarantees, if the register refuses its earlier writers, and the driver executes effects in order and loses
+// pending ones only when it crashes as a whole:
 //   - a request is acknowledged when a majority has its payload and the register names it; from then on each leader
-//     finds it, until one has written how it ended;
-//   - an attempt begins after the register knows its fence, so no two attempts at a request have one, and each one's is
-//     above those before;
-//   - one attempt ends a request: the one that the register shows as running when its end is written there. An outcome
-//     is told after that, by this leader or by a later one, always with the same fence.
+//     finds it, until one has written its end;
+//   - an attempt begins after the register knows its fence: no two attempts at a request have the same fence, and each
+//     fence is above the earlier ones;
+//   - one attempt ends a request: the one that the register shows as running when its end is written there. This leader
+//     or a later one reports the outcome after that, always with the same fence.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ enum class Duty : uint8_t { kNotLeading, kTaking, kIdle, kStarting, kGenerating,
 // "not_leading", "taking", …
 std::string_view to_string(Duty duty);
 
-// What is known here. Of requests only a leader knows.
+// The state as this node knows it. Only a leader knows the requests.
 struct DutyStatus {
   NodeId leader;  // kNobody: none is known
   Epoch epoch;    // of it
@@ -78,7 +78,7 @@ class DutyLeader {
   bool is_leader() const { return announced_; }
   DutyStatus status(WallTime now) const;
   const ContextClusterHealth& health() const { return health_; }
-  // As of the register, and what is not yet written there. Empty unless leading.
+  // The register's content and the unwritten changes. Empty unless leading.
   const RequestQueue& queue() const { return queue_; }
 
  private:
@@ -100,7 +100,7 @@ class DutyLeader {
   struct Stopping {
     bool hands_over = false;
     std::string why;
-    bool cancelled = false;  // jobs were told to end
+    bool cancelled = false;  // jobs were asked to end
     Instant until;           // then they are cancelled; after that, killed
   };
   struct HandingOver {
@@ -114,7 +114,7 @@ class DutyLeader {
     Instant since;
     Instant fetch_at = Instant::never();  // the payload is asked for again
   };
-  // What may not be done before the register knows why.
+  // Actions that wait until the register knows their cause.
   using Then = std::variant<Answered, FetchPayload, TellOutcome>;
   struct Writing {
     uint64_t ticket = 0;
@@ -135,7 +135,7 @@ class DutyLeader {
   Status start_generation(Moment now, Effects& out);
   Status stop_generation(Moment now, const std::string& why);
 
-  // duty_leader.cc, too: the register, and what waits for it
+  // duty_leader.cc, too: the register, and the actions that wait for it
   Status submit(Moment now, const Submit& wish, Effects& out);
   void on_taken(Moment now, const RegisterTaken& taken, Effects& out);
   void on_written(Moment now, uint64_t ticket, Effects& out);
@@ -154,14 +154,14 @@ class DutyLeader {
   void stop_jobs(bool kill, Effects& out);
   void go_through_stopping(Moment now, Stopping& stopping, Effects& out);
 
-  // duty_health.cc, too: health, transfers, and what is shown
+  // duty_health.cc, too: health, transfers, and the status
   void on_health(Moment now, const HealthReport& report, Effects& out);
   Status transfer(Moment now, Transfer wish, Effects& out);
   void on_heard(Moment now, const Heard& heard, Effects& out);
   void on_offer(Moment now, NodeId from, const StateOffer& offer, Effects& out);
   void carry_out(Moment now, Failover::Acts acts, Effects& out);
   void on_transfer_ended(Moment now, const Failover::Ended& ended, Effects& out);
-  // What a transfer would hand over now.
+  // The state that a transfer would hand over now.
   FailoverState failover_state(Moment now) const;
 
   DutyConfig config_;
@@ -170,18 +170,18 @@ class DutyLeader {
   Phase phase_ = NotLeading{};
   NodeId leader_;            // as far as this node knows
   Epoch leader_epoch_;       // of it
-  Instant without_leader_;   // since then, while leader_ is nobody
+  Instant without_leader_;   // since then, while leader_ is kNobody
   Epoch epoch_;              // under which this node leads, or led last
   Instant since_;            // of that
   NodeId predecessor_;       // whose the register was
-  bool announced_ = false;   // BecameLeader was said, and not taken back
-  bool generating_ = false;  // GenerationStarted was said, and not taken back
+  bool announced_ = false;   // BecameLeader was sent, and not taken back
+  bool generating_ = false;  // GenerationStarted was sent, and not taken back
   bool wanted_ = true;       // generation is to run when it can
 
   RequestQueue queue_;
-  bool changed_ = false;  // since what is being written, or was last
+  bool changed_ = false;  // since the present write, or the last one
   std::optional<Writing> writing_;
-  std::vector<Then> then_;  // when what has changed is written
+  std::vector<Then> then_;  // after the write of the changes
   Instant write_at_;
   uint64_t last_ticket_ = 0;
   uint32_t troubles_ = 0;  // with the register, in a row

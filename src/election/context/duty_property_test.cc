@@ -1,5 +1,5 @@
-// Whatever crashes, parts or is handed over: no request that was acknowledged is lost, none is completed twice, and all
-// are completed when the faults stop.
+// Under every crash, partition and hand-over: no acknowledged request is lost, none is completed twice, and all are
+// completed when the faults stop.
 #include <gtest/gtest.h>
 
 #include "election/context/context_world_testing.h"

@@ -1,5 +1,5 @@
-// One node that leads: testdata/duty_*.txt say what happens. Its register and its payloads answer at once unless they
-// are held, and are told of only then.
+// One node that leads: testdata/duty_*.txt are the scripts. Its register and its payloads answer at once unless the
+// script holds them; the answer comes only then.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>

@@ -43,7 +43,7 @@ Failover::Acts Failover::offer(Instant now) {
 void Failover::try_failed(Instant now, std::string why) {
   trouble_ = std::move(why);
   waiting_ = Waiting::kBackoff;
-  // After the last try there is nothing to wait for.
+  // After the last try no wait follows.
   waiting_ends_ = tries_ > settings_.max_coordination_retries ? now : now + settings_.coordination_backoff;
 }
 

@@ -1,4 +1,4 @@
-// A transfer of context leadership to a named node, between the two that take part in it:
+// A transfer of context leadership to a named node, between the leader and its target:
 //
 //   leader                                                    target
 //   prepare   its jobs end, nothing is written any more
@@ -7,9 +7,9 @@
 //   validate  ◀──────────────────────────────── StateVerdict  what it takes, and what it drops
 //   execute   gives its register and its office to the target, and waits until the target leads
 //
-// An offer or an answer that is lost costs one of the tries. When the target refuses, does not answer, or does not lead
-// in time, the leader goes on. The state is a help and no proof: requests go by the register (request_queue.h), the
-// office by the election, and both refuse whoever is late.
+// A lost offer or answer costs one of the tries. If the target refuses, does not answer, or does not lead in time, the
+// leader continues. The state helps and proves nothing: the register (request_queue.h) decides about requests, the
+// election about the office, and both refuse late nodes.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ struct StateVerdict {
   TransferId id;
   bool accepted = false;
   std::string why;                  // it was not
-  std::vector<StateIssue> dropped;  // what of it the target does not take
+  std::vector<StateIssue> dropped;  // the parts that the target does not accept
 };
-// The leader goes on itself.
+// The leader continues itself.
 struct OfferWithdrawn {
   TransferId id;
 };
@@ -62,7 +62,7 @@ using Message = std::variant<StateOffer, StateReceived, StateVerdict, OfferWithd
 
 class Failover {
  public:
-  // What follows from a step, in its order.
+  // The effects of a step, in order.
   struct Say {
     NodeId to;
     Message message;
@@ -92,10 +92,10 @@ class Failover {
   // Jobs have ended, and this is the state. REQUIRES kPreparing.
   Acts prepared(Instant now, std::string state);
   Acts on_message(Instant now, NodeId from, const Message& message);
-  // Somebody leads under an epoch after this leader's.
+  // Another node leads under an epoch after this leader's.
   Acts on_leader(Instant now, NodeId leader);
   Acts tick(Instant now);
-  // What takes part in it cannot go on.
+  // A participant cannot continue.
   Acts abandon(Instant now, std::string why);
 
   Stage stage() const { return stage_; }
@@ -126,7 +126,7 @@ class Failover {
 
 // --- the target's side -----------------------------------------------------------------------------------------------
 
-// What this node was offered, until it leads or it is too late.
+// The state offered to this node, until it leads or the state is too old.
 class Succession {
  public:
   Succession(ContextSettings settings, NodeId self, DigestOf digest)
@@ -136,7 +136,7 @@ class Succession {
   // can. The answers go to `from`, in their order.
   std::vector<Message> on_offer(Moment now, NodeId from, const StateOffer& offer, const std::string& obstacle);
   void on_withdrawn(NodeId from, const OfferWithdrawn& withdrawn);
-  // This node leads under `epoch`: what it had accepted of the leader before, if that is not too old.
+  // This node leads under `epoch`: the state that it accepted from the previous leader, if not too old.
   std::optional<RecoveredState> take(Instant now, Epoch epoch);
 
  private:

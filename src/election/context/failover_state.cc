@@ -44,7 +44,7 @@ Status ManagerConfig::validate() const {
 
 namespace {
 
-// --- what is expected of each field, in words; nothing: it is as it must be ------------------------------------------
+// --- the expected value of each field, in words; nothing: it is valid ------------------------------------------------
 
 namespace judge {
 
@@ -246,7 +246,7 @@ constexpr std::string_view kStateMagic = "BWCF";
 
 std::string text_of(const Digest& digest) { return std::string(as_text(digest)); }
 
-// Reads one field, judges nothing. Not as this program writes it: `state` is as before, and the answer says so.
+// Reads one field, without judging it. On a wrong format, `state` stays unchanged, and the answer says so.
 std::string read_field(const FieldRow& row, std::string_view bytes, FailoverState& state) {
   FailoverState scratch;
   CanonicalReader in(bytes);

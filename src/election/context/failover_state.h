@@ -1,12 +1,12 @@
-// What a leader hands to the node that it wants to lead next, beside the office itself: how the cluster is, who works
-// on what, by which settings, and the queue as the leader last saw it.
+// The state that a leader hands to the next one beside the office: the condition of the cluster, the assigned work, the
+// settings, and the queue as the leader last saw it.
 //
-// Requests do not depend on it: they are in the register, and the new leader takes them from there. So a state with
-// faults can be taken over in part, and what of it is dropped is named.
+// Requests do not depend on it: the new leader takes them from the register. So a target can accept a faulty state in
+// part, and it names the dropped parts.
 //
 // As bytes: a head (the letters BWCF, a version), then each field once and in order as number, length, bytes and the
-// SHA-256 of the bytes, then the SHA-256 of everything before it. Which field was damaged can be told from its own
-// digest; a newer program may add fields, which an older one names and passes over.
+// SHA-256 of the bytes, then the SHA-256 of everything before it. The digest of each field shows which one was damaged.
+// A newer program may add fields, which an older one names and skips.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace bellwether::context_lead {
 inline constexpr std::size_t kMostStateBytes = 1024 * 1024;
 inline constexpr uint32_t kStateFormat = 1;
 
-// SHA-256 (FIPS 180-4). A pure room has none of its own.
+// SHA-256 (FIPS 180-4). A pure room has no implementation.
 using Digest = std::array<std::byte, 32>;
 using DigestOf = Digest (*)(Bytes);
 
@@ -104,7 +104,7 @@ enum class StateField : uint8_t {
   kTransferSource,
   kTransferDuration,
   kValidationResults,
-  kChecksum,  // of all before it; not a field of its own
+  kChecksum,  // of all before it; no separate field
   kForm,      // the bytes as a whole
 };
 // "leader_id", "term", "queued_requests", … ; of a number that is none: "unknown".
@@ -127,7 +127,7 @@ struct StateValidation {
 };
 
 struct FailoverState {
-  NodeId leader;  // who hands over
+  NodeId leader;  // the node that hands over
   Epoch term;     // under which it leads
   WallTime transfer_time;
 
@@ -143,32 +143,32 @@ struct FailoverState {
   GenerationPolicy generation_policy;
   QueuePolicy queue_policy;
 
-  uint64_t state_version = 0;  // counts what this leader has handed out; 0: none
+  uint64_t state_version = 0;  // counts the states that this leader has handed out; 0: none
   ContextClusterHealth health_snapshot;
 
   std::string transfer_reason;
   std::string transfer_source;
   Duration transfer_duration;          // from the wish to the bytes
-  StateValidation validation_results;  // of whoever handed the state on; of the first one: nothing
+  StateValidation validation_results;  // of the node that handed the state over; of the first leader: empty
   bool operator==(const FailoverState&) const = default;
 };
 
 // With its checksum. kTooLarge: a list or text beyond its bounds, or all of it beyond kMostStateBytes.
 Result<std::string> encode(const FailoverState& state, DigestOf digest);
 
-// What was found in bytes from elsewhere: `state` has the fields without an issue, all others are as in an empty one.
+// The result of reading foreign bytes: `state` has the fields without an issue, all others are empty.
 struct ReadState {
   FailoverState state;
   StateValidation validation;
 };
-// Never fails: what is wrong is an issue of its field, with what was expected. `now`: the wall clock here.
+// Never fails: each fault is an issue of its field, with the expected value. `now`: the wall clock here.
 ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, NodeId self);
 
 struct RecoveredState {
-  FailoverState state;              // valid: what has no issue, and defaults in place of the rest
+  FailoverState state;              // valid: the fields without an issue, and defaults for the rest
   std::vector<StateIssue> dropped;  // everything that is not in it
 };
-// Of a state with issues what is sound. kInvalid: nobody can tell whose it is, so nothing of it is taken.
+// The sound part of a state with issues. kInvalid: its sender is unknown, so nothing of it is accepted.
 Result<RecoveredState> recover(ReadState read);
 
 }  // namespace bellwether::context_lead

@@ -38,7 +38,7 @@ std::string number_text(double value, int decimals) {
 
 Status within_bounds(std::span<const Bounded> figures) {
   for (const Bounded& one : figures) {
-    // Written so that what is no number is refused.
+    // Written so that a NaN is refused.
     if (one.value >= one.least && one.value <= one.most) continue;
     const std::string unit = one.unit.empty() ? "" : " " + std::string(one.unit);
     return fail(Errc::kInvalid, "{} is {}{}; it must be from {} to {}{}", one.name, number_text(one.value), unit,
@@ -47,7 +47,7 @@ Status within_bounds(std::span<const Bounded> figures) {
   return {};
 }
 
-// --- what a node says of itself --------------------------------------------------------------------------------------
+// --- the claim of a node ---------------------------------------------------------------------------------------------
 
 bool ContextClaim::has(std::string_view capability) const {
   const auto& names = base.capabilities;
@@ -86,11 +86,11 @@ Status ContextClaim::validate() const {
   return {};
 }
 
-// --- what is required of it ------------------------------------------------------------------------------------------
+// --- the requirements ------------------------------------------------------------------------------------------------
 
 namespace {
 
-// One figure of a claim beside the one that is required of it.
+// One figure of a claim, and its requirement.
 struct Measure {
   std::string_view what;
   double has = 0;
@@ -128,7 +128,7 @@ std::vector<std::string> disqualifications(const ContextClaim& claim, const Requ
   for (const std::string& one : missing(claim, requirements.required)) {
     reasons.push_back(fmt::format("no capability '{}', which is required", one));
   }
-  // Both written so that what is no number falls short.
+  // Both written so that a NaN falls short.
   const auto at_least = [&](const Measure& measure) {
     if (!(measure.has >= measure.required)) reasons.push_back(told(measure, "at least"));
   };
@@ -195,7 +195,7 @@ double performance_of(const ContextClaim& claim) {
 }
 
 double specialization_of(const ContextClaim& claim) {
-  // What is said twice is worth no more.
+  // A repeated domain adds nothing.
   const std::set<std::string_view> domains(claim.domain_expertise.begin(), claim.domain_expertise.end());
   return claim.specialization * 0.6 + share_of(double(domains.size()), kFullDomains) * 0.4;
 }

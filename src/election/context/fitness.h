@@ -1,10 +1,10 @@
-// Who is fit to lead the making of contexts: what a node says of itself, what is required of it, and the score, as one
-// number from 0 to 1. docs/leadership/context.md has the formulas and the limits.
+// The fitness of a node to lead contexts: its claim, the requirements, and the score, a number from 0 to 1.
+// docs/leadership/context.md has the formulas and the limits.
 //
 //   score = sum of weight x component / sum of the weights, + bonuses, - penalties, within 0 and 1
 //
-// with each of the 13 components from 0 to 1. Five are the parts of the score for admin. Who does not meet the
-// requirements has 0.
+// with each of the 13 components from 0 to 1. Five are the parts of the score for admin. A node that misses a
+// requirement has 0.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace bellwether::context_lead {
 
-// --- figures, and between what they may lie --------------------------------------------------------------------------
+// --- figures, and their limits ---------------------------------------------------------------------------------------
 
 struct Bounded {
   std::string_view name;
@@ -34,9 +34,9 @@ struct Bounded {
 // Errors: kInvalid for the first that is no number or lies outside.
 Status within_bounds(std::span<const Bounded> figures);
 
-// --- what a node says of itself --------------------------------------------------------------------------------------
+// --- the claim of a node ---------------------------------------------------------------------------------------------
 
-// A node that says more of itself is not believed.
+// Voters do not believe a node that claims more.
 inline constexpr uint64_t kMostOperations = 1'000'000'000'000;
 inline constexpr Duration kLongestResponseTime = Duration::hours(24);
 inline constexpr double kMostCores = 65'536;
@@ -45,8 +45,8 @@ inline constexpr uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;  // 1 Pbit
 inline constexpr std::size_t kMostDomains = 64;
 inline constexpr std::size_t kMostDomainBytes = 64;
 
-// What it says when it stands for admin, and how good it is at making context. Its capabilities are one list of names
-// for both, so that it cannot say two things.
+// The claim of a candidate for admin, with its fitness for context. Both share one list of capabilities, so that the
+// claims cannot differ.
 struct ContextClaim {
   vote::Claim base;
   // Shares from 0 to 1.
@@ -61,7 +61,7 @@ struct ContextClaim {
   uint64_t failed_operations = 0;
   Duration average_response_time;  // zero when there were no operations
   std::vector<std::string> domain_expertise;
-  // What is free for the work.
+  // The free resources for the work.
   double available_cpu = 0;        // cores
   uint64_t available_memory = 0;   // bytes
   uint64_t available_storage = 0;  // bytes
@@ -75,11 +75,11 @@ struct ContextClaim {
   Status validate() const;
 };
 
-// --- what is required of it ------------------------------------------------------------------------------------------
+// --- the requirements ------------------------------------------------------------------------------------------------
 
 struct Requirements {
   std::vector<std::string> required{"context_generation", "context_curation"};  // capabilities
-  // Told of who lacks them; nobody is disqualified for it, and the score has them already.
+  // The report names nodes that lack them; that disqualifies none, and the score includes them already.
   std::vector<std::string> preferred{"semantic_analysis", "cluster_coordination", "rag_integration"};
   // Shares from 0 to 1.
   double min_generation_quality = 0.6;
@@ -94,7 +94,7 @@ struct Requirements {
   Duration max_response_time = Duration::seconds(5);  // the average; not judged without operations
 };
 
-// Every reason for which a candidate is disqualified, in words; empty: none. What equals a limit meets it.
+// Every reason for the disqualification of a candidate, in words; empty: none. A value equal to a limit meets it.
 // REQUIRES a claim that validates.
 std::vector<std::string> disqualifications(const ContextClaim& claim, const Requirements& requirements);
 
@@ -124,11 +124,11 @@ inline constexpr double kFullMemory = 16e9;    // bytes
 inline constexpr double kFullStorage = 1e12;   // bytes
 inline constexpr double kFullBandwidth = 1e9;  // bits per second
 inline constexpr double kFullDomains = 10;
-// The best and the worst response time that the score tells apart.
+// The range of response times with different scores.
 inline constexpr Duration kBestResponseTime = Duration::seconds(1);
 inline constexpr Duration kWorstResponseTime = Duration::seconds(10);
 
-// Bonuses are for more than these, penalties for less; what equals them changes nothing.
+// Above these a bonus applies, below them a penalty; equal values change nothing.
 inline constexpr double kExceptionalQuality = 0.95;
 inline constexpr double kExceptionalUptime = 0.99;
 inline constexpr double kLowQuality = 0.5;

@@ -22,7 +22,7 @@ constexpr std::size_t kLiveBytes = 16 + 1 + 1 + 4 + 8 + 8;
 constexpr std::size_t kFinishedBytes = 16 + 1 + 1 + 8 + 4 + 8 + 4 + kMostReasonBytes;
 static_assert(kHeadBytes + kMostRequests * kLiveBytes + kMostFinished * kFinishedBytes <= kMostQueueBytes);
 
-// nullptr: there is none.
+// nullptr: none.
 template <class List>
 auto* find_in(List& list, RequestId id) {
   const auto at = std::ranges::find(list, id, &List::value_type::id);
@@ -178,7 +178,7 @@ void RequestQueue::mark_settled(RequestId id) {
   if (FinishedRequest* one = find_in(finished_, id)) one->settled = true;
 }
 
-// Of those that are settled the one that was submitted first, which keeps the horizon as far back as can be.
+// Forgets the settled request with the earliest submission, which keeps the horizon as far back as possible.
 void RequestQueue::forget() {
   if (finished_.size() <= kMostFinished) return;
   auto oldest = finished_.end();

@@ -1,8 +1,8 @@
-// All requests of a cluster as one value, which its leader alone may write: what the register keeps. Whoever leads next
-// begins with it, so whatever is in it when a write is confirmed survives any leader.
+// All requests of a cluster as one value in the register, which only the leader may write. The next leader begins with
+// it, so every confirmed write survives any leader.
 //
-// Payloads are not in it. Each is put on a majority under the id of its request before the queue names it
-// (cluster/register), and dropped after the queue has it as finished; so a write is small whatever is asked for.
+// The queue has no payloads. A majority stores each one under the id of its request (cluster/register) before the queue
+// names it, and drops it after the queue shows it as finished; so a write is small for requests of any size.
 #pragma once
 
 #include <compare>
@@ -23,12 +23,12 @@ namespace bellwether::context_lead {
 
 // A generation request and its life:
 //
-//   submitted  its payload is on a majority, and the queue that names it is in the register: only now is it
-//   acknowledged queued     waits for its turn: the highest priority first, of equals the one that was accepted first
+//   submitted  its payload is on a majority, and the register has the queue that names it: only now is it acknowledged
+//   queued     waits for its turn: the highest priority first, of equals the first accepted one
 //   active     an attempt runs under a fence that the register knew before the attempt began
 //   completed, failed   written into the register under the fence of the attempt, once
 //
-// An attempt that ends without a result, because its leader did, makes the request queued again.
+// If an attempt ends without a result because its leader ended, the request is queued again.
 
 using election::Epoch;
 
@@ -37,8 +37,8 @@ inline constexpr std::size_t kMostRequests = 1000;  // queued and active
 inline constexpr std::size_t kMostFinished = 200;   // that are remembered
 inline constexpr std::size_t kMostReasonBytes = 64;
 
-// Drawn at random by the submitter, who gives the same id to the same request when it submits again because no answer
-// came, and never to another one. All zero: none.
+// A random id from the submitter. It reuses the id to submit the same request again after no answer, and never for
+// another request. All zero: none.
 struct RequestId {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -49,8 +49,8 @@ std::string to_string(RequestId id);
 // Of any kind of id. kInvalid.
 Result<RequestId> parse_request_id(std::string_view text);
 
-// As submitters draw them: UUIDs of version 7 (RFC 9562), without dashes. They hold the time at which they were drawn,
-// so that a request which is submitted again is known for as old as it is. `chance`: 74 bits of it count.
+// The ids of submitters: UUIDs of version 7 (RFC 9562), without dashes. They contain the time of their creation, so
+// that a resubmitted request keeps its known age. `chance`: 74 bits of it count.
 RequestId draw_request_id(WallTime now, uint64_t chance, uint64_t more_chance);
 // When it was drawn, to the millisecond; nothing of an id of another kind.
 std::optional<WallTime> time_of(RequestId id);
@@ -62,8 +62,8 @@ struct Request {
   std::string payload;
 };
 
-// Which attempt at a request: of two the one of the later leader, of one leader the later one. It travels with the job,
-// and whatever the job acts upon can refuse a lower one than it has seen.
+// Identifies an attempt at a request: of two, the greater is that of the later leader, or the later one of the same
+// leader. It travels with the job, and each resource that the job uses can refuse a lower one than it has seen.
 struct AttemptFence {
   Epoch epoch;
   uint32_t attempt = 0;  // counts all attempts at the request, over all leaders
@@ -76,7 +76,7 @@ enum class Outcome : uint8_t { kCompleted, kFailed };
 
 using vote::NodeId;
 
-// What an encoded queue takes at most; a register of 64 KiB has room for it.
+// The largest encoded queue; a register of 64 KiB has room for it.
 inline constexpr std::size_t kMostQueueBytes = 62 * 1024;
 
 // Queued or active.
@@ -96,7 +96,7 @@ struct LiveRequest {
 struct FinishedRequest {
   RequestId id;
   Outcome outcome = Outcome::kCompleted;
-  bool settled = false;  // its end was told, and its payload is dropped
+  bool settled = false;  // its end was reported, and its payload is dropped
   AttemptFence fence;    // of the attempt that counts
   WallTime submitted_at;
   std::string reason;  // of a failure; at most kMostReasonBytes
@@ -118,20 +118,21 @@ inline bool is_sound(const FinishedRequest& one) {
 
 class RequestQueue {
  public:
-  // What the register gave; an empty text is an empty queue. kUnsupported: written by a newer program. kInvalid, with
-  // what is wrong: nothing that this program has written.
+  // Decodes the register's value; an empty text is an empty queue. kUnsupported: a newer program wrote it. kInvalid,
+  // with the fault: this program cannot have written it.
   static Result<RequestQueue> decode(std::string_view bytes);
   // At most kMostQueueBytes. Equal queues have equal bytes.
   std::string encode() const;
 
-  // A leader begins: what ran under others is queued again. REQUIRES an epoch not below the one that is known.
+  // A leader begins, and queues the running requests of earlier leaders again. REQUIRES an epoch not below the known
+  // one.
   void open(NodeId leader, Epoch epoch);
 
   enum class Standing : uint8_t {
     kUnknown,    // may be admitted
     kLive,       // queued or active
     kFinished,   // and remembered
-    kForgotten,  // perhaps finished, so long ago that nobody knows
+    kForgotten,  // perhaps finished, too long ago to know
   };
   Standing standing(RequestId id, WallTime submitted_at) const;
   // REQUIRES kUnknown, and room.
@@ -144,11 +145,11 @@ class RequestQueue {
   const FinishedRequest* find_finished(RequestId id) const;
   // An attempt at a queued request begins.
   AttemptFence start(RequestId id);
-  // The attempt ends without a result: as if it had waited all the time. False: it is not the one that runs.
+  // The attempt ends without a result, and the request keeps its place in the queue. False: not the running attempt.
   bool requeue(RequestId id, AttemptFence fence, bool failed);
-  // The attempt ends the request. False: it is not the one that runs, and nothing changes. REQUIRES room_to_finish().
+  // The attempt ends the request. False: not the running attempt, and nothing changes. REQUIRES room_to_finish().
   bool finish(RequestId id, AttemptFence fence, Outcome outcome, std::string reason);
-  // What is finished is remembered until it is settled: a job is begun only while there is room for its end too.
+  // A finished request is remembered until it is settled: a job begins only while its end will also have room.
   bool room_to_finish(std::size_t active) const;
   void mark_settled(RequestId id);
 
@@ -169,7 +170,7 @@ class RequestQueue {
   uint64_t terms_ = 0;
   uint64_t completed_ = 0;
   uint64_t failed_ = 0;
-  // What was submitted up to here may have been finished and forgotten; of what comes later everything is known.
+  // Requests submitted up to here may have been finished and forgotten; all later ones are known.
   WallTime horizon_{INT64_MIN};
   std::vector<LiveRequest> live_;
   std::vector<FinishedRequest> finished_;

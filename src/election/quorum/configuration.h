@@ -1,7 +1,7 @@
-// Who votes: the declared members of an elected group. A majority is one of the declared members, never of those that
-// happen to be alive, and discovery never changes them. They change by command, one at a time: while a change is under
-// way majorities of both the old and the new members are needed (the joint consensus of Ongaro, "Consensus: Bridging
-// Theory and Practice", 2014, section 4.3).
+// The declared voters of an elected group. A majority is one of the declared members, never of those that happen to be
+// alive, and discovery never changes them. They change by command, one at a time. During a change, majorities of both
+// the old and the new members are needed (the joint consensus of Ongaro, "Consensus: Bridging Theory and Practice",
+// 2014, section 4.3).
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ namespace bellwether::quorum {
 
 using election::Term;
 
-// A member for as long as its durable record lives: one that lost its record comes back under another id.
+// A member, identified for the life of its durable record: after a loss of the record it returns under another id.
 using MemberId = StrongId<struct MemberTag, uint64_t>;
 inline constexpr MemberId kNobody{};
 inline constexpr std::size_t kMostMembers = 31;

@@ -97,7 +97,7 @@ class Group {
     return holds();
   }
 
-  // 0: nobody, or more than one.
+  // 0: none, or more than one.
   uint64_t leader() {
     uint64_t found = 0;
     for (auto& [id, member] : members_) {

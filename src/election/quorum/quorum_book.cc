@@ -7,7 +7,7 @@
 
 namespace bellwether::quorum {
 
-// Those who were heard of, and are no members, are remembered up to this many.
+// The most peers that are remembered, members or not.
 constexpr std::size_t kMostPeers = kMostMembers * 2;
 
 const char* to_string(Role role) {
@@ -61,7 +61,7 @@ void QuorumBook::end_term(Instant now, election::EndReason reason, std::string w
   wait_for_turn(std::max(now, promised_until) + config.timing.lease);
 }
 
-// --- who votes -------------------------------------------------------------------------------------------------------
+// --- the voters ------------------------------------------------------------------------------------------------------
 
 void QuorumBook::use(Configuration members) {
   record.members = std::move(members);
@@ -106,13 +106,13 @@ void QuorumBook::send_all(const Body& body, Effects& out) const {
 
 // --- when its turn comes ---------------------------------------------------------------------------------------------
 
-// Who was removed stands when nobody else does: it may be the only one that knows the newest members.
+// A removed member stands if no other does: it may be the only one that knows the newest members.
 bool QuorumBook::fit() const {
   return health.score < config.fit_below && health.load != Load::kCritical && health.ready &&
          record.members.has(config.self);
 }
 
-// In the order of the ids that begins after the last leader: 0 stands first.
+// In the order of the ids after the last leader: 0 stands first.
 std::size_t QuorumBook::own_place() const {
   const std::vector<MemberId>& voters = record.members.voters;
   if (voters.empty()) return 0;
@@ -123,8 +123,8 @@ std::size_t QuorumBook::own_place() const {
   return (place(config.self) + voters.size() * 2 - after) % voters.size();
 }
 
-// How long after the end of a promise this member stands: an order in which each waits for those before it, made of
-// fitness first, then of priority, and of the ids, beginning after the leader that was.
+// How long after the end of a promise this member stands. Each waits for those before it: by fitness, then by priority,
+// then by the ids after the last leader.
 Duration QuorumBook::turn() const {
   const auto members = static_cast<int64_t>(members_or_one());
   int64_t steps = static_cast<int64_t>(own_place());
@@ -136,9 +136,9 @@ Duration QuorumBook::turn() const {
 
 void QuorumBook::wait_for_turn(Instant from) {
   stand_at = from + turn();
-  // Suspicion does away with what only keeps candidates from colliding by chance.
+  // Suspicion removes the delay that only prevents chance collisions of candidates.
   if (!suspected) stand_at += prng.between(Duration::zero(), config.timing.step);
-  // Damping is for a leader that comes and goes; one that others miss as well is gone.
+  // Damping is for a leader that comes and goes; a leader that others miss too is gone.
   if (damping.cooling_down(from) && !suspected) stand_at += config.timing.lease * 2;
 }
 

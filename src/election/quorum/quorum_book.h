@@ -1,5 +1,5 @@
-// What all parts of an elector read and write: its role and term, its record, the members, and when its turn to stand
-// comes.
+// The state that all parts of an elector read and write: its role and term, its record, the members, and the time of
+// its turn to stand.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ inline constexpr uint8_t kFitBelow = 5;
 struct QuorumConfig {
   MemberId self;
   QuorumTiming timing;
-  std::vector<MemberId> bootstrap;               // the declared members of a new group; empty: to be told by a leader
+  std::vector<MemberId> bootstrap;               // the declared members of a new group; empty: a leader sends them
   uint8_t priority = 0;                          // 0 stands first
   bool witness = false;                          // votes, and never stands
-  uint8_t fit_below = kFitBelow;                 // who is not fit stands only after others have failed
-  int patience = 3;                              // rounds without a leader after which anybody stands
+  uint8_t fit_below = kFitBelow;                 // an unfit member stands only after others have failed
+  int patience = 3;                              // rounds without a leader after which any member stands
   int severe_checks = 3;                         // in a row, after which a leader looks for a better one
-  Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in good order
+  Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in order
 };
 
 enum class Role : uint8_t {
@@ -43,7 +43,7 @@ enum class Role : uint8_t {
 };
 const char* to_string(Role role);
 
-// Somebody who votes, or has been heard of.
+// A voter, or a member that this one has heard of.
 struct QuorumPeer {
   static constexpr std::size_t kLivesKept = 8;
   MemberId id;
@@ -85,7 +85,7 @@ struct QuorumBook {
   bool is_candidate() const { return role == Role::kPreCandidate || role == Role::kCandidate; }
   bool beats_now() const { return role == Role::kWinning || role == Role::kLeader; }
   MemberId leader;
-  MemberId last_leader;  // that is not nobody
+  MemberId last_leader;  // other than kNobody
   void set_leader(Instant now, MemberId who, std::string evidence, Effects& out);
   // The term, and the vote in it, become one record.
   void adopt_term(Instant now, Term term, MemberId vote, std::string why, Effects& out);
@@ -95,7 +95,7 @@ struct QuorumBook {
   bool work_runs = false;
   void end_term(Instant now, election::EndReason reason, std::string why, Effects& out);
 
-  // --- who votes
+  // --- the voters
   std::vector<QuorumPeer> peers;  // ascending ids
   void use(Configuration members);
   const QuorumPeer* find(MemberId id) const;
@@ -103,7 +103,7 @@ struct QuorumBook {
   QuorumPeer* find_or_add(MemberId id);
   bool is_self(const QuorumPeer& peer) const { return peer.id == config.self; }
   void send_all(const Body& body, Effects& out) const;
-  // Whether a majority of the members has what is asked; while they change, a majority of both.
+  // Whether a majority of the members has the property; during a change, a majority of both.
   template <class Has>
   bool quorum_of(Has has) const;
 

@@ -13,7 +13,7 @@ void QuorumCampaign::tick(Instant now, Effects& out) {
       break;
     case Role::kPreCandidate:
       if (now < round_ends_) break;
-      // Who is still syncing has waited for everybody's answer.
+      // A syncing member has waited for all answers.
       if (!book_.standing.active && quorum_granted() && again_after_ == Duration::zero() && !cannot_win()) {
         campaign(now, std::nullopt, out);
       } else {
@@ -22,7 +22,7 @@ void QuorumCampaign::tick(Instant now, Effects& out) {
       break;
     case Role::kCandidate:
       if (now >= round_ends_) {
-        // Silence may be disks that take longer; who has refused would not have voted with more time either.
+        // Silence may be slow disks; a member that has refused would not have voted with more time either.
         const bool silence =
             std::none_of(book_.peers.begin(), book_.peers.end(), [](const QuorumPeer& peer) { return peer.refused; });
         if (silence && ledger_.vote_is_durable()) ++book_.failed_campaigns;
@@ -98,7 +98,7 @@ void QuorumCampaign::on_pre_vote_answer(Instant now, QuorumPeer& from, const Pre
   }
   if (cannot_win()) return round_failed(now, to_string(answer.refusal), out);
   if (!quorum_granted()) return;
-  // Who is still syncing hears everybody out: one of them may have the state of the group, or a leader.
+  // A syncing member waits for all answers: another member may have the state of the group, or a leader.
   const bool all = std::all_of(book_.peers.begin(), book_.peers.end(),
                                [](const QuorumPeer& peer) { return !peer.votes() || peer.granted || peer.refused; });
   if (book_.standing.active || all) campaign(now, std::nullopt, out);
@@ -132,7 +132,7 @@ void QuorumCampaign::on_persisted(Instant now, bool ok, Effects& out) {
   request_votes(now, out);
 }
 
-// To those who have not given theirs; the own vote is durable by now. Who has refused is asked again, because most
+// To all members that have not granted theirs; the own vote is durable by now. It asks refusers again, because most
 // reasons pass: a disk that fails for a moment, a promise, the quiet time after a start.
 void QuorumCampaign::request_votes(Instant now, Effects& out) {
   repeat_at_ = now + book_.beats.next();
@@ -151,12 +151,11 @@ void QuorumCampaign::on_vote_answer(Instant now, QuorumPeer& from, const Message
   again_after_ = std::max(again_after_, answer.again_after);
   if (quorum_granted()) return won(now, out);
   if (cannot_win()) return round_failed(now, to_string(answer.refusal), out);
-  // Another one stands in the same term, and only who is silent could decide between them, and may be gone.
+  // Another member stands in the same term. Only a silent one could decide between them, and it may be gone.
   if (answer.refusal == Refusal::kVoted) round_ends_ = std::min(round_ends_, now + config_.timing.vote_timeout);
 }
 
-// The leader acts no more, and wants this member to follow it: no promise stands against that, and nobody need be
-// asked before.
+// The leader acts no more, and wants this member to follow it: no promise prevents that, and no pre-vote is needed.
 void QuorumCampaign::on_stand_now(Instant now, const Message& message, Effects& out) {
   if (message.term != record_.term || !voter_.is_of_promised(message)) return;
   if (book_.role != Role::kFollower || !may_stand() || now < book_.quiet_until) return;

@@ -1,4 +1,4 @@
-// A member that stands for election: the pre-vote, which changes nothing, and then the vote in a term of its own.
+// A member that stands for election: the pre-vote, which changes nothing, and then the vote in a new term.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@ namespace bellwether::quorum {
 
 void QuorumElector::step(Instant now, const Event& event, Effects& out) {
   if (lives_.silent() && !std::holds_alternative<WorkStopped>(event)) return;
-  // Whatever has happened: a leader that was paused past its end finds that out first.
+  // Comes before every event: a leader that was paused past its end notices that first.
   if (book_.role == Role::kLeader && now >= book_.ends) {
     book_.end_term(now, election::EndReason::kExpired, "no quorum has answered in time", out);
   }
@@ -52,7 +52,7 @@ void QuorumElector::on_start(Instant now, const Start& start, Effects& out) {
   book_.role = Role::kFollower;
   book_.standing.priority = config.priority;
   book_.standing.electable = !config.witness;
-  // What no member can have written is as bad as what cannot be read.
+  // A record that no member can have written is as bad as an unreadable one.
   const bool sound = start.found != Start::Found::kUnreadable && start.record.members.stamp.term <= start.record.term;
   if (sound) book_.ledger.load(start.record);
   const auto declared = config.bootstrap.empty() ? Result<Configuration>() : declare(config.bootstrap);
@@ -118,7 +118,7 @@ void QuorumElector::on_persisted(Instant now, const Persisted& done, Effects& ou
   if (book_.role == Role::kLeader) lead_.consider_stepping_down(now, out);
 }
 
-// Who has asked for votes already takes them no more.
+// A member that no longer stands does not use the votes that it has requested.
 void QuorumElector::on_stand(Instant now, const Stand& wish) {
   if (std::exchange(book_.stands, wish.stands) == wish.stands) return;
   book_.standing.electable = book_.electable();

@@ -1,18 +1,18 @@
 // One member of a group that elects its leader by majority vote: terms, votes and check-quorum as in Raft (Ongaro and
 // Ousterhout, 2014) with pre-vote (Ongaro's thesis, section 9.6), leader leases (Gray and Cheriton, 1989) and hand-over
-// by permission; there is no log. It reads no clock: each step is told the time of the boot clock, freshly read, and
-// answers with effects.
+// by permission, without a log. It reads no clock: each step takes the time of the boot clock, freshly read, and
+// returns effects.
 //
-// What it guarantees, given that its driver carries effects out in order, that disks keep what they have confirmed, and
-// that clocks keep within the drift (docs/cluster/election.md argues it):
+// Its guarantees, if its driver executes effects in order, disks keep confirmed data, and clocks keep within the drift
+// (docs/cluster/election.md argues it):
 //   - a term has one leader, and terms of leaders only grow;
 //   - a leader's work has stopped, by its own clock, before any follower may vote for the next one;
-//   - no vote and no promise leaves before it is durable, and none that may have been made is forgotten over a restart.
+//   - no vote and no promise leaves before it is durable, and a restart forgets none that may have been made.
 //
-//   quorum_ledger.h    the record, and what waits until it is durable
+//   quorum_ledger.h    the record, and the messages that wait until it is durable
 //   quorum_book.h      the role, the term, the members: all parts read and write here
-//   quorum_lives.h     which life of a member is listened to
-//   quorum_voter.h     votes that are given, and promises to a leader
+//   quorum_lives.h     the accepted life of each member
+//   quorum_voter.h     votes for candidates, and promises to a leader
 //   quorum_lead.h      heartbeats, changes of the members, hand-over
 //   quorum_campaign.h  standing for election
 #pragma once
@@ -37,7 +37,7 @@ class QuorumElector {
   Role role() const { return book_.role; }
   Term term() const { return book_.record.term; }
   bool is_in_order(Term offered) const { return in_order(offered, book_.record.term); }
-  // Who leads, as far as this member knows.
+  // The leader, as far as this member knows.
   MemberId leader() const { return book_.leader; }
   bool leads(Instant now) const { return book_.role == Role::kLeader && now < book_.ends; }
   Instant ends() const { return book_.ends; }            // of the term; nothing is begun after it
@@ -52,15 +52,15 @@ class QuorumElector {
   // Votes and promises count: it has greeted, and neither lost its record nor its place to another process.
   bool takes_part() const { return book_.ledger.verified && !book_.follows_only && !lives_.silent(); }
   uint64_t life() const { return book_.life; }
-  // How often the record of `member` is known here to have been written.
+  // The number of writes of the record of `member`, as known here.
   uint64_t record_seen_of(MemberId member) const {
     const QuorumPeer* peer = book_.find(member);
     return peer == nullptr ? 0 : peer->newest_record;
   }
-  // Its last promise to a leader: to whom, and which life of it.
+  // The leader of its last promise, and the life of that leader.
   MemberId promised_to() const { return voter_.promised_to(); }
   uint64_t promised_life() const { return voter_.promised_life(); }
-  // Of a leader: somebody else could take over right now.
+  // Of a leader: another member could take over right now.
   bool has_heir(Instant now) const { return lead_.heir(now, false) != nullptr; }
   const QuorumConfig& config() const { return book_.config; }
   int failed_rounds() const { return book_.failed_rounds; }

@@ -11,7 +11,7 @@ using election::EndReason;
 
 class ColdStart : public testing::TestWithParam<std::size_t> {};
 
-// Everybody is syncing, and nobody is there to sync from.
+// All members are syncing, and none has the state.
 TEST_P(ColdStart, gives_one_leader) {
   Group group(GetParam());
   group.start_all();
@@ -276,7 +276,7 @@ TEST_F(LedQuorumElector, is_not_changed_by_an_earlier_term_and_demoted_by_a_late
   EXPECT_FALSE(group[first].is_in_order(term));
 }
 
-// A process that was stopped does not take itself for the leader when it goes on, whatever has piled up meanwhile.
+// A stopped process does not act as the leader when it continues, in spite of all events that have piled up.
 TEST_F(LedQuorumElector, finds_out_first_that_it_slept_past_its_term) {
   group.now += Duration::seconds(2);
   EXPECT_FALSE(group[first].leads(group.now));

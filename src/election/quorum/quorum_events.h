@@ -1,4 +1,4 @@
-// What a QuorumElector is told and what it asks for.
+// The events that a QuorumElector takes, the messages between members, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace bellwether::quorum {
 
-// What members say to each other. Every message names the life of its sender (drawn anew at each start) and how often
-// the sender's record had been written, so that a member which comes back from an older copy of its disk, or a second
-// process under the same id, is found out; every question has a number which its answer repeats, so that a late answer
-// to an older question counts for nothing.
+// The messages between members. Every message names the life of its sender (drawn anew at each start) and the number of
+// writes of the sender's record. So receivers detect a member that returns from an older copy of its disk, or a second
+// process under the same id. Every question has a number, which its answer repeats, so a late answer to an older
+// question counts for nothing.
 
-// How fit its sender is to lead, as it says itself. It orders those who may stand, and never lets anybody win.
+// The fitness of the sender to lead, by its own report. It orders the candidates, and never decides who wins.
 struct Standing {
   uint8_t health = 0;     // local health score, 0 good to 8 bad
   uint8_t priority = 0;   // 0 first
   bool electable = true;  // may stand at all
-  bool active = false;    // has the state of the group; else it is still syncing
+  bool active = false;    // has the state of the group; otherwise it is still syncing
   uint64_t state = 0;     // how new its durable state is
   bool operator==(const Standing&) const = default;
 };
@@ -31,7 +31,7 @@ struct Standing {
 enum class Refusal : uint8_t {
   kNone,
   kQuiet,         // has just started: it may have promised something that it does not know of
-  kPromised,      // to a leader, not for ever
+  kPromised,      // to a leader, for a limited time
   kLeading,       // leads itself, or still stops
   kOlderTerm,     // of the candidate
   kVoted,         // for another one in this term
@@ -42,8 +42,8 @@ enum class Refusal : uint8_t {
 };
 const char* to_string(Refusal refusal);
 
-// After a start: is there anybody who knows more of me than I do? From then on only this life is listened to, once it
-// has repeated the challenge of the answer: an old greeting that was recorded cannot do that.
+// After a start: does a member know more of the sender than the sender itself? The receiver then accepts only this
+// life, once it has repeated the challenge of the answer: a recorded old greeting cannot do that.
 struct Greeting {
   uint64_t challenge = 0;  // as answered; 0: none yet
 };
@@ -70,7 +70,7 @@ struct PreVoteAnswer {
   Refusal refusal = Refusal::kNone;
   Duration again_after;  // of kQuiet and kPromised: from when on it may be granted
 };
-// A leader's word that it acts no more in its term.
+// A leader's statement that it acts no more in its term.
 struct Permission {
   MemberId leader;
   Term term;
@@ -95,11 +95,11 @@ struct Heartbeat {
 struct HeartbeatAnswer {
   uint64_t round = 0;
   uint64_t leader_life = 0;
-  bool promised = false;  // to vote for nobody else before the lease is over
+  bool promised = false;  // not to vote for another member before the lease is over
   ConfigurationStamp members;
   Standing standing;
 };
-// The receiver shall stand at once; the sender acts no more in the term of the message.
+// The receiver must stand at once; the sender acts no more in the term of the message.
 struct StandNow {};
 // The sender acts no more in the term of the message.
 struct Resigned {};
@@ -114,7 +114,7 @@ struct Message {
   MemberId from;
   Term term;            // the highest that the sender knows
   uint64_t life = 0;    // of the sender
-  uint64_t record = 0;  // how often the sender's record is known to have been written
+  uint64_t record = 0;  // the known number of writes of the sender's record
   Body body;
 };
 
@@ -124,14 +124,14 @@ using election::Note;
 using election::Renewed;
 using election::TermEnded;
 
-// What a member must never forget: kept whole, with a checksum, on a disk that it does not share.
+// The data that a member must never forget: kept whole, with a checksum, on a disk that it does not share.
 struct Record {
   uint64_t version = 0;  // how often it was written
   Term term;
   MemberId vote;           // in that term; kNobody: none
   Duration longest_lease;  // of any that was promised
   Configuration members;
-  bool lost = false;  // what was promised before is not known any more: this member follows only
+  bool lost = false;  // earlier promises are unknown: this member follows only
   bool operator==(const Record&) const = default;
 };
 
@@ -140,7 +140,7 @@ struct Record {
 struct Start {
   enum class Found : uint8_t {
     kRecord,
-    kNew,         // said by a person: this member was never there before. An empty disk alone does not prove it.
+    kNew,         // an operator says so: this member was never there before. An empty disk alone does not prove it.
     kUnreadable,  // torn, foreign, or gone: this member follows, and neither votes nor stands again
   };
   Found found = Found::kNew;
@@ -157,31 +157,31 @@ struct Persisted {
   std::string why;
 };
 enum class Load : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
-// How this member is: told at each of its checks.
+// The health of this member, reported at each of its checks.
 struct LocalHealth {
   uint8_t score = 0;  // 0 good to 8 bad
   Load load = Load::kNormal;
   bool ready = true;  // of its services
   bool disk = true;   // answers
 };
-// Membership suspects the leader. No promise ends by that: it only ends the waiting for one's turn after it.
+// Membership suspects the leader. This ends no promise, but only the wait for the member's turn after it.
 struct LeaderSuspected {
   MemberId leader;
 };
-// The process that led is known to run no more: its own kernel said so (a pidfd, a lock of the host that was released).
-// Neither silence nor the word of another member is a proof.
+// Proof that the leader's process has ended: its own kernel said so (a pidfd, a lock of the host that was released).
+// Neither silence nor another member's statement is a proof.
 struct LeaderDead {
   MemberId leader;
   uint64_t life = 0;
 };
-struct WorkStopped {};  // nothing of the guarded work runs any more
+struct WorkStopped {};  // nothing of the guarded work runs now
 struct StepDown {
   std::string cause;
   MemberId heir = kNobody;  // kNobody: the fittest
   bool leaving = false;     // do not stand again
   bool forced = true;       // also in the cool-down
 };
-// Whether this member may be elected; it votes in any case. A leader goes on leading.
+// Whether this member may be elected; it votes in any case. A leader continues to lead.
 struct Stand {
   bool stands = true;
 };
@@ -202,8 +202,8 @@ using Event = std::variant<Start, Tick, Received, Persisted, LocalHealth, Leader
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.
 
-// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In their order.
-// Whatever depends on it is sent only after that answer, so that a driver cannot send it too early.
+// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In order.
+// Dependent messages leave only after that answer, so that a driver cannot send them too early.
 struct Persist {
   Record record;
 };
@@ -212,7 +212,7 @@ struct Send {
   Message message;
 };
 struct LeaderChanged {
-  MemberId leader;  // kNobody: nobody is known to lead
+  MemberId leader;  // kNobody: no known leader
   Term term;
   std::string evidence;
 };
@@ -223,7 +223,7 @@ struct MembersChanged {
 struct ChangeRefused {
   std::string why;
 };
-// After a StepDown with leaving: another member may go on, or nobody leads.
+// After a StepDown with leaving: another member may lead, or the group has no leader.
 struct Left {};
 
 using Effect = std::variant<Persist, Send, Elected, Renewed, Drain, TermEnded, LeaderChanged, MembersChanged,

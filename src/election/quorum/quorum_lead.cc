@@ -56,8 +56,8 @@ void QuorumLead::on_heartbeat_answer(Instant now, QuorumPeer& from, const Messag
   if (book_.role == Role::kLeader) advance_members(now, out);
 }
 
-// The latest instant such that a quorum has acknowledged what was sent then or later; 0: there is none. This member
-// itself votes for nobody else while it leads.
+// The latest instant such that a quorum has acknowledged a heartbeat sent then or later; 0: none. This member itself
+// votes for no other while it leads.
 Instant QuorumLead::quorum_sent(Instant now) const {
   const auto of = [&](bool next) {
     std::array<Instant, kMostMembers> sent;
@@ -90,7 +90,7 @@ void QuorumLead::count_promises(Instant now, Effects& out) {
   book_.failed_rounds = book_.failed_campaigns = severe_ = 0;
   book_.set_leader(now, config_.self, "a quorum has voted, and has promised to vote for nobody else", out);
   out.push_back(Elected{election::Epoch(record_.term.value()), now, ends});
-  // What the last leader began is finished under this one's name, or was never in force.
+  // This leader completes its predecessor's change under its own name, or the change was never in force.
   configure(now, confirm(record_.members, record_.term), out);
 }
 
@@ -110,7 +110,7 @@ void QuorumLead::consider_stepping_down(Instant now, Effects& out) {
   const bool critical = book_.health.load == Load::kCritical;
   const QuorumPeer* better = heir(now, true);
   if (disk || critical) {
-    // Not for the sake of nobody: who is in no worse state must be there.
+    // It steps down only if another member is in no worse state.
     const QuorumPeer* other = heir(now, false);
     if (other == nullptr) return;
     return step_down(now, {disk ? "its disk does not answer" : "it is overloaded (critical)", other->id, false, true},
@@ -146,7 +146,7 @@ void QuorumLead::step_down(Instant now, const StepDown& wish, Effects& out) {
   out.push_back(Drain{wish.cause, true});
 }
 
-// The fittest who may follow, and has been heard of lately.
+// The fittest possible successor with a recent message.
 const QuorumPeer* QuorumLead::heir(Instant now, bool must_be_better) const {
   const QuorumPeer* best = nullptr;
   const auto rank = [](const QuorumPeer& peer) { return std::pair(peer.standing.health, peer.standing.priority); };
@@ -154,7 +154,7 @@ const QuorumPeer* QuorumLead::heir(Instant now, bool must_be_better) const {
     if (book_.is_self(peer) || !(record_.members.joint() ? peer.next : peer.voter)) continue;
     if (!peer.acked || peer.acked_sent + config_.timing.lease < now || !peer.standing.electable) continue;
     if (peer.standing.health >= config_.fit_below || (book_.standing.active && !peer.standing.active)) continue;
-    // With hysteresis, so that two who are alike do not pass it to and fro.
+    // With hysteresis, so that two equal members do not swap the leadership.
     if (must_be_better && peer.standing.health + 2 > book_.standing.health) continue;
     if (best == nullptr || rank(peer) < rank(*best)) best = &peer;
   }
@@ -237,7 +237,7 @@ bool QuorumLead::quorum_has_members() const {
   });
 }
 
-// A change is done once majorities of both have it on their disks; who was removed leads no more after that.
+// A change is done once majorities of both have it on their disks; a removed leader stops leading after that.
 void QuorumLead::advance_members(Instant now, Effects& out) {
   if (book_.role != Role::kLeader || !quorum_has_members()) return;
   if (record_.members.joint()) return configure(now, end_change(record_.members, record_.term), out);

@@ -1,5 +1,5 @@
-// A member as the leader: rounds of heartbeats and the promises they bring, changes of the members, and the ways in
-// which it steps down and hands over.
+// A member as the leader: rounds of heartbeats and the promises that answer them, changes of the members, step-down and
+// hand-over.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class QuorumLead {
   void step_down(Instant now, const StepDown& wish, Effects& out);
   void work_stopped(Instant now, Effects& out);
   void go_on_handing_over(Instant now, Effects& out);
-  // The fittest who may follow, and has been heard of lately.
+  // The fittest possible successor with a recent message.
   const QuorumPeer* heir(Instant now, bool must_be_better) const;
 
   void on_change(Instant now, const ChangeMembers& wish, Effects& out);
@@ -57,7 +57,7 @@ class QuorumLead {
   Instant drain_until_ = Instant::never();
   int severe_ = 0;
   struct HandOver {
-    Term term;  // that is over; nothing is handed over any more in the next one
+    Term term;  // that is over; no hand-over continues in the next one
     MemberId heir;
     Instant until;
     Instant next;

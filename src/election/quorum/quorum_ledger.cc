@@ -30,7 +30,7 @@ bool QuorumLedger::persisted(Instant now, const Persisted& done, Effects& out) {
   std::vector<Held> held;
   held.swap(held_);
   for (Held& one : held) {
-    // What was to be said of a term that is past must not be said any more: an acknowledgement is a promise.
+    // Messages of a past term are dropped: an acknowledgement is a promise.
     if (one.term != record.term) continue;
     if (one.version <= durable_) {
       send(one.to, std::move(one.body), out);

@@ -1,5 +1,5 @@
-// The record of a member, and what it says to others. A word that depends on the record (a vote, a promise) waits here
-// until the record is durable: send_when_durable() is the only way for it.
+// The record of a member, and its messages. A message that depends on the record (a vote, a promise) waits here until
+// the record is durable: send_when_durable() is the only way to send it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class QuorumLedger {
 
   Record record;              // persist() follows each change of it
   uint64_t vote_version = 0;  // of the record that holds the last vote
-  bool verified = false;      // every member has said that it knows nothing newer of us, or the quiet time is over
+  bool verified = false;      // no member knows a newer record of this one, or the quiet time is over
 
   void load(const Record& found) {
     record = found;
@@ -26,7 +26,7 @@ class QuorumLedger {
   }
   uint64_t found() const { return found_; }  // version of the record at the start
   uint64_t persist(Effects& out);
-  // Sends what has waited for this. False: the disk has failed, and what has waited is dropped.
+  // Sends the messages that wait for this. False: the disk has failed, and they are dropped.
   bool persisted(Instant now, const Persisted& done, Effects& out);
   void tick(Instant now, Effects& out);
   Instant wake() const { return again_; }

@@ -8,8 +8,8 @@ namespace bellwether::quorum {
 
 using election::EndReason;
 
-// A disk that went back in time cannot be seen from inside; those who have heard from its member since can tell,
-// because every message says how often the record had been written.
+// A member cannot see that its own disk went back in time. The members that have heard from it since can detect it,
+// because every message carries the number of writes of the record.
 
 void QuorumLives::begin(Instant now, Effects& out) {
   verify(now, out);
@@ -41,7 +41,7 @@ bool QuorumLives::listens_to(Instant now, QuorumPeer& from, const Message& messa
   return true;
 }
 
-// Whatever it voted for and promised is unknown from now on, so it says nothing any more that others could count on.
+// Its earlier votes and promises are unknown from now on, so it sends nothing more that others could count on.
 void QuorumLives::lose_record(Instant now, std::string why, Effects& out) {
   if (book_.follows_only) return;
   BW_PROBE("quorum: a member finds its record lost");
@@ -69,10 +69,10 @@ void QuorumLives::verify(Instant now, Effects& out) {
   if (!everybody && now < book_.quiet_until) return;
   ledger_.verified = true;
   if (everybody && ledger_.found() == 0 && record_.members.has(config_.self)) {
-    // Nobody knows of an earlier life of this new member, so it has promised nothing to a leader that still acts: such
-    // a leader is among those who have answered.
+    // No member knows an earlier life of this new one, so it has promised nothing to a leader that still acts: such a
+    // leader would be among the members that have answered.
     book_.quiet_until = now;
-    book_.stand_at = now + config_.timing.pre_vote_timeout + book_.turn();  // so that the others are as far
+    book_.stand_at = now + config_.timing.pre_vote_timeout + book_.turn();  // so that the others are ready too
   }
   if (!everybody) out.push_back(Note{false, "begins to take part although not every member has answered"});
 }
@@ -95,7 +95,7 @@ void QuorumLives::on_greeting(QuorumPeer& from, const Message& message, const Gr
       from.challenged_life = message.life;
       return ledger_.send(from.id, GreetingAnswer{message.life, from.challenge, newest}, out);
     }
-    // A record that is older than what was seen is not that of the member: it learns so, and is not listened to.
+    // A record older than a seen one is not the member's: the sender learns that, and its message is ignored.
     if (message.record < newest) return ledger_.send(from.id, GreetingAnswer{message.life, 0, newest}, out);
     if (from.life != 0) {
       std::rotate(from.past_lives.begin(), from.past_lives.end() - 1, from.past_lives.end());
@@ -142,7 +142,7 @@ bool QuorumLives::is_known_life(QuorumPeer& from, const Message& message, Effect
   if (from.life == message.life) return true;
   if (from.life == 0) {
     from.life = message.life;
-    // What an earlier life may still say to its challenge must not end this one.
+    // A late answer of an earlier life to its challenge must not end this one.
     from.challenge = from.challenged_life = 0;
     return true;
   }

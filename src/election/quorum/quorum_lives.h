@@ -1,4 +1,4 @@
-// Which life of each member is listened to, and whether the others know of a later record of this one.
+// The accepted life of each member, and whether other members know a later record of this one.
 #pragma once
 
 #include <string>

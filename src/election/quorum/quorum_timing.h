@@ -1,6 +1,6 @@
-// The times of an elected group, and what they promise. A leader counts from the moment at which it sent the heartbeat
-// that a quorum has acknowledged; a follower promises its vote to nobody else from the moment at which it received it,
-// which is later. With every clock within `drift` of true time
+// The times of an elected group, and what follows from them. A leader counts from the sending of the heartbeat that a
+// quorum has acknowledged. A follower promises, from the later moment of receipt, to vote for no other member. With
+// every clock within `drift` of true time
 //
 //   leader:    acts until   sent + lease x (1 - drift) - stop_grace,  has stopped by  sent + lease x (1 - drift)
 //   follower:  promised until   received + lease x (1 + drift)
@@ -28,7 +28,7 @@ namespace bellwether::quorum {
 
 // No leader is promised anything for longer.
 inline constexpr Duration kLongestLease = Duration::seconds(60);
-// A campaign that has not won by then is given up.
+// A campaign without a win by then is given up.
 inline constexpr Duration kLongestCampaign = Duration::seconds(30);
 
 struct QuorumTiming {
@@ -39,17 +39,17 @@ struct QuorumTiming {
   Duration vote_timeout = Duration::millis(200);  // doubled with each campaign that fails, up to kLongestCampaign
   Duration step = Duration::millis(15);           // between candidates, in their order
   double drift = 0.01;                            // how far a clock may run from true time, as a share
-  election::FlapSettings flap;                    // in the cool-down nobody is challenged
+  election::FlapSettings flap;                    // no member challenges the leader in the cool-down
 
   // One network of a site, round trips of about a millisecond.
   static QuorumTiming lan() { return {}; }
   // Sites up to 250 ms apart.
   static QuorumTiming wan();
 
-  // Refuses what cannot be safe or cannot elect anybody, with the arithmetic that shows it.
+  // Refuses an unsafe configuration, or one that cannot elect a leader, with the arithmetic that shows it.
   Status validate() const;
 
-  Duration longest_act() const;  // after the sending of what was acknowledged
+  Duration longest_act() const;  // after the sending of the acknowledged heartbeat
   Duration promise(Duration lease_of_leader) const;
 };
 

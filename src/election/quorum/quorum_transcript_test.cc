@@ -1,5 +1,5 @@
-// Elections as a reader would tell them: each of testdata/*.txt is what happens in a small group, step by step. They
-// are read to learn the protocol, and compared so that it does not change unnoticed.
+// Elections as stories: each of testdata/*.txt shows the events in a small group, step by step. Readers learn the
+// protocol from them, and the test compares them so that it does not change unnoticed.
 #include <gtest/gtest.h>
 
 #include "core/base/transcript_testing.h"

@@ -40,7 +40,7 @@ Refusal QuorumVoter::refusal(Instant now, const Candidacy& candidate, Duration& 
     return Refusal::kPromised;
   }
   if (candidate.members < record_.members.stamp) return Refusal::kOlderMembers;
-  // Who knows older members than the candidate cannot be elected, and so need not be waited for.
+  // A member with an older configuration than the candidate's cannot be elected, so the candidate need not wait for it.
   if (!candidate.standing.active && book_.standing.electable && candidate.members == record_.members.stamp) {
     if (book_.standing.active) return Refusal::kActiveFirst;
     if (book_.standing.state > candidate.standing.state) return Refusal::kOlderState;
@@ -48,7 +48,7 @@ Refusal QuorumVoter::refusal(Instant now, const Candidacy& candidate, Duration& 
   return book_.health.disk && !ledger_.disk_failed() ? Refusal::kNone : Refusal::kDisk;
 }
 
-// Changes nothing, also not when somebody was last heard of.
+// Changes nothing, not even the time of the last message.
 void QuorumVoter::on_pre_vote(Instant now, QuorumPeer& from, const Message& message, const PreVote& ask, Effects& out) {
   if (ask.proposed <= message.term) return;
   from.standing = ask.standing;
@@ -74,7 +74,7 @@ void QuorumVoter::on_vote(Instant now, QuorumPeer& from, const Message& message,
   if (granted && ask.permission && now < book_.promised_until) {
     withdraw_promise(now, fmt::format("the leader has permitted member {} to stand", from.id.value()), out);
   }
-  // A healthy leader is not deposed by a vote that nobody may give.
+  // A refused vote does not depose a healthy leader.
   if (message.term > record_.term && !bound) {
     book_.adopt_term(now, message.term, granted ? from.id : kNobody,
                      fmt::format("member {} stands in a later term", from.id.value()), out);
@@ -93,7 +93,7 @@ void QuorumVoter::on_vote(Instant now, QuorumPeer& from, const Message& message,
 
 void QuorumVoter::on_heartbeat(Instant now, const QuorumPeer& from, const Message& message, const Heartbeat& beat,
                                Effects& out) {
-  // What was promised before the start is not known, so nothing else is promised yet.
+  // Promises before the start are unknown, so it makes no new one yet.
   if (!ledger_.verified) return;
   HeartbeatAnswer answer{beat.round, message.life, false, record_.members.stamp, book_.standing};
   if (message.term < record_.term) return ledger_.send(from.id, answer, out);
@@ -124,7 +124,7 @@ void QuorumVoter::on_heartbeat(Instant now, const QuorumPeer& from, const Messag
   ledger_.send_when_durable(record_.version, from.id, answer, out);
 }
 
-// Of a member that has lost its record: it learns who leads, and answers nothing.
+// Of a member that has lost its record: it learns the leader, and answers nothing.
 void QuorumVoter::on_word_of_leader(Instant now, const Message& message, Effects& out) {
   if (!std::holds_alternative<Heartbeat>(message.body) || message.term < record_.term) return;
   record_.term = message.term;
@@ -150,7 +150,7 @@ void QuorumVoter::on_configure(const Message& message, const Configure& told, Ef
 void QuorumVoter::withdraw_promise(Instant now, std::string why, Effects& out) {
   over_ = std::max(over_, promised_term_);
   book_.promised_until = std::min(book_.promised_until, now);
-  // Somebody else may lead by now: whom the promise was made to has gone on talking in its old term.
+  // Another member may lead by now, and the one that holds the promise still sends messages of its old term.
   if (book_.leader != promised_to_) return;
   book_.set_leader(now, kNobody, std::move(why), out);
   if (book_.role == Role::kFollower) book_.wait_for_turn(now);
@@ -161,7 +161,7 @@ void QuorumVoter::on_resigned(Instant now, const Message& message, Effects& out)
   withdraw_promise(now, fmt::format("member {} has resigned", message.from.value()), out);
 }
 
-// The life that is over was the only one that could act on the promise.
+// Only the life that is over could act on the promise.
 void QuorumVoter::on_leader_dead(Instant now, const LeaderDead& dead, Effects& out) {
   if (dead.leader != promised_to_ || dead.life != leader_life_ || now >= book_.promised_until) return;
   BW_PROBE("quorum: a promise to the dead is withdrawn");

@@ -1,4 +1,4 @@
-// A member as a voter and a follower: what it grants to a candidate, and what it promises to a leader.
+// A member as a voter and a follower: the votes that it grants to candidates, and its promises to a leader.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace bellwether::quorum {
 
 class QuorumVoter {
  public:
-  // What a candidate says of itself.
+  // A candidate's report of itself.
   struct Candidacy {
     MemberId id;
     Term term;
@@ -22,7 +22,8 @@ class QuorumVoter {
   // `book` must outlive it.
   explicit QuorumVoter(QuorumBook& book) : book_(book) {}
 
-  // The one rule for pre-votes and votes: who passes the first cannot fail the second for a reason known before.
+  // The one rule for pre-votes and votes: a candidate that passes the first cannot fail the second for an already known
+  // reason.
   Refusal refusal(Instant now, const Candidacy& candidate, Duration& again_after) const;
   void on_pre_vote(Instant now, QuorumPeer& from, const Message& message, const PreVote& ask, Effects& out);
   void on_vote(Instant now, QuorumPeer& from, const Message& message, const Vote& ask, Effects& out);
@@ -35,7 +36,7 @@ class QuorumVoter {
   // The leader of this term, and of any before it, acts no more.
   void close(Term term) { over_ = term; }
 
-  // Its last promise to a leader: to whom, and which life of it.
+  // The leader of its last promise, and the life of that leader.
   MemberId promised_to() const { return promised_to_; }
   uint64_t promised_life() const { return leader_life_; }
   // It comes from the leader that was promised something last, and is of that term.

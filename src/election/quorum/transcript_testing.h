@@ -1,6 +1,6 @@
-// What happens in a group of electors, as text: what comes in (<) and what each step asks for (>), with the time since
-// the transcript began. What is repeated for ever is told once: ticks that change nothing, heartbeats and their answers
-// after the first of a term, renewals, and the greetings of a start unless they are what it is about.
+// The events in a group of electors, as text: the inputs (<) and the effects of each step (>), with the time since the
+// transcript began. Endless repetitions appear once: ticks that change nothing, heartbeats and their answers after the
+// first of a term, renewals, and the greetings of a start unless the transcript is about them.
 #pragma once
 
 #include <cstdio>
@@ -148,7 +148,7 @@ class Transcript final : public GroupWatcher {
   bool is_greeting(const Body& body) const {
     return !greetings_ && (std::holds_alternative<Greeting>(body) || std::holds_alternative<GreetingAnswer>(body));
   }
-  // Of those, the first of a term is told, from whom and to whom.
+  // Of those, only the first of a term for each sender and receiver appears.
   bool is_repeated(uint64_t from, uint64_t to, const Message& message) {
     const bool answer = std::holds_alternative<HeartbeatAnswer>(message.body);
     if (!answer && !std::holds_alternative<Heartbeat>(message.body)) return false;

@@ -1,5 +1,5 @@
-// One candidate for one key, at work: the Elector of the kernel, a store, and the clocks and timers of a runtime. It
-// carries the kernel's effects out in their order and tells a listener what matters. One thread, that of its runtime.
+// Runs one candidate for one key: the Elector of the kernel, a store, and the clocks and timers of a runtime. It
+// executes the kernel's effects in order and notifies a listener. One thread, that of its runtime.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace bellwether::lead {
 
-// What happens to a candidate. work_stopped() of it says when the work has stopped.
+// The events of a candidate. Its user calls Candidate::work_stopped() when the work has stopped.
 class CandidateListener : public election::TermListener {
  public:
   virtual void on_leader_changed(const election::LeaseRecord& /*record*/, const std::string& /*evidence*/) {}
-  // The store did not do what it was asked, or it is not known whether it did.
+  // The store has failed a request, or its outcome is unknown.
   virtual void on_store_error(bool /*renewal*/, const std::string& /*why*/) {}
   virtual void on_fail_open(bool /*open*/, const std::string& /*why*/) {}
   virtual void on_floor(election::Epoch /*floor*/) {}
@@ -32,11 +32,11 @@ class Candidate final {
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
 
-  // Campaigns (or observes) until it was told to stay out and has given up everything, or until `cancel`, which drops
-  // everything as it is: a term that runs ends at once, for nobody renews it.
+  // Campaigns (or observes) until a request to stay out has given up everything, or until `cancel`, which drops
+  // everything as it is: a running term ends at once, because no renewal follows.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
-  // What is told before run() counts when it begins; what is told after it, not at all.
+  // A call before run() takes effect when run() begins; a call after it, never.
   void resign(election::Resign wish) { tell(std::move(wish)); }
   void work_stopped() { tell(election::WorkStopped{}); }
   // How sound the guarded work is.
@@ -81,7 +81,7 @@ class Candidate final {
   bool stopped_ = false;
   runtime::Scope* scope_ = nullptr;
   election::OwnTerms terms_{elector_.config().key, elector_.config().claim.holder, listener_};
-  std::string refused_;  // the watch, and for what reason: told once
+  std::string refused_;  // the watch, with the reason: reported once
 };
 
 }  // namespace bellwether::lead

@@ -10,7 +10,7 @@ namespace {
 
 using election::LeaseTiming;
 
-// A key whose store will not tell of changes.
+// A key whose store does not report changes.
 class Unwatched final : public store::StoreKey {
  public:
   explicit Unwatched(std::unique_ptr<StoreKey> key) : key_(std::move(key)) {}
@@ -28,7 +28,7 @@ class Unwatched final : public store::StoreKey {
   std::unique_ptr<StoreKey> key_;
 };
 
-// A process that stands for the key "k" of one shared memory and notes what it is told.
+// A candidate for the key "k" of one shared memory, which records its notifications.
 struct Standing final : CandidateListener {
   std::shared_ptr<store::Memory> memory;
   std::string holder;

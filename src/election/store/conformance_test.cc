@@ -283,7 +283,7 @@ TEST_F(StoreConformance, of_two_who_act_on_one_version_exactly_one_succeeds) {
     const WriteOutcome& won = one->applied ? *one : *two;
     const bool a_won = won.after.record.token == of_a.token;
     ASSERT_TRUE(a_won || won.after.record.token == of_b.token);
-    if (queue()) {  // who waits leaves first, so that nobody moves up
+    if (queue()) {  // the waiting candidate leaves first, so that none moves up
       StoreKey& loser = a_won ? *b : *a;
       ASSERT_TRUE(act(loser, Kind::kRelease, won.after.version, release_of(won.after.record)).applied);
     }
@@ -309,7 +309,7 @@ TEST_F(StoreConformance, whoever_waits_for_a_change_is_woken_by_it_or_told_to_po
   const auto b = open(*theirs_, name("watched"));
   look(*b);
   task<bool> waiting = b->changed(nullptr);
-  // Whatever prepares the waiting in the server comes first, and may count as a change.
+  // The server's preparation of the wait comes first, and may count as a change.
   const auto pause = [](runtime::Runtime& runtime) -> task<int> {
     co_await runtime.sleep(Duration::millis(10));
     co_return 0;

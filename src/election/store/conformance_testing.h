@@ -1,6 +1,5 @@
-// What the behaviours that every store must show need: the store under test, two connections to it, and a word with
-// whoever runs its server. The same behaviours run against memory in the unit tests and against real servers in the
-// integration tests.
+// The inputs of the conformance tests for every store: the store under test, two connections to it, and control over
+// its server. The same tests run against memory in the unit tests and against real servers in the integration tests.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,8 +15,8 @@ namespace bellwether::store {
 
 struct ConformanceSettings {
   std::string url = "memory:conformance";
-  // Asks whoever runs the server to do something to it ("pause", "restart"), and waits until it is done. False: that
-  // cannot be done. Null without such a one.
+  // Asks the runner of the server to do something to it ("pause", "restart"), and waits until it is done. False: the
+  // runner cannot do that. Null: no runner.
   bool (*control)(const std::string& command) = nullptr;
 };
 ConformanceSettings& conformance_settings();

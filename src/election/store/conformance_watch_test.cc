@@ -1,4 +1,4 @@
-// The behaviours of a store that tells of changes, while its server answers.
+// The behaviours of a store that reports changes, while its server answers.
 #include "election/store/conformance_watch_testing.h"
 
 namespace bellwether::store {
@@ -23,7 +23,7 @@ TEST_F(Watching, a_change_between_two_waits_is_told_by_the_next_one) {
   SKIP_IF_POLLED(waiter);
   const auto taken = take(*other, "alice");
   ASSERT_TRUE(waiter.hears());
-  // Nobody has looked since, and something more happens.
+  // A further change happens before the next look.
   ASSERT_TRUE(act(*other, Kind::kRelease, taken.after.version, release_of(taken.after.record)).applied);
   EXPECT_TRUE(waiter.hears());
 }
@@ -65,7 +65,7 @@ TEST_F(Watching, the_next_in_a_queue_is_told_when_the_store_ends_the_lease_befor
   ASSERT_FALSE(take(*mine, "bob").applied);
   Waiter waiter(*this, *mine);
   SKIP_IF_POLLED(waiter);
-  // Nobody renews. Without a word this would take until the next look, which does not come here.
+  // No candidate renews. Without a report this would take until the next look, which does not come here.
   if (look(*mine).record.holder != "bob") EXPECT_TRUE(waiter.hears());
   EXPECT_EQ(look(*mine).record.holder, "bob");
 }

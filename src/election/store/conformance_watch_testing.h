@@ -1,4 +1,4 @@
-// Waiting for changes of a key, for the behaviours of stores that tell of them.
+// Waits for changes of a key, for the behaviours of stores that report them.
 #pragma once
 
 #include "election/store/conformance_testing.h"
@@ -17,7 +17,7 @@ class Watching : public StoreConformance {
       cancel_.cancel();
       if (!polled_) test_.runtime_->run(std::move(waiting_));
     }
-    // Whether a change is told within this time.
+    // Whether a report of a change comes within this time.
     bool hears(Duration within = Duration::seconds(20)) {
       const Instant until = test_.runtime_->read_clock() + within;
       while (!waiting_.done() && test_.runtime_->read_clock() < until) test_.wait(Duration::millis(5));
@@ -27,11 +27,11 @@ class Watching : public StoreConformance {
       if (told) waiting_ = key_.changed(&cancel_);
       return told;
     }
-    // Lets everything pass that was told of what has happened already, also of the beginning of the watch itself.
+    // Drops the reports of earlier changes, and of the beginning of the watch itself.
     void settle() {
       while (!polled_ && hears(Duration::millis(400))) static_cast<void>(test_.try_look(key_, Duration::seconds(2)));
     }
-    // The store tells nothing: whoever waits must look.
+    // The store reports nothing: the waiting caller must poll.
     bool polled() const { return polled_; }
 
    private:
@@ -49,7 +49,7 @@ class Watching : public StoreConformance {
     };
     runtime_->run(pause(*runtime_, span));
   }
-  // Somebody else takes the key, leaves a wish in it, and gives it back: each is told.
+  // Another candidate takes the key, leaves a request in it, and releases it: the store reports each.
   void expect_changes_are_told(Waiter& waiter, StoreKey& other) {
     waiter.settle();
     election::WriteOutcome done = take(other, "alice");

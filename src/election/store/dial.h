@@ -1,4 +1,4 @@
-// Connecting to a server that is named by a person: name, address, TCP, TLS.
+// Connects to a server by its configured name: name, address, TCP, TLS.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,21 @@
 
 namespace bellwether::store {
 
-// A connection to the first address that answers, with TLS when `tls` is given. Errors name the server; kTimeout when
-// the deadline, of the monotonic clock, passes.
+// A connection to the first address that answers, with TLS if `tls` is given. Errors name the server; kTimeout at the
+// deadline, which is of the monotonic clock.
 runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& runtime, HostPort host,
                                                              std::shared_ptr<runtime::TlsContext> tls, Instant deadline,
                                                              runtime::Cancellation* cancel);
 
-// Passwords and keys, from files and environment variables only: what stands in a command line is read by everybody on
-// the machine.
+// Passwords and keys come only from files and environment variables: every user of the machine can read a command line.
 
 // The whole of a small file (at most 1 MiB), such as a password or a token.
 runtime::task<Result<std::string>> read_small_file(runtime::Runtime& runtime, std::string path);
 // Its first line, without the end of the line.
 runtime::task<Result<std::string>> read_secret(runtime::Runtime& runtime, std::string path);
 
-// The password that a URL asks for: the first line of ?password_file=, else the first of these variables that is set,
-// else empty. Takes the option out of the URL.
+// The password for a URL: the first line of ?password_file=, else the first of these variables that is set, else empty.
+// Takes the option out of the URL.
 runtime::task<Result<std::string>> password_of(runtime::Runtime& runtime, StoreUrl& url,
                                                std::vector<std::string> variables);
 

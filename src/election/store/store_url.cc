@@ -41,7 +41,7 @@ Result<std::string> decode(std::string_view text) {
 
 std::string in_quotes(std::string_view text) { return fmt::format("'{}'", text); }
 
-// For messages: what stands where a password would, between ':' and '@' of the authority, is left out.
+// For messages: leaves out the text in place of a password, between ':' and '@' of the authority.
 std::string without_password(std::string_view text) {
   const auto begin = text.find("//");
   const auto at = text.substr(0, text.find('?')).rfind('@');

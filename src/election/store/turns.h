@@ -1,4 +1,4 @@
-// A bounded number of things, used in turn: connections to a server that many callers share. First come, first served.
+// Limits concurrent use: many callers share a bounded number of connections. First come, first served.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class Turns {
   std::deque<class Turn*> waiting_;
 };
 
-// The right to use one of them; given back at the end. Ask by co_await turn.woken().wait(); it is yours if granted().
-// `cancel` ends the wait.
+// The right to use one of them; returned at the end. Ask by co_await turn.woken().wait(); the caller has it if
+// granted(). `cancel` ends the wait.
 class Turn {
  public:
   Turn(Turns& turns, runtime::Cancellation* cancel)
@@ -68,11 +68,10 @@ class Turn {
   runtime::CancelCallback on_cancel_;
 };
 
-// How long to wait between the end of a connection on which a server tells of changes and the next one: not at all
-// after a long good life, longer and longer while it fails, and long where this is not to be had (kUnsupported), which
-// will not change soon.
+// The pause between the end of a server's watch connection and the next one: none after a long good life, growing while
+// it fails, and long if the server does not support watches (kUnsupported), which will not change soon.
 
-// What an operator must hear of the end of a connection: that the server, or this process, will not have another one.
+// The reason for an operator if the server, or this process, will not have another connection.
 inline std::string refusal_in(const Status& ended) {
   const bool refused = !ended && (ended.error().code == Errc::kUnsupported || ended.error().code == Errc::kExhausted);
   return refused ? ended.error().message : std::string();
@@ -93,7 +92,7 @@ class Pauses {
     }
     const Duration longest = !ended && ended.error().code == Errc::kUnsupported ? kUnsupported : pause_;
     pause_ = std::min(pause_ * 2, kMost);
-    // Those whom one server has told of its end do not all come back at the same time.
+    // Clients of a server that shuts down must not all return at the same time.
     return Duration::nanos(prng.between(longest.ns() / 2, longest.ns()));
   }
 

@@ -1,4 +1,4 @@
-// One election, as one node sees it: who takes part, who stands, and who has voted for whom.
+// One election, as one node sees it: the participants, the candidates, and the votes.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace bellwether::vote {
 
-// Who is an admin.
+// The rule that decides the admin.
 enum class QuorumRule : uint8_t {
-  kMajority,      // whoever more than half of the declared members have voted for
-  kPlurality,     // unsafe: whoever has most votes when the election closes, few as they are
-  kHighestScore,  // unsafe: as kPlurality; without any vote, the best candidate that was heard of
+  kMajority,      // more than half of the declared members have voted for the winner
+  kPlurality,     // unsafe: the winner has the most votes when the election closes, few as they are
+  kHighestScore,  // unsafe: as kPlurality; without any vote, the best known candidate
 };
 // "majority", "plurality", "highest_score".
 std::string_view to_string(QuorumRule rule);
@@ -33,9 +33,9 @@ class Ballot {
   };
   struct Outcome {
     enum class Kind : uint8_t {
-      kOpen,    // what is still to come may decide
-      kWon,     // whatever is still to come
-      kNobody,  // nobody can win any more
+      kOpen,    // later votes may decide
+      kWon,     // later votes cannot change it
+      kNobody,  // no candidate can win
     };
     Kind kind = Kind::kOpen;
     NodeId winner;
@@ -44,15 +44,15 @@ class Ballot {
   // REQUIRES members > 0.
   Ballot(QuorumRule rule, std::size_t members) : rule_(rule), members_(members) {}
 
-  // Somebody takes part, and stands if there is a candidate. What it said first counts.
+  // The node takes part, and stands if it sends a candidacy. Its first announcement counts.
   void announce(NodeId node, std::optional<Candidate> candidate);
   enum class Heard : uint8_t { kNew, kKnown, kSecond };
-  // kSecond: it has voted for another one before. From then on its vote counts for nobody.
+  // kSecond: it has already voted for another candidate. From then on its vote does not count.
   Heard vote(NodeId voter, NodeId candidate);
 
-  // Of those who are believed: the highest score without its penalty, among equals the lowest id. kNobody: nobody is.
+  // Of the believed candidates: the highest score without its penalty, among equals the lowest id. kNobody: none.
   NodeId best() const;
-  // `closed`: nothing comes any more.
+  // `closed`: no more messages count.
   Outcome outcome(bool closed) const;
 
   bool has_announced(NodeId node) const { return announced_.contains(node); }
@@ -62,7 +62,7 @@ class Ballot {
   std::size_t votes_for(NodeId candidate) const;
   std::vector<NodeId> voters_of(NodeId candidate) const;
   bool has_voted(NodeId voter) const { return votes_.contains(voter); }
-  // Of those who take part; `but` need not have.
+  // All participants; `but` need not have.
   bool all_have_voted(NodeId but = kNobody) const;
   bool anybody_stands() const;
 

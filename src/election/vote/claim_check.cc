@@ -8,10 +8,10 @@
 namespace bellwether::vote {
 namespace {
 
-// Written so that what is no number is none.
+// Written so that a NaN is no share.
 bool is_share(double value) { return value >= 0 && value <= 1; }
 
-// What the fastest clock shows after what the slowest shows as `span`.
+// The fastest clock's measure of a time that the slowest measures as `span`.
 Duration with_slack(Duration span, double drift) {
   return Duration::from_seconds_f(span.seconds_f() * (1 + drift) / (1 - drift)) + kClaimSlack;
 }

@@ -52,7 +52,7 @@ TEST(ClaimCheck, a_score_is_reckoned_again) {
   Claim claim = good();
   claim.score += 0.01;
   EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("while what it says of itself gives"));
-  // An honest one is told alike that reckons with other weights.
+  // The check rejects an honest node with other weights in the same way.
   claim.score = score_of(claim, {.uptime = 0.2, .capability = 0.3});
   EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""),
               HasSubstr("weights of the score must be the same"));

@@ -15,7 +15,7 @@ Status ScoreWeights::validate() const {
   const double all[] = {uptime, capability, resources, network, experience};
   double sum = 0;
   for (const double one : all) {
-    // Written so that a weight which is no number is refused.
+    // Written so that a NaN is refused.
     if (!(one >= 0 && one <= 1)) return fail(Errc::kInvalid, "a weight of the score lies between 0 and 1");
     sum += one;
   }
@@ -44,7 +44,7 @@ ScoreParts parts_of(const Claim& claim) {
   ScoreParts parts;
   parts.uptime = share_of(claim.uptime, kFullUptime);
   parts.experience = share_of(claim.experience, kFullExperience);
-  // What is said twice is worth no more.
+  // A repeated capability adds nothing.
   const std::set<std::string_view> capabilities(claim.capabilities.begin(), claim.capabilities.end());
   for (const std::string_view one : capabilities) parts.capability += worth_of(one);
   parts.capability = std::min(parts.capability, 1.0);

@@ -1,10 +1,10 @@
-// How good an admin a node would be, as one number from what it says of itself:
+// The fitness of a node as an admin: one number, computed from its claim:
 //
 //   score = 0.30 uptime + 0.20 capability + 0.20 resources + 0.15 network + 0.15 experience
 //
-// with each part from 0 to 1. Of a node that leads contexts, too, its fitness for that
-// (election/context/fitness.h) has a share of it: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates
-// in an election. It never lets anybody win without votes, and never takes an office from anybody.
+// with each part from 0 to 1. If the node also leads contexts, its fitness for that (election/context/fitness.h)
+// counts: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates in an election. It never replaces votes, and
+// never takes an office from an admin.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ namespace bellwether::vote {
 // From there on more of it is worth nothing more.
 inline constexpr Duration kFullUptime = Duration::hours(24);
 inline constexpr Duration kFullExperience = Duration::hours(168);
-// A node that says more of itself is not believed.
+// Voters do not believe a node that claims more.
 inline constexpr Duration kLongestExperience = Duration::hours(100 * 366 * 24);
 inline constexpr std::size_t kMostCapabilities = 32;
 inline constexpr std::size_t kMostCapabilityBytes = 64;
@@ -36,15 +36,15 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
-// What a node says of itself.
+// A node's report of itself.
 struct Claim {
   std::vector<std::string> capabilities;
   Duration uptime;      // since its process was started
   Duration experience;  // over all its lives, this one included
   Resources resources;
-  double score = 0;                    // as it reckons it from the rest
+  double score = 0;                    // as it computes it from the rest
   std::optional<double> fitness = {};  // for leading contexts, 0 to 1; nothing: it does not lead them
-  std::string attestation = {};        // what an operator has signed of its capabilities; empty: nothing
+  std::string attestation = {};        // an operator's signed statement of its capabilities; empty: none
   bool operator==(const Claim&) const = default;
 };
 
@@ -54,7 +54,7 @@ struct ScoreWeights {
   double resources = 0.20;
   double network = 0.15;
   double experience = 0.15;
-  // Of fitness, where there is one; the others share the rest.
+  // The weight of the fitness, if the node has one; the others share the rest.
   double fitness = 0.30;
 
   // Errors: kInvalid (outside of 0 to 1, or the sum of all but that of fitness is not 1).
@@ -72,9 +72,9 @@ struct ScoreParts {
 ScoreParts parts_of(const Claim& claim);
 double score_of(const Claim& claim, const ScoreWeights& weights);
 
-// What a capability adds to the part of that name: 0 for one that has nothing to do with an admin's work.
+// The worth of a capability in its part of the score: 0 if it does not serve an admin's work.
 double worth_of(std::string_view capability);
-// Who may stand: any of admin_election, context_curation, project_manager.
+// Whether a node may stand: any of admin_election, context_curation, project_manager.
 bool may_stand(std::span<const std::string> capabilities);
 
 }  // namespace bellwether::vote

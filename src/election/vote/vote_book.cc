@@ -42,7 +42,7 @@ void VoteBook::become(State to, std::string why, Effects& out) {
 
 void VoteBook::set_admin(NodeId who, Term term, std::string evidence, Effects& out) {
   const NodeId before = admin;
-  // One who was cut off hears of the same admin again, in a later term.
+  // A node that was cut off hears of the same admin again, in a later term.
   const bool changed = before != who || (who != kNobody && term > admin_term);
   admin = who;
   if (who != kNobody) last_admin = who;

@@ -1,5 +1,5 @@
-// What all parts of an elector read and write: its state and office, its record, the other nodes, the admin, and what
-// is promised to it.
+// The state that all parts of an elector read and write: its state and office, its record, the other nodes, the admin,
+// and the promise to the admin.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ struct VoteConfig {
   VoteTiming timing;
   ScoreWeights weights;
   bool reconstructs_keys = false;                // an admin needs KeysReady before it acts
-  Duration drain_limit = Duration::seconds(30);  // for the work of an admin that hands over to stop in good order
+  Duration drain_limit = Duration::seconds(30);  // for the work of an admin that hands over to stop in order
   // An admin hands over to a candidate that was better by so much at so many heartbeats in a row. 0 beats: never.
   double transfer_margin = 0.15;
   int transfer_after = 8;
   double reputation_weight = 0;  // so much of a score is lost for a standing of 0; 0: reputations count for nothing
-  std::map<NodeId, std::vector<std::string>> capabilities = {};  // of each at most these; of who is missing: any
+  std::map<NodeId, std::vector<std::string>> capabilities = {};  // of each node at most these; of a missing node: any
 };
 
 enum class Office : uint8_t {
@@ -43,13 +43,13 @@ enum class Office : uint8_t {
 struct VotePeer {
   uint64_t start = 0;  // the life that is listened to
   uint64_t mark = 0;
-  uint64_t newest = 0;  // the highest sequence heard of it
-  uint64_t heard = 0;   // bit i: sequence newest - i was heard
+  uint64_t newest = 0;  // the highest sequence received from it
+  uint64_t heard = 0;   // bit i: sequence newest - i was received
   Instant last_heard;   // 0: never
   KnownOfNode known;
   std::string refused;     // the last reason, until something is in order
   Instant acked_sent;      // when that heartbeat was sent which it answered last
-  Instant promised_until;  // to answer nobody else
+  Instant promised_until;  // to answer no other node
   bool acked = false;
   uint64_t acked_round = 0;
   bool stands = false;
@@ -86,19 +86,19 @@ struct VoteBook {
   bool silent = false;  // another process has this id
   bool follows_only() const { return record.lost || silent; }
   bool stands() const { return measured && !leaving && !follows_only() && may_stand(claim.capabilities); }
-  // What is taken off the score of that node for how it has conducted itself.
+  // The deduction from that node's score for its conduct.
   double penalty_of(const VotePeer& peer) const { return config.reputation_weight * (1 - peer.known.standing); }
 
   // --- the admin
   NodeId admin;
   Term admin_term;
-  bool hearsay = false;                    // only others have said so
+  bool hearsay = false;                    // only from others
   NodeId last_admin;                       // in that term, also when it is gone
-  Instant admin_until = Instant::never();  // nothing was heard of it by then: it is gone
-  Term highest;                            // that was heard of
+  Instant admin_until = Instant::never();  // without a message until then, it is gone
+  Term highest;                            // of all known terms
   void set_admin(NodeId who, Term term, std::string evidence, Effects& out);
 
-  // --- what binds this node
+  // --- the promise of this node
   NodeId promised_to;
   Instant promised_until;
   Instant quiet_until;  // a promise of an earlier life may last until then

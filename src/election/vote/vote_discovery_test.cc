@@ -43,7 +43,7 @@ TEST_F(LedVoteDiscovery, hearsay_is_forgotten_when_an_election_brings_nobody) {
   group.claims[3].uptime = Duration::zero();
   group.start(3);
   group.part(1, 3);
-  // It is told again and again, as long as node 2 hears the admin; after its quiet time it could join an election.
+  // Node 2 repeats it while it hears the admin; after its quiet time node 3 could join an election.
   group.run(kLan.promise() * 2);
   ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
   group.part(2, 3);
@@ -56,7 +56,7 @@ TEST_F(LedVoteDiscovery, hearsay_is_forgotten_when_an_election_brings_nobody) {
 TEST(VoteDiscovery, who_cannot_hear_the_admin_does_not_depose_it) {
   VoteGroup group(5);
   ASSERT_EQ(group.lead(), 1u);
-  // One way only: 5 hears nobody, and everybody hears 5.
+  // One way only: 5 hears no node, and all nodes hear 5.
   for (uint64_t id = 1; id <= 4; ++id) group.cut(id, 5);
   group.run(Duration::minutes(2));
   EXPECT_EQ(group.admin(), 1u);

@@ -32,7 +32,7 @@ Term VoteElection::next_term() const {
   return Term(std::max({ledger_.last_term(), book_.admin_term, book_.highest}).value() + 1);
 }
 
-// The word that has begun the election was lost: what others say in it does as well.
+// The message that began the election was lost: any other message of it serves as well.
 void VoteElection::join_if_newer(Instant now, Term term, Effects& out) {
   if ((round_ && round_->term >= term) || term <= ledger_.last_term() || !book_.may_take_part(now)) return;
   join(now, term, Trigger::kDiscoveryFailure, kNobody, out);
@@ -62,9 +62,9 @@ void VoteElection::join(Instant now, Term term, Trigger why, NodeId heir, Effect
                      now + (heir == kNobody ? timing.election : timing.transfer),
                      now + timing.gather};
   book_.become(State::kElecting, std::string(to_string(why)), out);
-  // Who has just given up the office for an heir does not stand beside it.
+  // A node that has just given up the office for an heir does not stand beside it.
   const bool candidate = book_.stands() && (heir == config_.self || (heir == kNobody && !steps_back_));
-  // Others compare what it says now with what it said then: both must be as old as they say.
+  // Others compare this claim with the earlier one: the ages of both must be right.
   const Duration since = now - book_.measured_at;
   if (candidate) {
     Claim aged = book_.claim;
@@ -82,7 +82,7 @@ bool VoteElection::on_candidacy(Instant now, NodeId from, VotePeer& peer, const 
   join_if_newer(now, candidacy.term, out);
   if (!round_ || round_->over || round_->term != candidacy.term) return false;
   if (round_->ballot.has_announced(from)) {
-    // It says so again because it has heard nothing of this node.
+    // It repeats itself because it has received nothing from this node.
     if (!round_->ballot.has_voted(from)) round_->unheard_by.insert(from);
     return false;
   }
@@ -103,9 +103,8 @@ bool VoteElection::on_candidacy(Instant now, NodeId from, VotePeer& peer, const 
       BW_PROBE("vote: a candidate that is not believed");
       candidate->doubt = *doubt;
       if (is_there) {
-        // A message that was on its way for long, or was read late, makes everything that is said after it look like a
-        // lie. So a doubt wears off, the faster the longer it lasts; who lies much stays without a vote for many
-        // elections.
+        // A message that was long on its way, or read late, makes all later claims look like lies. So a doubt wears
+        // off, faster with its age; a node that lies much stays without a vote for many elections.
         peer.known.forgiven = std::min(peer.known.forgiven * 2 + config_.timing.heartbeat_timeout, kLongestExperience);
         out.push_back(Conduct{from, Deed::kWrongClaim});
       }
@@ -146,7 +145,7 @@ void VoteElection::try_vote(Instant now, Effects& out) {
     choice = good ? round.heir : kNobody;
   }
   if (choice == kNobody) {
-    // All who could have stood have stepped back, or the others have voted for one that is not believed here.
+    // All possible candidates have stepped back, or the others have voted for one that this node does not believe.
     const bool decided = !ballot.anybody_stands() || ballot.all_have_voted(config_.self);
     if (round.heir == kNobody && decided) close_soon(now);
     return;
@@ -177,7 +176,7 @@ bool VoteElection::decide(Instant now, bool closed, Effects& out) {
   if (outcome.kind == Kind::kNobody && !closed) return fail("no candidate can get enough votes");
   if (outcome.kind != Kind::kWon) {
     if (closed) return fail("no candidate had enough votes in time");
-    // The votes are split among those who take part. Who has not said anything may come late, if at all.
+    // The votes are split among the participants. A silent node may come late, if at all.
     if (round_->ballot.all_have_voted()) {
       BW_PROBE("vote: all who take part have voted, and nobody has won");
       close_soon(now);
@@ -197,13 +196,13 @@ bool VoteElection::decide(Instant now, bool closed, Effects& out) {
   return false;
 }
 
-// Nobody of those who take part can decide the election any more. With other rules it is decided by who is late, too.
+// No participant can decide the election any more. With other rules a late node can decide it, too.
 void VoteElection::close_soon(Instant now) {
   if (config_.rule != QuorumRule::kMajority) return;
   round_->closes = std::min(round_->closes, now + config_.timing.gather * 2);
 }
 
-// To those of whom nothing was heard: they may have heard nothing either.
+// To all silent nodes: they may have heard nothing either.
 void VoteElection::repeat(Instant now, Effects& out) {
   VoteRound& round = *round_;
   round.repeat_at = now + config_.timing.gather;
@@ -224,7 +223,7 @@ void VoteElection::fail_round(Instant now, std::string why, Effects& out) {
     return one.first != config_.self && one.second && round_->ballot.votes_for(one.first) > 0;
   };
   const auto& announced = round_->ballot.announcements();
-  // The votes were split. Voters who believe different candidates would split them for ever.
+  // The votes were split. Voters that believe different candidates would split them for ever.
   steps_back_ = std::any_of(announced.begin(), announced.end(), is_rival) && book_.prng.chance(0.5);
   end_round(why, out);
   search_.discover(now, std::move(why), out);

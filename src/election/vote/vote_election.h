@@ -1,4 +1,4 @@
-// The election in which a node takes part: who stands, for whom it votes, and what comes of it.
+// The election in which a node takes part: the candidates, its vote, and the result.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct VoteRound {
   Term term;
   Trigger trigger;
   Ballot ballot;
-  NodeId heir;      // the only one who is voted for
-  NodeId silent;    // nobody waits for its candidacy: it is why there is an election
-  Instant vote_at;  // whoever has not been heard of by then is not waited for
+  NodeId heir;      // the only candidate that gets votes
+  NodeId silent;    // the node whose silence caused the election: its candidacy is not awaited
+  Instant vote_at;  // the election does not wait for nodes that are silent until then
   Instant closes;
   Instant repeat_at;
   bool gathered = false;             // vote_at has come
   bool voted = false;                // decided; perhaps not durable yet
-  bool over = false;                 // won, lost or given up; kept to be shown
+  bool over = false;                 // won, lost or given up; kept for the status
   uint64_t vote_version = 0;         // of the record that holds the vote which is to be sent
-  std::set<NodeId> unheard_by = {};  // whose candidacy is said again, so that this node's is, too
+  std::set<NodeId> unheard_by = {};  // they repeat their candidacy, so this node repeats its own
 };
 
 class VoteElection {
@@ -40,10 +40,10 @@ class VoteElection {
   void end_round(NodeId winner, Term term, std::string why, Effects& out);
   void end_round(std::string why, Effects& out) { end_round(kNobody, round_->term, std::move(why), out); }
 
-  // Each of these says whether this node has won with it.
+  // Each returns whether this node has won by it.
   [[nodiscard]] bool on_candidacy(Instant now, NodeId from, VotePeer& peer, const Candidacy& candidacy, Effects& out);
   [[nodiscard]] bool on_vote(Instant now, NodeId from, const Vote& vote, Effects& out);
-  [[nodiscard]] bool on_persisted(Instant now, Effects& out);  // the own vote is said only then
+  [[nodiscard]] bool on_persisted(Instant now, Effects& out);  // sends the own vote only then
   [[nodiscard]] bool tick(Instant now, Effects& out);          // REQUIRES under_way()
   Instant wake() const;                                        // REQUIRES under_way()
 

@@ -27,7 +27,7 @@ std::string_view to_string(Refusal refusal) {
 }
 
 void VoteElector::step(Instant now, const Event& event, Effects& out) {
-  // Whatever has happened: an admin that was paused past its end finds that out first.
+  // Comes before every event: an admin that was paused past its end notices that first.
   const bool promised = book_.office == Office::kAdmin || book_.office == Office::kReconstructing;
   if (promised && now >= office_.ends()) {
     office_.end_term(now, election::EndReason::kExpired, "no quorum has answered in time", out);
@@ -84,7 +84,7 @@ void VoteElector::on_start(Instant now, const Start& start, Effects& out) {
   Record& record = book_.record;
   record = start.found == Start::Found::kUnreadable ? Record{.lost = true} : start.record;
   ++record.start;
-  // A promise that was made before may last so long; which one, nobody knows any more.
+  // An earlier promise may last until then; the record does not say which.
   book_.quiet_until = start.found == Start::Found::kRecord ? now + record.longest_promise : now;
   book_.highest = book_.ledger.last_term();
   book_.ledger.persist(out);
@@ -149,7 +149,7 @@ bool VoteElector::is_listened_to(Instant now, VotePeer& peer, const Message& mes
     BW_PROBE("vote: a life that is over, or a second process under one id");
     const char* why = older ? "it comes from an earlier life of this node, or from an older copy of its disk"
                             : "another process has the same id";
-    // Whoever says it may not know, and one that follows somebody asks nobody.
+    // The sender may not know it, and a node that follows an admin sends no requests.
     if (peer.refused != why || std::holds_alternative<DiscoveryRequest>(message.body)) search_.tell(from, out);
     book_.refuse(from, peer, older ? Refusal::kEarlierLife : Refusal::kSecondProcess, why, out);
     return false;
@@ -162,7 +162,7 @@ bool VoteElector::is_listened_to(Instant now, VotePeer& peer, const Message& mes
     peer.known.forgiven = Duration::zero();
     peer.acked = false;
     peer.promised_until = Instant();
-    // Who was promised something by the last life is not known by this one.
+    // The new life does not know the promises of the last one.
     if (from == book_.admin && !book_.has_promised(now)) book_.admin_until = std::min(book_.admin_until, now);
   }
   if (message.sequence > peer.newest) {

@@ -1,24 +1,23 @@
-// One node of a group that elects an admin by scored votes: who stands tells what it is worth, everybody votes for the
-// best that it has heard of and believes, and whoever has the votes of a quorum leads for as long as a quorum answers
-// its heartbeats. It reads no clock: each step is told the time of the boot clock, freshly read, and answers with
-// effects.
+// One node of a group that elects an admin by scored votes: each candidate announces its score, each node votes for the
+// best candidate that it believes, and the winner of a quorum leads while a quorum answers its heartbeats. It reads no
+// clock: each step takes the time of the boot clock, freshly read, and returns effects.
 //
-// What it guarantees under QuorumRule::kMajority, given that its driver carries effects out in order, that disks keep
-// what they have confirmed, that clocks keep within the drift, and that no node votes twice in spite of its record:
+// Its guarantees under QuorumRule::kMajority, if its driver executes effects in order, disks keep confirmed data,
+// clocks keep within the drift, and no node votes twice in spite of its record:
 //   - a term has one admin: it needs votes of a majority, and a vote is durable before it is sent;
-//   - an admin acts only while a majority has promised to answer nobody else, and has stopped before any of these
-//     promises ends; no promise is made to an earlier term than the last one. So no two act at once, and terms of those
-//     who act only grow;
-//   - a higher score never takes the office from an admin that a majority answers: nobody under a promise takes part in
-//     an election. An admin hands over by itself.
+//   - an admin acts only while a majority has promised to answer no other node, and has stopped before any of these
+//     promises ends; no node promises anything to an earlier term than the last one. So no two admins act at once, and
+//     the terms of acting admins only grow;
+//   - a higher score never takes the office from an admin that a majority answers: a node under a promise takes part in
+//     no election. An admin hands over by itself.
 // Under the other rules two admins are possible, and one of them steps down when they hear of each other.
 //
-//   vote_ledger.h    the record, and what waits until it is durable
+//   vote_ledger.h    the record, and the messages that wait until it is durable
 //   vote_book.h      the state, the other nodes, the admin, the promise to it: all parts read and write here
-//   vote_search.h    looking for an admin, and when it is time for an election
-//   vote_election.h  candidates, ballots, and what comes of an election
+//   vote_search.h    the search for an admin, and the time of the next election
+//   vote_election.h  candidates, ballots, and the result of an election
 //   vote_office.h    heartbeats, promises and the end of a term
-//   vote_follower.h  what is heard of an admin, and what is promised to it
+//   vote_follower.h  news of an admin, and the promise to it
 #pragma once
 
 #include <array>
@@ -59,10 +58,10 @@ class VoteElector {
   Term ballot_term() const { return round() ? round()->term : Term(); }
   Trigger ballot_trigger() const { return round() ? round()->trigger : Trigger::kDiscoveryFailure; }
   bool ballot_over() const { return round() && round()->over; }
-  // Whom this node has promised to answer nobody else, and until when; kNobody: never anybody in this life.
+  // The node to which this one has promised to answer no other, and until when; kNobody: never in this life.
   NodeId promised_to() const { return book_.promised_to; }
   Instant promised_until() const { return book_.promised_until; }
-  // While it is in office: until when it may count on the promise of each who has answered.
+  // While it is in office: until when it may count on the promise of each node that has answered.
   std::map<NodeId, Instant> promises() const { return office_.promises(); }
   // Messages that were not listened to, by reason.
   const std::array<uint64_t, kRefusals>& refusals() const { return book_.refusals; }

@@ -154,7 +154,7 @@ TEST_F(LedVoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_prom
   EXPECT_EQ(group.disks.at(2).term, Term(1));
   EXPECT_EQ(group.disks.at(2).vote, NodeId(1));
   EXPECT_EQ(group.disks.at(2).promised, Term(1));
-  // Nobody but 2 and 3 is left, and 2 does not know any more what it has promised.
+  // Only 2 and 3 are left, and 2 does not know its promises any more.
   group.stop(1);
   group.stop(2);
   group.claims[2].uptime = Duration::zero();

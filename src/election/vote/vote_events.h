@@ -1,4 +1,4 @@
-// What a VoteElector is told and what it asks for.
+// The events that a VoteElector takes, the messages between nodes, and the effects that it returns.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace bellwether::vote {
 
-// What nodes say to each other when they elect an admin by scored votes. Every message names the life of its sender (a
-// number that is durable and grows with each start, and a mark that is drawn anew) and its place in the row of all that
-// this life has said, so that what was recorded, what an older copy of a disk says, and a second process under the same
-// id are found out. Drivers sign what is sent and refuse what is not signed by its sender.
+// The messages between nodes that elect an admin by scored votes. Every message names the life of its sender (a durable
+// number that grows with each start, and a random mark) and its sequence number in that life. So receivers detect
+// recorded messages, older copies of a disk, and a second process under the same id. Drivers sign messages and refuse
+// those that their sender has not signed.
 
 using election::Term;
 
-// A node for as long as its durable record lives: one that lost its record comes back under another id.
+// A node, identified for the life of its durable record: after a loss of the record it returns under another id.
 using NodeId = StrongId<struct NodeTag, uint64_t>;
 inline constexpr NodeId kNobody{};
 inline constexpr std::size_t kMostNodes = 127;
@@ -43,18 +43,18 @@ inline constexpr std::size_t kTriggers = 5;
 std::string_view to_string(Trigger trigger);
 
 struct DiscoveryRequest {};
-// To who asks, by whoever knows an admin; to who comes back, by whoever remembers it; and to who is wrong about the
-// admin or the term.
+// Sent to a node that asks, by each node that knows an admin; to a node that comes back, by each node that remembers
+// it; and to a node that is wrong about the admin or the term.
 struct DiscoveryResponse {
   NodeId admin;  // kNobody: none is known
   Term admin_term;
   uint64_t start_seen = 0;  // the highest of the receiver; see Message::start
   uint64_t mark_seen = 0;   // of that start
 };
-// The word of an admin that it acts no more in its term, and who shall follow it.
+// An admin's statement that it acts no more in its term, and the name of its successor.
 struct Permission {
   Term term;
-  NodeId heir;  // kNobody: whoever wins
+  NodeId heir;  // kNobody: the winner of the election
   bool operator==(const Permission&) const = default;
 };
 struct ElectionStarted {
@@ -62,7 +62,7 @@ struct ElectionStarted {
   Trigger trigger = Trigger::kDiscoveryFailure;
   std::optional<Permission> permission;  // of the sender
 };
-// Everybody who takes part says so, also who does not stand.
+// Each participant sends one, candidate or not.
 struct Candidacy {
   Term term;
   bool stands = false;
@@ -72,11 +72,11 @@ struct Vote {
   Term term;
   NodeId candidate;
 };
-// Said by the winner; asks for the same answer as a heartbeat.
+// From the winner; asks for the same answer as a heartbeat.
 struct Winner {
   Term term;
   uint64_t round = 0;
-  std::vector<NodeId> voters;  // who has voted for it
+  std::vector<NodeId> voters;  // its voters
 };
 struct Heartbeat {
   Term term;
@@ -88,7 +88,7 @@ struct HeartbeatAnswer {
   uint64_t admin_mark = 0;  // of the life that sent the heartbeat
   bool stands = false;
   double score = 0;  // when it stands
-  // How long the sender answers nobody else, at least, from the sending of the heartbeat. Nodes may differ in it.
+  // The minimum time, from the sending of the heartbeat, in which the sender answers no other. Nodes may differ in it.
   Duration promise;
 };
 
@@ -99,22 +99,22 @@ struct Message {
   NodeId from;
   uint64_t start = 0;     // how often the sender was started, by its durable record
   uint64_t mark = 0;      // drawn at that start
-  uint64_t sequence = 0;  // of all that it has said since, from 1
+  uint64_t sequence = 0;  // of all its messages in this life, from 1
   Term term;              // the highest that it knows
   Body body;
 };
 
-// How a node has conducted itself, as one voter has seen it: terms that it has served to a good end, heartbeats that it
-// owed as an admin, and claims that could not be true. Each voter has its own book, which it keeps over restarts.
+// The conduct of a node, as one voter has seen it: terms that it has completed, heartbeats that it owed as an admin,
+// and claims that could not be true. Each voter keeps its own book over restarts.
 //
 //   standing = (1 + served) / (1 + served + lost + 2 wrong), to the nearest quarter
 //
-// It is coarse, so that voters that have seen about the same think the same of a node, and it forgets: when a count
-// reaches kMostCounted, all of that node are halved.
+// It is coarse, so that voters with similar observations rate a node alike. It forgets: when a count reaches
+// kMostCounted, it halves all counts of that node.
 enum class Deed : uint8_t {
-  kServed,          // has given up the office in good order
-  kLostHeartbeats,  // was the admin, and not heard for the heartbeat timeout
-  kWrongClaim,      // has said of itself what cannot be
+  kServed,          // has given up the office in order
+  kLostHeartbeats,  // was the admin, and silent for the heartbeat timeout
+  kWrongClaim,      // has made an impossible claim
 };
 
 inline constexpr uint32_t kMostCounted = 64;
@@ -122,7 +122,7 @@ inline constexpr uint32_t kMostCounted = 64;
 class ReputationBook {
  public:
   void add(NodeId node, Deed deed);
-  // 0 to 1; 1 for who is not known.
+  // 0 to 1; 1 for an unknown node.
   double standing(NodeId node) const;
 
   // As text, one line a node: "ID SERVED LOST WRONG".
@@ -145,7 +145,7 @@ using election::Note;
 using election::Renewed;
 using election::TermEnded;
 
-// What a node must never forget: kept whole, with a checksum, on a disk that it does not share.
+// The data that a node must never forget: kept whole, with a checksum, on a disk that it does not share.
 struct Record {
   uint64_t version = 0;        // how often it was written
   uint64_t start = 0;          // how often the node was started
@@ -154,7 +154,7 @@ struct Record {
   Term promised;               // the last admin's that was promised anything; no earlier one is
   uint64_t promised_mark = 0;  // of that admin's life: no other one has the term
   Duration longest_promise;    // of any that was made
-  bool lost = false;           // what was promised before is not known any more: this node follows only
+  bool lost = false;           // earlier promises are unknown: this node follows only
   bool operator==(const Record&) const = default;
 };
 
@@ -163,7 +163,7 @@ struct Record {
 struct Start {
   enum class Found : uint8_t {
     kRecord,
-    kNew,         // said by a person: this node was never there before. An empty disk alone does not prove it.
+    kNew,         // an operator says so: this node was never there before. An empty disk alone does not prove it.
     kUnreadable,  // torn, foreign, or gone: this node follows, and neither votes nor stands again
   };
   Found found = Found::kNew;
@@ -179,16 +179,16 @@ struct Persisted {
   bool ok = true;
   std::string why;
 };
-// How this node is: told once before it can stand, and again as it changes. The score in it is reckoned anew.
+// The claim of this node: needed before it can stand, and again at each change. The elector recomputes its score.
 struct Measured {
   Claim claim;
 };
-// What this node knows of another one by itself. See claim_check.h.
+// This node's own knowledge of another one. See claim_check.h.
 struct PeerMeasured {
   NodeId node;
   double network_quality = 1;
 };
-// What this node knows of another one before it hears that one's candidacy: what an operator has attested, and whether
+// This node's knowledge of another one before its candidacy arrives: what an operator has attested, and whether
 // membership holds it there. See claim_check.h.
 struct PeerVetted {
   NodeId node;
@@ -201,7 +201,7 @@ struct PeerStanding {
   NodeId node;
   double standing = 1;
 };
-struct WorkStopped {};  // nothing of the guarded work runs any more
+struct WorkStopped {};  // nothing of the guarded work runs now
 // An operator asks for an election.
 struct CallElection {
   bool forced = false;  // also in the stability windows
@@ -215,7 +215,7 @@ struct Transfer {
 struct Leave {
   std::string cause;
 };
-// The answer to Reconstruct: there are keys, or none could be had.
+// The answer to Reconstruct: the keys, or a failure.
 struct KeysReady {
   Term term;
   bool ok = true;
@@ -228,8 +228,8 @@ using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasu
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.
 
-// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In their order.
-// Whatever depends on it is sent only after that answer, so that a driver cannot send it too early.
+// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In order.
+// Dependent messages leave only after that answer, so that a driver cannot send them too early.
 struct Persist {
   Record record;
 };
@@ -258,23 +258,23 @@ struct AdminChanged {
 };
 // An election in which this node took part is over.
 struct ElectionComplete {
-  NodeId winner;  // kNobody: nobody won
+  NodeId winner;  // kNobody: none
   Term term;
   std::string why;
 };
-// This node has won and been promised: collect the shares of the admin's key, then say KeysReady. Effects of a term
-// that is over by then come to nothing.
+// This node has won and has the promises: collect the shares of the admin's key, then send KeysReady. Later effects of
+// an ended term do nothing.
 struct Reconstruct {
   Term term;
 };
-// What is wrong with a message that is not listened to.
+// The reason for ignoring a message.
 enum class Refusal : uint8_t {
   kStranger,
   kEarlierLife,
   kSecondProcess,
   kReplay,
   kOlderTerm,
-  kNotElected,  // it says that it has won, and cannot have
+  kNotElected,  // it claims a win that is impossible
 };
 inline constexpr std::size_t kRefusals = 6;
 // "not_a_member", "earlier_life", "second_process", "heard_before", "older_term", "not_elected".
@@ -284,7 +284,7 @@ struct Refused {
   NodeId from;
   std::string why;
 };
-// What another node has done that its reputation should know of.
+// An act of another node that counts for its reputation.
 struct Conduct {
   NodeId node;
   Deed deed = Deed::kServed;
@@ -293,7 +293,7 @@ struct Conduct {
 struct Denied {
   std::string why;
 };
-// After Leave: this node is nobody's admin any more.
+// After Leave: this node is no longer an admin.
 struct Left {};
 
 using Effect = std::variant<Persist, Send, Broadcast, Elected, Renewed, Drain, TermEnded, StateChanged, AdminChanged,

@@ -15,13 +15,13 @@ void VoteFollower::on_request(NodeId from, Effects& out) {
 }
 
 void VoteFollower::on_started(Instant now, NodeId from, const ElectionStarted& started, Effects& out) {
-  // Only who had the office may say who follows.
+  // Only the previous admin may name its successor.
   const std::optional<Permission>& permission = started.permission;
   const bool permitted = permission && permission->term == book_.admin_term && from == book_.last_admin;
   const bool was_followed = permitted && book_.admin == from;
   if (permitted) given_up_ = permission->term;
   if (was_followed) {
-    // Its work has stopped: what was promised to it binds nobody any more.
+    // Its work has stopped: promises to it bind no node any more.
     if (from == book_.promised_to) book_.promised_until = std::min(book_.promised_until, now);
     out.push_back(Conduct{from, Deed::kServed});
     book_.set_admin(kNobody, book_.admin_term, fmt::format("node {} has given up the office", from.value()), out);
@@ -62,7 +62,7 @@ void VoteFollower::on_admin_word(Instant now, NodeId from, uint64_t mark, Term t
     if (term > office_.term()) {
       office_.end_term(now, EndReason::kTaken, fmt::format("node {} is the admin of a later term", from.value()), out);
     } else {
-      // It hears of this one, and does what the rule says.
+      // The sender learns of this admin, and follows the rule.
       search_.tell(from, out);
       if (term == office_.term()) office_.split_brain(now, from, out);
       return;
@@ -77,7 +77,7 @@ void VoteFollower::on_admin_word(Instant now, NodeId from, uint64_t mark, Term t
     return;
   }
   if (term == book_.admin_term && book_.admin != kNobody && book_.admin != from) {
-    // Neither is answered any more, so that both go.
+    // This node answers neither any more, so that both go.
     BW_PROBE("vote: a second admin of one term is heard");
     out.push_back(Note{true, fmt::format("node {} and node {} are both the admin of term {}", book_.admin.value(),
                                          from.value(), term.value())});
@@ -95,7 +95,7 @@ void VoteFollower::on_admin_word(Instant now, NodeId from, uint64_t mark, Term t
   book_.admin_until = std::max(now, book_.promised_until) + config_.timing.heartbeat_timeout;
   if (book_.follows_only()) return;
   if (term == record_.promised && mark != record_.promised_mark) {
-    // Both lives were voted for under one name. What the first one was promised must not be counted by the second.
+    // Both lives have votes under one name. The second must not count promises to the first.
     BW_PROBE("vote: two processes of one id have won the same term");
     return book_.refuse(from, book_.peers.at(from), Refusal::kSecondProcess,
                         "another process of its id has had this term", out);
@@ -150,20 +150,20 @@ void VoteFollower::on_response(Instant now, NodeId from, const DiscoveryResponse
   const bool older = response.admin_term < std::max(record_.promised, book_.admin_term);
   if (older || response.admin_term <= given_up_ || book_.has_promised(now)) return;
   if (election_.under_way()) {
-    // Who has voted already has agreed with a majority that there is nobody.
+    // A node that has voted has agreed with a majority that the group has no admin.
     if (election_.round()->voted || response.admin_term >= election_.round()->term) return;
     election_.end_round(response.admin, response.admin_term, "others know an admin", out);
   }
   if (book_.admin == response.admin) return;
   book_.hearsay = true;
   book_.set_admin(response.admin, response.admin_term, fmt::format("node {} has said so", from.value()), out);
-  // From hearsay alone nobody is believed to live for ever.
+  // Hearsay alone does not keep an admin alive for ever.
   book_.admin_until = now + config_.timing.heartbeat_timeout;
   search_.call_off();
   book_.become(State::kIdle, "an admin was found", out);
 }
 
-// What it had voted and promised before is not known: it takes part in nothing that has begun either.
+// Its earlier votes and promises are unknown, so it does not take part in running elections either.
 void VoteFollower::follow_only(Instant now, const std::string& why, Effects& out) {
   out.push_back(Note{true, "follows only: " + why});
   record_.lost = true;

@@ -1,4 +1,4 @@
-// A node that is told of an admin, by that admin or by others: whom it believes, and what it promises.
+// A node that receives news of an admin, from that admin or from others: which admin it believes, and its promises.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class VoteFollower {
   VoteLedger& ledger_ = book_.ledger;
   Record& record_ = book_.record;
   const VoteConfig& config_ = book_.config;
-  Term given_up_;                 // by who had it: what is heard of it was said before
+  Term given_up_;                 // by its admin: later news of it is outdated
   uint64_t promise_version_ = 0;  // of the record that binds this node to the admin which it answers
 };
 

@@ -89,7 +89,7 @@ TEST(VoteHandover, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_
   VoteGroup group(4);
   ASSERT_EQ(group.lead(), 1u);
   group.run(Duration::seconds(2));
-  // Whoever would be elected by scores now.
+  // The node that would win by scores now.
   Claim better = group.claims[3];
   better.resources.cpu_used = 0;
   group.say(3, Measured{better});

@@ -1,4 +1,4 @@
-// The record of a node, and what it says to others. What depends on the record (a vote, a promise, the number of this
+// The record of a node, and its messages. A message that depends on the record (a vote, a promise, the number of this
 // start) waits here until the record is durable.
 #pragma once
 
@@ -21,7 +21,7 @@ class VoteLedger {
   Term last_term() const { return std::max(record.term, record.promised); }
 
   uint64_t persist(Effects& out);
-  // Says what has waited for this. False: the disk has failed.
+  // Sends the messages that wait for this. False: the disk has failed.
   bool persisted(Instant now, const Persisted& done, Effects& out);
   void tick(Instant now, Effects& out);
   Instant wake() const { return again_; }

@@ -73,7 +73,7 @@ void VoteOffice::beat(Instant now, Effects& out) {
   if (book_.office == Office::kAdmin) look_for_better(now, out);
 }
 
-// To those who have not answered, as long as too few have.
+// To the nodes that have not answered, while too few have.
 void VoteOffice::repeat_beat(Instant now, Effects& out) {
   std::size_t answered = 1;
   for (const auto& [node, peer] : book_.peers) answered += peer.acked_round == beat_;
@@ -90,7 +90,7 @@ void VoteOffice::on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& a
   if (answer.round == 0 || answer.round > beat_ || beat_ - answer.round >= kRounds) return;
   const Instant sent = sent_at(answer.round);
   if (!from.acked || sent > from.acked_sent) from.acked_sent = sent;
-  // An older promise binds on, also when the settings of who gave it have changed since.
+  // An older promise still binds, even if its sender's settings have changed since.
   from.promised_until = std::max(from.promised_until, sent + config_.timing.longest_act(answer.promise));
   if (answer.promise < config_.timing.heartbeat_timeout) {
     BW_PROBE("vote: a promise is shorter than the admin's own");
@@ -100,7 +100,7 @@ void VoteOffice::on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& a
   from.acked = true;
   from.acked_round = std::max(from.acked_round, answer.round);
   from.stands = answer.stands;
-  // Written so that a score which is no number is none.
+  // Written so that a NaN is no score.
   from.score = answer.score >= 0 && answer.score <= 1 ? answer.score : 0;
   count_promises(now, out);
 }
@@ -114,8 +114,8 @@ std::map<NodeId, Instant> VoteOffice::promises() const {
   return out;
 }
 
-// The latest instant until which a quorum has promised to answer nobody else, and when that was sent which the last of
-// these has answered; 0: there is none. This node itself answers nobody else while it is in office.
+// The latest instant until which a quorum has promised to answer no other node, and the time of the heartbeat that the
+// last of these has answered; 0: none. This node itself answers no other while it is in office.
 VoteOffice::Backing VoteOffice::quorum_backing(Instant now) const {
   std::vector<Backing> all = {{now + config_.timing.longest_act(), now}};
   if (config_.rule != QuorumRule::kMajority) return all[0];
@@ -145,7 +145,7 @@ void VoteOffice::count_promises(Instant now, Effects& out) {
 void VoteOffice::on_keys(Instant now, const KeysReady& keys, Effects& out) {
   if (book_.office != Office::kReconstructing || keys.term != term_) return;
   if (keys.ok) return take_office(now, out);
-  // Perhaps it is this node alone that cannot have it: others shall try before it does so again.
+  // Perhaps only this node cannot have it: others try before it does again.
   election_.step_back();
   end_term(now, EndReason::kUnhealthy, "the key could not be put together: " + keys.why, out);
 }
@@ -172,7 +172,7 @@ bool VoteOffice::heard(const VotePeer& peer, Instant now) const {
   return peer.acked && peer.acked_sent + config_.timing.heartbeat_timeout >= now;
 }
 
-// With hysteresis, so that scores which go up and down move nobody.
+// With hysteresis, so that fluctuating scores move no office.
 void VoteOffice::look_for_better(Instant now, Effects& out) {
   if (config_.transfer_after <= 0 || stepping_down_) return;
   NodeId best;
@@ -205,7 +205,7 @@ void VoteOffice::on_call(Instant now, const CallElection& wish, Effects& out) {
   }
   if (book_.office == Office::kAdmin) return begin_drain(now, "an election was called", kNobody, out);
   if (book_.in_office() || election_.under_way()) {
-    // After the one that is under way, if that brings nobody.
+    // After the present election, if it has no winner.
     election_.call_again();
     return out.push_back(Note{false, "an election is under way: the one that was called follows if nobody wins it"});
   }

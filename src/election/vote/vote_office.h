@@ -1,5 +1,5 @@
-// The office of an admin, and of who is about to be one: heartbeats, the promises that answer them, what an operator
-// asks for, and the ways in which a term ends.
+// The office of an admin, and of a node that is about to be one: heartbeats, the promises that answer them, requests of
+// an operator, and the ends of a term.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@ class VoteOffice {
   VoteOffice(VoteBook& book, VoteSearch& search, VoteElection& election)
       : book_(book), search_(search), election_(election) {}
 
-  // It has won: the promise to itself is persisted, and what it has won is said once that is durable.
+  // It has won: persists the promise to itself, and announces the win once that is durable.
   void begin(Instant now, Effects& out);
   void on_persisted(Instant now, Effects& out);
   void tick(Instant now, Effects& out);  // REQUIRES in_office() of the book
   Instant wake() const;
-  // What it says to those who are to promise something.
+  // Its message to the nodes whose promise it needs.
   Body word() const;
   void on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& answer, Effects& out);
   void on_keys(Instant now, const KeysReady& keys, Effects& out);
@@ -42,12 +42,12 @@ class VoteOffice {
   Term term() const { return term_; }
   Instant ends() const { return ends_; }
   Instant hard_end() const { return hard_end_; }
-  // While it is in office: until when it may count on the promise of each who has answered.
+  // While it is in office: until when it may count on the promise of each node that has answered.
   std::map<NodeId, Instant> promises() const;
 
  private:
   static constexpr std::size_t kRounds = 64;  // heartbeats whose answers still count
-  // A voter makes an admin beat this many times as often as its own settings say, at most.
+  // The maximum factor by which a voter speeds up an admin's heartbeats beyond the admin's own settings.
   static constexpr int64_t kMostHaste = 16;
   struct Backing {
     Instant until;

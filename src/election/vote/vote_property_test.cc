@@ -1,5 +1,5 @@
-// Whatever the network, the disks and the clocks do within what is assumed: no two act at once, a term has one admin,
-// terms of admins grow, and when the faults stop there is one admin whom all know.
+// For every behaviour of network, disks and clocks within the assumptions: no two admins act at once, a term has one
+// admin, terms of admins grow, and when the faults stop all nodes know one admin.
 #include <gtest/gtest.h>
 
 #include "election/vote/vote_testing.h"

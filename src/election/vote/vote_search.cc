@@ -53,7 +53,7 @@ void VoteSearch::ask_around(Instant now, Effects& out) {
 
 void VoteSearch::tell(NodeId to, Effects& out) {
   const VotePeer& peer = book_.peers.at(to);
-  // What is passed on from hearsay to hearsay keeps a dead admin alive for ever.
+  // Hearsay passed on from node to node would keep a dead admin alive for ever.
   const NodeId admin = book_.hearsay ? kNobody : book_.admin;
   ledger_.say(to, DiscoveryResponse{admin, book_.admin_term, peer.start, peer.mark}, out);
 }
@@ -69,7 +69,7 @@ bool VoteSearch::sees_quorum(Instant now) const {
 void VoteSearch::look_at_quorum(Instant now) {
   if (!quorum_was_lost_ || book_.state != State::kDiscovering || !sees_quorum(now)) return;
   quorum_was_lost_ = false;
-  // After the first start nobody had a quorum to lose: that is what discovery is for.
+  // After the first start no node had a quorum to lose: discovery covers that case.
   if (!any_election_ && book_.admin_term == Term()) return;
   const Instant soon = now + book_.prng.between(Duration::zero(), config_.timing.gather);
   if (soon < elect_at_) elect(soon, Trigger::kQuorumRestored);
@@ -84,11 +84,11 @@ Instant VoteSearch::window_end(Trigger why) const {
   return last_election_ + window;
 }
 
-// Who can vote, but not win, leaves it to others to begin.
+// A node that can vote, but not win, leaves the start to others.
 bool VoteSearch::may_begin(Instant now, Trigger why) {
   if (!book_.stands()) return false;
   if (why == Trigger::kDiscoveryFailure && config_.rule == QuorumRule::kMajority && !sees_quorum(now)) {
-    // Nobody could win. Those who are there ask as well, so that they are heard.
+    // No candidate could win. The reachable nodes send requests too, and so become known.
     quorum_was_lost_ = true;
     return false;
   }

@@ -1,4 +1,4 @@
-// Looking for an admin: discovery, what is heard of a quorum, and when it is time for an election.
+// The search for an admin: discovery, news of a quorum, and the time of the next election.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class VoteSearch {
 
   void discover(Instant now, std::string why, Effects& out);
   void tell(NodeId to, Effects& out);
-  // What an election is to be begun for now, if anything.
+  // The trigger of an election that must begin now, if any.
   std::optional<Trigger> tick(Instant now, Effects& out);
   Instant wake() const;
   void look_at_quorum(Instant now);
@@ -23,7 +23,7 @@ class VoteSearch {
   // Until then only a forced election is held.
   Instant window_end(Trigger why) const;
 
-  // There is an admin.
+  // An admin exists.
   void elected(Instant now) {
     last_election_ = now;
     any_election_ = true;

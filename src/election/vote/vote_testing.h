@@ -1,6 +1,6 @@
-// A group of nodes for tests that elect an admin by scored votes: every message takes a millisecond or what the test
-// says, every write one, each node has a clock of its own, and the test decides what is lost and who is down. At every
-// step it looks whether two act at once, and whether terms have one admin and grow.
+// A group of nodes for tests that elect an admin by scored votes. Every message takes a millisecond or the test's
+// delay, every write one millisecond, each node has its own clock, and the test decides which messages are lost and
+// which nodes are down. Each step checks that no two admins act at once, and that terms have one admin and grow.
 #pragma once
 
 #include <algorithm>
@@ -121,7 +121,7 @@ class VoteGroup {
     return holds();
   }
 
-  // 0: nobody, or more than one.
+  // 0: none, or more than one.
   uint64_t admin() {
     uint64_t found = 0;
     for (auto& [id, node] : nodes_) {

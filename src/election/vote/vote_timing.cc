@@ -51,7 +51,7 @@ Status VoteTiming::validate() const {
                 "a heartbeat_timeout of {} is longer than {}, the longest that is promised to any admin",
                 format_duration(heartbeat_timeout), format_duration(kLongestHeartbeatTimeout));
   }
-  // A heartbeat that was lost is said again after a tenth of the timeout.
+  // A lost heartbeat is repeated after a tenth of the timeout.
   const Duration needed = heartbeat() + heartbeat_timeout / 5 + stop_grace;
   if (needed > longest_act()) {
     return fail(Errc::kInvalid,

@@ -1,6 +1,6 @@
-// The times of a group that elects an admin by scored votes, and what they promise. An admin counts from the moment at
-// which it sent the heartbeat that a quorum has answered; who answers gives its vote to nobody else from the moment at
-// which it received it, which is later. With every clock within `drift` of true time
+// The times of a group that elects an admin by scored votes, and what follows from them. An admin counts from the
+// sending of the heartbeat that a quorum has answered. A node that answers gives its vote to no other from the later
+// moment of receipt. With every clock within `drift` of true time
 //
 //   admin:   acts until   sent + heartbeat_timeout x (1 - drift) - stop_grace,  has stopped stop_grace later
 //   others:  promised until   received + heartbeat_timeout x (1 + drift)
@@ -10,8 +10,8 @@
 // After a crash of the admin, in the worst case right after a heartbeat:
 //
 //   heartbeat_timeout x (1 + drift)   the promises run out
-//   + gather                          who starts first is drawn, and whoever stands is heard
-//   + gather                          when somebody says nothing
+//   + gather                          the first node to start is drawn, and all candidates announce themselves
+//   + gather                          if a node stays silent
 //   + 4 x rtt / 2 + 2 x sync          start, candidacies, votes (durable first), the winner and its answers
 #pragma once
 
@@ -26,8 +26,8 @@ inline constexpr Duration kLongestHeartbeatTimeout = Duration::minutes(10);
 
 struct VoteTiming {
   Duration discovery = Duration::seconds(10);         // between requests while no admin is known
-  Duration discovery_backoff = Duration::seconds(5);  // after an election that nobody won, twice as long at most
-  Duration election = Duration::seconds(30);          // after that an election is over, however it stands
+  Duration discovery_backoff = Duration::seconds(5);  // after an election without a winner, twice as long at most
+  Duration election = Duration::seconds(30);          // the longest election, in any state
   Duration heartbeat_timeout = Duration::seconds(15);
   Duration gather = Duration::seconds(1);              // how long candidacies of all are waited for
   Duration stop_grace = Duration::seconds(1);          // for the work to stop after the end of a term
@@ -44,11 +44,11 @@ struct VoteTiming {
   // The windows that follow from the other times: twice discovery, and three times heartbeat_timeout.
   void set_windows();
   Duration heartbeat() const { return heartbeat_timeout / 2; }  // at the latest
-  // After the sending of what was answered, with a promise of this length, or of as much as this node's own.
+  // After the sending of the answered heartbeat, with a promise of this length, or of this node's own if shorter.
   Duration longest_act(Duration promised = kLongestHeartbeatTimeout) const;
   Duration promise() const;
 
-  // Refuses what cannot be safe or cannot elect anybody, with the arithmetic that shows it.
+  // Refuses an unsafe configuration, or one that cannot elect an admin, with the arithmetic that shows it.
   Status validate() const;
 };
 

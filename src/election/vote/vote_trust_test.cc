@@ -1,4 +1,4 @@
-// What a voter knows of others by itself decides whom it votes for, and what others do is told for their reputation.
+// A voter votes by its own knowledge of others, and reports their acts for their reputation.
 #include <gmock/gmock.h>
 
 #include "election/vote/vote_testing.h"
@@ -86,7 +86,7 @@ TEST_F(VoteTrust, an_admin_hands_over_to_nobody_of_bad_standing) {
   group_.say(2, Measured{group_.claims[2]});
   group_.run(Duration::seconds(20));
   EXPECT_EQ(group_.admin(), 1u);
-  // With nobody named, the one whose score is better in the end.
+  // Without a name, the node with the better score in the end.
   group_.say(1, Transfer{kNobody, "an operator wants it"});
   EXPECT_TRUE(group_.run_until(Duration::seconds(20), [this] { return group_.admin() == 3; }));
 }

@@ -1,4 +1,4 @@
-// Claims, ledgers and what was found of them, for tests of those who judge them.
+// Claims, ledgers and found files, for tests of the code that judges them.
 #pragma once
 
 #include <string>

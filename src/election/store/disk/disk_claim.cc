@@ -15,7 +15,7 @@ using OrderedJson = nlohmann::ordered_json;
 using election::Epoch;
 
 constexpr int kDeepestNesting = 16;
-// What the number type of JavaScript counts without gaps, and far enough from the end of ours.
+// The largest integer of JavaScript's number type without gaps, and far from the end of ours.
 constexpr uint64_t kHighestEpoch = (uint64_t{1} << 53) - 1;
 constexpr int64_t kMostMilliseconds = int64_t{366} * 24 * 3600 * 1000;
 
@@ -32,7 +32,7 @@ constexpr Names kLeaseNames{"leader_id", "last_heartbeat", "leader_epoch", "ttl_
 
 const Names& names_of(ClaimForm form) { return form == ClaimForm::kLockFile ? kLockNames : kLeaseNames; }
 
-// Over everything that another program may change without knowing what depends on it.
+// Over all fields that another program may change without knowing their dependents.
 std::string check_of(const DiskClaim& claim) {
   const election::LeaseRecord& r = claim.record;
   std::string all = r.holder;
@@ -63,7 +63,7 @@ void put_own_fields(OrderedJson& json, const DiskClaim& claim) {
   json["check"] = check_of(claim);
 }
 
-// Takes fields out of an object. The first one that is not as it must be is what is wrong with the whole.
+// Takes fields out of an object. The first wrong field is the fault of the whole object.
 class Fields {
  public:
   explicit Fields(const OrderedJson& json) : json_(json) {}
@@ -137,7 +137,7 @@ void read_own_fields(Fields& in, const Names& names, DiskClaim& claim) {
   claim.process.host = in.text("host", false);
 }
 
-// What is known when only the shared fields can be believed.
+// The claim when only the shared fields can be believed.
 DiskClaim without_own_fields(const Names& names, const DiskClaim& claim) {
   DiskClaim plain;
   plain.foreign = true;
@@ -161,7 +161,7 @@ bool keep_shallow(int depth, nlohmann::detail::parse_event_t, OrderedJson&, bool
 constexpr std::string_view kTitle = "bellwether-epoch-1";
 constexpr std::string_view kSum = "sha256 ";
 
-// Cuts a word off the front of `rest`, and the mark behind it.
+// Cuts the text up to the mark off the front of `rest`, and the mark.
 std::string_view cut(std::string_view& rest, char mark) {
   const std::size_t end = rest.find(mark);
   const std::string_view word = rest.substr(0, end);

@@ -1,12 +1,12 @@
-// Who holds a key, as it stands in a file: the record, the process behind it, and the JSON that other programs share
-// with us. Two forms are written and read:
+// The claim of a key in a file: the record, the holder's process, and the JSON that other programs share with us. Two
+// forms:
 //
 //   a lock file   {"instance_id", "pid", "claimed_at"}                              (NIP-LE)
 //   a lease file  {"leader_id", "leader_epoch", "last_heartbeat", "ttl_ms"}
 //
-// Ours carry further fields, which other programs ignore and drop: token, epoch, renewal, lease, the holder's process,
-// and a check over what belongs together, so that a program that copies fields it does not know cannot make a claim
-// look like ours.
+// Our claims have further fields, which other programs ignore and drop: token, epoch, renewal, lease, the holder's
+// process, and a checksum. The checksum covers related fields, so that a program that copies unknown fields cannot make
+// a claim look like ours.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@
 namespace bellwether::store {
 
 struct DiskClaim {
-  // Of a foreign claim only what other programs write. renewed_at is what the claim says of its last heartbeat.
+  // Of a foreign claim, only the fields of other programs. renewed_at is the claim's last heartbeat.
   election::LeaseRecord record;
-  runtime::ProcessIdentity process;  // pid 0: not said
+  runtime::ProcessIdentity process;  // pid 0: not given
   bool foreign = false;              // another program wrote it: our fields are missing, or do not belong to it
 };
 
@@ -33,27 +33,27 @@ enum class ClaimForm : unsigned char {
 };
 
 std::string write_claim(ClaimForm form, const DiskClaim& claim);
-// kTooLarge over 64 KiB, else kInvalid with the reason. Unknown fields are left out. A lease file may have no leader.
+// kTooLarge over 64 KiB, else kInvalid with the reason. Ignores unknown fields. A lease file may have no leader.
 Result<DiskClaim> read_claim(ClaimForm form, std::string_view text);
 
 inline constexpr std::size_t kMostClaimBytes = 64 * 1024;
 
-// What the process behind a claim proves about it. A claim is known to be dead only on proof: the process id belongs to
-// nobody, or to a process that started at another time, or the machine has started again since. What cannot be told
-// counts as alive: a process of another machine or container, one that the system hides.
+// Proof from the process behind a claim. A claim is dead only on proof: no process has its id, the process with its id
+// started at another time, or the machine has restarted since. An unprovable claim counts as alive: of another machine
+// or container, or of a process that the system hides.
 struct Proof {
   election::HolderSight sight = election::HolderSight::kUnknown;
   std::string why;  // in words, for kDead
 };
 
-// `holder` as the claim says, `self` who asks, `seen` what the system shows of the holder's process id. `one_machine`:
-// the claim cannot be of another machine, because the disk is this one's own.
+// `holder` from the claim, `self` the process that asks, `seen` the system's view of the holder's process id.
+// `one_machine`: the claim cannot be of another machine, because the disk belongs to this one.
 Proof judge_process(const runtime::ProcessIdentity& holder, const runtime::ProcessIdentity& self,
                     const runtime::ProcessSight& seen, bool one_machine);
 
-// What must outlive every claim of a key: the highest epoch ever given out, and the claim that it was given to. It
-// stands in a file of our own beside the lock file or lease file, which no other program touches, and is written before
-// the claim it belongs to. So an epoch never comes twice, whatever happens to the other file.
+// The data that must outlive every claim of a key: the highest epoch ever given out, and its claim. It is in our own
+// file beside the lock file or lease file; no other program touches it. We write it before its claim, so no epoch comes
+// twice, even if the other file is lost or damaged.
 struct KeyLedger {
   std::string key;
   uint64_t serial = 0;    // grows with each change of this file

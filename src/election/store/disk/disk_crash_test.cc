@@ -1,5 +1,5 @@
-// Both kinds of files under the simulator: whatever step a crash comes between, and whatever the disk refuses, an epoch
-// is given out once, and what is left behind can be read.
+// Both kinds of files under the simulator: for a crash between any two steps, and any error of the disk, an epoch is
+// given out once, and the remaining files are readable.
 #include <gtest/gtest.h>
 #include <set>
 

@@ -46,7 +46,7 @@ task<void> ring(Runtime& runtime, Instant deadline, Cancellation* cancel, Event&
 }
 
 // kOk once the event is set, kTimeout or kCancelled when that comes first. `deadline` is of the monotonic clock. The
-// event must outlive the wait, and nobody else may wait for it meanwhile.
+// event must outlive the wait and have no second waiter.
 task<Errc> wait_for(Runtime& runtime, Event& event, Instant deadline, Cancellation* cancel) {
   if (event.is_set()) co_return Errc::kOk;
   Event any;
@@ -66,8 +66,8 @@ using runtime::File;
 using State = std::shared_ptr<RegisterState>;
 using Kind = WriteRequest::Kind;
 
-// What cannot be read is perhaps being written by a program that takes no lock: it is read again so often, over so long
-// a time, or over a part of the time there is when that is shorter.
+// An unreadable claim may be half-written by a program that takes no lock: we read it again this many times over this
+// period, or over a part of the remaining time if that is shorter.
 constexpr int kMoreLooks = 4;
 constexpr Duration kPatience = Duration::millis(100);
 // Between looks at work that lingers: it mostly ends within milliseconds, or not at all.
@@ -100,7 +100,7 @@ void take_in_ledger(const std::string& key, const FileText& text, Found& found) 
   }
 }
 
-// The claim comes first: a claim is never there before its ledger, so that no ledger is missed that was there in time.
+// Reads the claim first: a claim never exists before its ledger, so no ledger that was there in time is missed.
 task<Result<Found>> find(State state, File* locked) {
   Found found;
   if (locked != nullptr && state->files.lock == state->files.claim) {
@@ -114,7 +114,7 @@ task<Result<Found>> find(State state, File* locked) {
   co_return found;
 }
 
-// The holder's process is gone, but perhaps not what it had started.
+// The holder's process is gone, but perhaps not its work.
 task<void> doubt_death(State state, Observation& seen) {
   state->work_lingers = false;
   const bool doubtful = seen.sight == election::HolderSight::kDead && state->hold == nullptr;
@@ -135,14 +135,14 @@ void drop_hold(RegisterState& state) {
   state.hold_token.clear();
 }
 
-// Without the claim there is no work of it either.
+// Without the claim its work cannot exist either.
 void drop_hold_unless(RegisterState& state, const std::string& token) {
   if (!state.hold_token.empty() && state.hold_token != token) drop_hold(state);
 }
 
-// Takes the hold that the work of this claim is to have: without it nobody could see that work once its leader's
-// process is gone. One that an earlier holder still has, stopped perhaps or with work that outlasted its lease, says
-// nothing of this claim: it is left to that file, and a new one takes its place. REQUIRES the lock of the key.
+// Takes the hold for the work of this claim: without it no process could see that work once its leader's process is
+// gone. An earlier holder may still have one, because it is stopped or its work outlasted its lease. That hold says
+// nothing of this claim: a new file replaces it. REQUIRES the lock of the key.
 task<Status> take_hold(State state, std::string token) {
   drop_hold_unless(*state, token);
   if (state->files.hold.empty() || state->hold != nullptr) co_return Status();
@@ -173,7 +173,7 @@ task<Result<Observation>> look_now(State state, Instant deadline) {
     BW_CO_TRY(found, co_await find(state, nullptr));
   }
   if (may_be_torn(found)) {
-    // Whoever writes under the lock has finished when we have it.
+    // With the lock we know that no writer is halfway.
     const runtime::OpenOptions options{.no_follow = true};
     auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
     if (locked) {
@@ -205,7 +205,7 @@ DiskClaim next_claim(const RegisterState& state, const Found& found, const Obser
     claim.process = state.runtime.self();
     return claim;
   }
-  // An operator's word changes neither whose claim it is nor how fresh it is.
+  // An operator's request changes neither the owner nor the age of the claim.
   claim.record.renewed_at = seen.record.renewed_at;
   if (found.claim) {
     claim.process = found.claim->process;
@@ -215,7 +215,7 @@ DiskClaim next_claim(const RegisterState& state, const Found& found, const Obser
   return claim;
 }
 
-// What would not be read back as it is must not be written.
+// A claim that would read back differently must not be written.
 Status can_be_read_back(const DiskClaim& claim) {
   const auto back = read_claim(ClaimForm::kOneLine, write_claim(ClaimForm::kOneLine, claim));
   const LeaseRecord& r = claim.record;
@@ -224,8 +224,8 @@ Status can_be_read_back(const DiskClaim& claim) {
               "the claim of '{}' cannot be written: names must be UTF-8 and short, and an epoch below 2^53", r.holder);
 }
 
-// A claim that is there has its ledger on the disk already. One that is only in the ledger may have got there by an act
-// that failed before it was durable.
+// An existing claim has its ledger on the disk already. A claim that is only in the ledger may come from an act that
+// failed before it was durable.
 bool ledger_must_know(const Found& found, const WriteRequest& request) {
   return request.kind != Kind::kRenew || !found.ledger || found.ledger->floor < request.record.epoch || !found.claim ||
          found.claim->record.token != request.record.token;
@@ -360,7 +360,7 @@ bool DiskWatch::take() {
 }
 
 election::Version version_of(ClaimForm form, const Found& found) {
-  // An empty lock file is as good as none: who only opens it to lock it makes it.
+  // An empty lock file counts as none: a program that only opens it to lock it creates it.
   const bool nothing = form == ClaimForm::kLockFile ? found.text.text.empty() : !found.text.present;
   const std::string text = nothing ? "-" : sha256_hex(found.text.text).substr(0, 32);
   return fmt::format("{}@{}", text, found.ledger ? found.ledger->serial : 0);
@@ -400,7 +400,7 @@ task<void> DiskKey::finish(task<Result<T>> work, std::shared_ptr<Call<T>> call) 
   call->done->set();
 }
 
-// `begin` starts the work; it is called once nothing else is on its way.
+// `begin` starts the work; it is called once no other operation runs.
 template <class T, class Begin>
 task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellation* cancel) {
   const std::string& path = state_->files.claim;
@@ -420,7 +420,7 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
 task<Result<Observation>> DiskKey::look(Instant deadline, runtime::Cancellation* cancel) {
   auto begin = [this, deadline] { return look_now(state_, deadline); };
   auto seen = co_await run<Observation>(begin, deadline, cancel);
-  // changed() may be waiting already, for less than what is known now.
+  // changed() may already wait on less than is known now.
   if (watch_) {
     watch_->watch_process(state_->holder_pid);
     if (state_->work_lingers) watch_->nudge();
@@ -443,7 +443,7 @@ task<bool> DiskKey::changed(runtime::Cancellation* cancel) {
   }
   while (true) {
     if (state_->work_lingers) {
-      // Nothing tells when the last process gives the lock up that it inherited.
+      // No event reports that the last process has released its inherited lock.
       const bool rested = co_await state_->runtime.sleep(linger_, cancel);
       linger_ = std::min(linger_ * 2, kLongestLinger);
       co_return rested;

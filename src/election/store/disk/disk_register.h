@@ -1,11 +1,11 @@
-// One key on a disk as a register that is read, and changed when nobody else changed it: what the lock files and the
-// lease files have in common. The claim stands in a file that other programs know; beside it our ledger keeps what must
-// not be lost (disk_claim.h). Reading takes no lock, unless what is read makes no sense. Changing is read, compare and
-// write under one exclusive lock, in an order that a crash may interrupt anywhere: first the ledger, then the claim.
+// One key on a disk as a register with compare-and-act: the common part of lock files and lease files. The claim is in
+// a file that other programs know; our ledger beside it keeps the data that must not be lost (disk_claim.h). Reading
+// takes no lock, unless the content makes no sense. Changing is read, compare and write under one exclusive lock, in an
+// order that a crash may interrupt anywhere: first the ledger, then the claim.
 //
-// A piece of work that outlasts its deadline, because the disk hangs, is not broken off: a write that is on its way
-// would come out of nowhere after the lock was given back. It goes on by itself and keeps the lock; the caller gets
-// kTimeout, and the next call waits until it is over.
+// If the disk hangs, an operation that misses its deadline continues: a cancelled write could still reach the disk
+// after the lock was released. The operation keeps the lock; the caller gets kTimeout, and the next call waits until it
+// is over.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace bellwether::store {
 
-// Notices that a file was changed or put in place by another process, and that a process has ended: for those who wait
-// for a key on this host. One descriptor that becomes readable; nothing is lost between two waits. Only hints: whoever
-// waits looks at the key as well from time to time, since a network file system, or a machine out of watches, tells
+// Notices that another process has changed or created a file, and that a process has ended, for candidates that wait
+// for a key on this host. One descriptor becomes readable; no event is lost between two waits. Events are only hints:
+// the waiting candidate also polls the key, because a network file system, or a machine out of watches, reports
 // nothing.
 class DiskWatch {
  public:
@@ -34,12 +34,12 @@ class DiskWatch {
   DiskWatch& operator=(DiskWatch&&) = delete;
   ~DiskWatch();
 
-  // Watches this process too, in place of the one before; 0: none. One that has ended already counts as ended since the
-  // last call of take().
+  // Watches this process too, in place of the previous one; 0: none. A process that has ended already counts as ended
+  // since the last call of take().
   void watch_process(int64_t pid);
-  // Makes the descriptor readable once, without anything to take(): whoever waits for it looks around.
+  // Makes the descriptor readable once, without an event: the waiting candidate looks at the key.
   void nudge();
-  // Readable when there is something to take().
+  // Readable when take() has an event.
   int descriptor() const { return epoll_fd_; }
   // True when the file has changed or the process has ended since the last call. Does not wait.
   bool take();
@@ -58,66 +58,67 @@ class DiskWatch {
 
 struct RegisterFiles {
   std::string claim;
-  std::string lock;  // what is locked; may be the file of the claim itself
+  std::string lock;  // the locked file; may be the file of the claim itself
   std::string ledger;
-  std::string hold;             // held by the holder's work for as long as it runs; empty: there is no such file
+  std::string hold;             // held by the holder's work while it runs; empty: none
   uint32_t mode = 0600;         // of files that are made, before the umask
   uint32_t folder_mode = 0700;  // of the folder
 };
 
-// What was found of a key.
+// The files of a key, as found.
 struct Found {
   FileText text;                   // the file of the claim
-  std::optional<DiskClaim> claim;  // what it says, when it can be read
+  std::optional<DiskClaim> claim;  // its content, if readable
   std::string trouble;             // why it cannot be read
   bool ledger_present = false;
   std::optional<KeyLedger> ledger;  // when it can be read
   std::string ledger_trouble;
 };
 
-// What the two kinds of files do differently. Belongs to the store, which outlives its keys.
+// The differences between the two kinds of files. Belongs to the store, which outlives its keys.
 class RegisterRules {
  public:
   virtual ~RegisterRules() = default;
   virtual ClaimForm form() const = 0;
   virtual Result<election::Observation> understand(const RegisterFiles& files, const Found& found) const = 0;
-  // Refuses what must not be believed, however well it can be read.
+  // Refuses a claim that must not be believed, even if it is readable.
   virtual Status may_show(const RegisterFiles& files, const Found& found) const = 0;
   // Writes the claim, durably, after the ledger. `locked` is the locked file.
   virtual runtime::task<Status> put(const RegisterFiles& files, runtime::File& locked, const Found& found,
                                     DiskClaim claim) const = 0;
-  // Refuses what must not be asked for in this state; the version fits already.
+  // Refuses a request that this state does not allow; the version fits already.
   virtual Status may_write(const RegisterFiles& files, const Found& found,
                            const election::WriteRequest& request) const = 0;
 };
 
 // Names the state that was found.
 election::Version version_of(ClaimForm form, const Found& found);
-// As much as was lost is told to the operator: an error when the ledger is gone although epochs were given out here.
-// `accept_loss`: go on from what the claim says.
+// Reports a loss to the operator: an error when the ledger is gone although epochs were given out here. `accept_loss`:
+// continue from the claim.
 Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_loss);
-// The highest epoch that the files know of, 0 when none was given out.
+// The highest epoch in the files; 0: none given out.
 election::Epoch highest_epoch(const Found& found);
 
-// Shared with the work that goes on by itself.
+// Shared with operations that outlast their callers.
 struct RegisterState {
   runtime::Runtime& runtime;
   const RegisterRules& rules;
   RegisterFiles files;
   std::string key;
-  // A process may die before the work that it started. So the claim's holder holds a file of its own (File::try_hold),
-  // which that work inherits (StoreKey::claim_descriptor), and a holder whose process is gone counts as dead only when
-  // nobody holds it. Nobody waits for it: a key whose lease has run out is taken whoever holds that file.
+  // A process may die before the work that it started. So the claim's holder holds a separate file (File::try_hold),
+  // which that work inherits (StoreKey::claim_descriptor). A holder without a process counts as dead only when no
+  // process holds the file. Contenders do not wait for it: they take a key whose lease has expired, even if the file is
+  // held.
   std::unique_ptr<runtime::File> hold = nullptr;
   std::string hold_token = {};
-  // Of the claim seen last, for those who wait for it to change.
+  // Of the last seen claim, for candidates that wait for a change.
   int64_t holder_pid = 0;
-  bool work_lingers = false;  // its process is gone, what it had started is not
+  bool work_lingers = false;  // its process is gone, its work is not
 };
 
 class DiskKey final : public StoreKey {
  public:
-  // `background` takes over what outlasts its caller; it and the rules must outlive the key.
+  // `background` takes over operations that outlast their callers; it and the rules must outlive the key.
   DiskKey(runtime::Scope& background, RegisterState state)
       : background_(background), state_(std::make_shared<RegisterState>(std::move(state))) {}
 

@@ -18,7 +18,7 @@ using runtime::Runtime;
 using runtime::task;
 
 constexpr const char* kBeside = ".new";
-// Each time somebody else replaced the file between our opening and our locking it.
+// Each time another process replaced the file between our opening and our locking it.
 constexpr int kMostReplacements = 100;
 
 Error with_remedy(Error error) {
@@ -47,7 +47,7 @@ bool is_plain_name(std::string_view name) {
 
 using runtime::Cancellation;
 
-// The key of a claim's file; the name itself when nothing tells.
+// The key of a claim's file; the name itself if the key is unknown.
 task<std::string> key_of(Runtime& runtime, const FolderOfKeys& folder, std::string name) {
   if (auto key = key_of_file_name(name)) co_return std::move(*key);
   const std::string path = fmt::format("{}/{}{}", folder.path, name, folder.ledger_ending);
@@ -78,7 +78,7 @@ std::string compact(WallTime time) {
   return text;
 }
 
-// Where the file is to go, and what is there already.
+// The destination of the file, and its present content.
 struct Place {
   std::string target;
   std::vector<std::string> older;  // sorted by age

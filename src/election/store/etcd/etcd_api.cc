@@ -62,7 +62,7 @@ task<Status> EtcdApi::authenticate(Instant deadline, runtime::Cancellation* canc
   request.repeatable = true;
   BW_CO_TRY(const auto response, co_await web_.call(std::move(request), deadline, cancel));
   if (response.body.find("authentication is not enabled") != std::string::npos) {
-    user_.clear();  // nobody needs to be anybody here
+    user_.clear();  // this server needs no login
     co_return Status();
   }
   if (response.status != kHttpOk) co_return tl::unexpected(error_of(response));
@@ -85,7 +85,7 @@ task<Status> EtcdApi::watch(std::string body, WebWatch& watch, Instant begin_by,
     BW_CO_RETURN_IF_ERROR(co_await authenticate(begin_by, nullptr));
   }
   WebRequest request = request_for("/v3/watch", body);
-  // A member that is cut off from the others must say so, for else it would tell nothing for ever.
+  // A member that is cut off from the others must report that; otherwise it would stay silent for ever.
   request.fields.push_back("Grpc-Metadata-hasleader: true");
   BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), watch, begin_by, deadline, nullptr));
   if (token_is_stale(response)) token_.clear();

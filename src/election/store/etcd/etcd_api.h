@@ -1,4 +1,4 @@
-// Calls of etcd's v3 API: who we are, what its errors mean, and another member when one cannot help.
+// Calls of etcd's v3 API: the login, the meaning of errors, and failover to another member.
 #pragma once
 
 #include <memory>
@@ -25,12 +25,12 @@ class EtcdApi {
         password_(std::move(login.password)),
         web_(runtime, std::move(login.hosts), std::move(login.tls)) {}
 
-  // The body of a good answer. kNotFound: the lease that was named is no more. `repeatable`: carrying it out twice is
-  // as good as once, so that it is tried again, at another member, while members lose and elect their leader.
+  // The body of a good answer. kNotFound: the named lease has ended. `repeatable`: a second execution does no harm, so
+  // the call is repeated, at another member, while members lose and elect their leader.
   runtime::task<Result<std::string>> call(std::string path, std::string body, bool repeatable, Instant deadline,
                                           runtime::Cancellation* cancel);
 
-  // Follows what a watch tells; see WebClient::stream().
+  // Follows the events of a watch; see WebClient::stream().
   runtime::task<Status> watch(std::string body, WebWatch& watch, Instant begin_by, Instant deadline);
 
  private:

@@ -1,4 +1,4 @@
-// What etcd's gRPC gateway speaks: requests and answers of its v3 API as JSON, without a connection.
+// The JSON of etcd's gRPC gateway: requests and answers of its v3 API, without a connection.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct EtcdEntry {
   uint64_t lease = 0;
 };
 
-// What a transaction answered that ends with the ranges of entries(): who stands in the queue, in order, and the note
-// that a release or a steal has left for the heir.
+// The answer of a transaction that ends with the ranges of entries(): the queue, in order, and the note that a release
+// or a steal has left for the heir.
 struct EtcdAnswer {
   bool succeeded = false;
   std::string cluster;
@@ -31,7 +31,7 @@ struct EtcdAnswer {
   std::optional<EtcdEntry> note;
 };
 
-// Puts a transaction together: conditions, what is done when all of them hold, and always what is shown at the end.
+// Builds a transaction: conditions, the operations if all of them hold, and the ranges that it always shows at the end.
 class EtcdTransaction {
  public:
   // A name, or with an `end` all names from it up to before the end.
@@ -56,7 +56,7 @@ class EtcdTransaction {
   std::vector<std::string> operations_;
 };
 
-// What a transaction answered that was to show `looks` names or ranges: the entries of each.
+// The answer of a transaction with `looks` names or ranges to show: the entries of each.
 struct EtcdShown {
   bool succeeded = false;
   std::string cluster;
@@ -76,25 +76,25 @@ struct EtcdRange {
 std::string range_body(std::string_view from, std::string_view end);
 // Those of the range that were changed at `revision` or later, in the order in which they were, the first `most`.
 std::string changes_body(std::string_view from, std::string_view end, uint64_t revision, std::size_t most);
-// Without what they hold.
+// Without their values.
 std::string names_body(std::string_view from, std::string_view end);
 Result<EtcdRange> parse_range(const std::string& body);
 
 std::string grant_body(int64_t seconds);
 Result<uint64_t> parse_grant(const std::string& body);
 std::string lease_body(uint64_t lease);
-// Seconds that the lease has; 0: it is no more.
+// The remaining seconds of the lease; 0: it has ended.
 Result<int64_t> parse_keep_alive(const std::string& body);
 // Changes of the names from `from` up to before `end`, from now on.
 std::string watch_body(std::string_view from, std::string_view end);
 // A line of the answer to it, as far as it concerns the queue of `key`.
 struct EtcdNews {
-  bool begins = false;    // from here on everything is told
+  bool begins = false;    // the watch reports every event from here on
   bool over = false;      // nothing more comes
   uint64_t revision = 0;  // of the last change; 0: none
 };
 Result<EtcdNews> parse_watch(std::string_view line, const std::string& key);
-// The names that a line says were removed, by somebody or with their leases.
+// The removed names in a line, deleted or expired with their leases.
 struct EtcdRemovals {
   bool begins = false;
   bool over = false;
@@ -104,7 +104,7 @@ Result<EtcdRemovals> parse_removals(std::string_view line);
 
 std::string authenticate_body(const std::string& user, const std::string& password);
 Result<std::string> parse_authenticate(const std::string& body);
-// What an answer says that is no success.
+// The message of an answer that is no success.
 std::string etcd_message(const std::string& body);
 
 // The end of the range of all names that begin so.

@@ -15,7 +15,7 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using runtime::task;
 
-constexpr int64_t kSecondsMin = 2;  // what etcd gives at least
+constexpr int64_t kSecondsMin = 2;  // the least of etcd
 
 int64_t seconds_of(Duration lease) { return std::max(kSecondsMin, (lease.ms() + 999) / 1000); }
 
@@ -39,7 +39,7 @@ runtime::task<Status> EtcdWatch::listen(WebWatch& watch, Instant begin_by, Insta
 WebWatch::Word EtcdWatch::hear(std::string_view line) {
   const auto news = parse_watch(line, key_);
   if (!news || news->over) return WebWatch::Word::kEnd;
-  // What happened before the watch stood was not told.
+  // The watch missed all changes before its begin.
   if (news->begins || news->revision > seen_.revision) return WebWatch::Word::kChanged;
   return WebWatch::Word::kNothing;
 }
@@ -82,7 +82,7 @@ bool EtcdKey::ours_is_first(const EtcdAnswer& answer) const {
   return !answer.queue.empty() && own(answer) == &answer.queue.front();
 }
 
-// Somebody else is to have the key now, and would have to wait for us.
+// Another candidate must get the key now, and would have to wait for us.
 bool EtcdKey::must_stand_back(const EtcdAnswer& answer, const std::string& holder) const {
   if (!answer.note) return false;
   const auto note = parse_etcd_value(answer.note->value);
@@ -132,12 +132,12 @@ task<Result<bool>> EtcdKey::keep_alive(Call call) {
   co_return left > 0;
 }
 
-// The queue as it is now, and whether our lease, if we have one, lives on. A claim that is no more is forgotten, unless
-// it may still be on its way.
+// The queue as it is now, and whether our lease, if any, continues. An ended claim is forgotten, unless it may still be
+// on its way.
 task<Result<EtcdAnswer>> EtcdKey::see(bool& alive, Call call) {
   alive = false;
   task<Result<bool>> keeping;
-  // A claim that was given up lives until it is withdrawn, or until its lease is over.
+  // An abandoned claim lives until it is withdrawn, or until its lease ends.
   if (claim_ && !claim_->given_up) keeping = keep_alive(call);
   auto answer = co_await transact(transaction(), true, call);
   if (!answer) {
@@ -203,7 +203,7 @@ task<Result<WriteOutcome>> EtcdKey::take(WriteRequest request, Call call) {
   }
   const int64_t seconds = seconds_of(record.lease);
   if (claim_ && claim_->seconds != seconds) {
-    // It stands nowhere, and its lease is not the one that others would be told of.
+    // It is in no queue, and its lease differs from the one that others would see.
     BW_CO_RETURN_IF_ERROR(co_await revoke(claim_->lease, call));
     claim_.reset();
   }
@@ -288,17 +288,17 @@ task<Result<EtcdAnswer>> EtcdKey::withdraw(LeaseRecord left, Call call) {
 
 task<Result<WriteOutcome>> EtcdKey::release(WriteRequest request, Call call) {
   bool alive = false;
-  // Whatever becomes of the calls: a claim that nobody stands behind any more must not be kept alive.
+  // Even if the calls fail, the server must not keep an abandoned claim alive.
   if (claim_) claim_->given_up = true;
   BW_CO_TRY(auto answer, co_await see(alive, call));
   if (!claim_) co_return WriteOutcome{false, observe(answer)};
-  // Only a holder leaves the key to somebody.
+  // Only a holder can name an heir.
   if (!ours_is_first(answer)) request.record.heir.clear();
   BW_CO_TRY(answer, co_await withdraw(std::move(request.record), call));
   co_return WriteOutcome{true, observe(answer)};
 }
 
-// Somebody's wish about the claim of the holder, who is somebody else.
+// A request about the claim of the holder, which is another candidate.
 task<Result<WriteOutcome>> EtcdKey::amend(WriteRequest request, Call call) {
   bool alive = false;
   BW_CO_TRY(auto answer, co_await see(alive, call));

@@ -10,11 +10,11 @@
 
 namespace bellwether::store {
 
-// Hears of changes of the queue of one key: claims that come, that their candidates take back, or that etcd ends with
-// their leases. So whoever is next learns at once that a holder has not kept its lease alive.
+// Watches the queue of one key: new claims, claims that their candidates withdraw, and claims that etcd ends with their
+// leases. So the next candidate learns at once that a holder has not kept its lease alive.
 class EtcdWatch final : private WebWatch::Source {
  public:
-  // `seen`: what was seen of the queue last; what it knows is no news. All must outlive this.
+  // `seen`: the last view of the queue; its entries are no news. All must outlive this.
   EtcdWatch(runtime::Runtime& runtime, EtcdApi& api, const std::string& key, const EtcdAnswer& seen)
       : api_(api), key_(key), seen_(seen), watch_(runtime, *this) {}
 
@@ -31,7 +31,7 @@ class EtcdWatch final : private WebWatch::Source {
   WebWatch watch_;
 };
 
-// What a queue means to somebody who looks at it without standing in it.
+// The queue's meaning for an observer outside of it.
 election::Observation observe_etcd(const EtcdAnswer& answer);
 
 class EtcdKey final : public StoreKey {
@@ -87,7 +87,7 @@ class EtcdKey final : public StoreKey {
   std::string note_;
   std::optional<Claim> claim_;
   EtcdAnswer last_;    // seen last
-  bool lost_ = false;  // what etcd has told has gone back since
+  bool lost_ = false;  // etcd's revisions have gone back since
   EtcdWatch watch_{runtime_, api_, key_, last_};
 };
 

@@ -1,19 +1,18 @@
-// Leases in etcd (3.4 or newer), in the queue that etcd's own clients make (its package `concurrency`): a candidate
-// puts KEY/LEASE, bound to a lease that the server ends unless it is kept alive; whoever's has the smallest create
-// revision holds the key, and that revision is its epoch. So `etcdctl elect KEY` and `etcdctl lock KEY` contend with
-// us. etcd never gives a revision twice, and keeps it in a majority's logs, so that the epoch needs no place of its
-// own.
+// Leases in etcd (3.4 or newer), in the queue of etcd's own clients (its package `concurrency`). A candidate puts
+// KEY/LEASE, bound to a lease that the server ends unless the candidate keeps it alive. The candidate with the smallest
+// create revision holds the key, and that revision is its epoch. So `etcdctl elect KEY` and `etcdctl lock KEY` contend
+// with us. etcd never gives a revision twice, and keeps it in a majority's logs, so the epoch needs no separate
+// storage.
 //
-// - A claim is made by two calls, for the lease and for the queue; its time counts from before the first.
-// - A release or a steal that names an heir leaves a note, bellwether/heir/KEY, which ends by itself after one lease.
-//   While it is there, our candidates other than the heir leave the queue and stay out of it. etcdctl does not know it.
+// - A claim takes two calls, for the lease and for the queue; its time counts from before the first.
+// - A release or a steal that names an heir leaves a note, bellwether/heir/KEY, which expires after one lease.
+//   Meanwhile our candidates other than the heir leave the queue and stay out of it. etcdctl does not know the note.
 // - etcd's own clients mistake the claims of a key K/X, where X is a lease's number, for claims of K. We do not.
-// - The server times leases by the clock of its leader, and begins them anew when the leader changes: it never ends one
-//   early but by as much as its clock runs fast.
-// - An etcd that was restored from a copy (`etcdctl snapshot restore`) goes back in its revisions, and would give
-// epochs
-//   again: a client that is connected notices that its revision went back, an Elector that the epoch is below one that
-//   it knows. Restore with --bump-revision where it exists.
+// - The server times leases by the clock of its leader, and restarts them when the leader changes: it ends one early
+//   only by the amount that its clock runs fast.
+// - An etcd restored from a copy (`etcdctl snapshot restore`) goes back in its revisions, and would give epochs again.
+//   A connected client notices the lower revision, and an Elector notices an epoch below a known one. Restore
+//   with --bump-revision where it exists.
 #pragma once
 
 #include <memory>

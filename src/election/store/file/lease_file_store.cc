@@ -24,7 +24,7 @@ void describe_foreign(const DiskClaim& claim, Epoch highest, Observation& seen) 
   }
 }
 
-// The file is there and makes no sense. Whoever wrote it may hold the key, if it was not the one that we know of.
+// The file is there and makes no sense. Its writer may hold the key, unless the file was the claim that we know.
 void describe_unreadable(const Found& found, Epoch highest, Observation& seen) {
   BW_PROBE("store: a lease file cannot be read");
   seen.evidence = fmt::format("the lease file cannot be read ({}); it will be put aside", found.trouble);
@@ -63,7 +63,7 @@ class LeaseFileRules final : public RegisterRules {
     return check_clock(files, found, options_.skew, runtime_.wall_now());
   }
 
-  // A holder whose own clock was set back goes on; nobody else touches a lease from the future.
+  // A holder whose own clock was set back continues; no other candidate touches a lease from the future.
   Status may_write(const RegisterFiles& files, const Found& found, const WriteRequest& request) const override {
     if (request.kind == WriteRequest::Kind::kRenew || request.kind == WriteRequest::Kind::kRelease) return {};
     const bool foreign = found.claim && found.claim->foreign;

@@ -13,7 +13,7 @@ using election::Epoch;
 using election::HolderSight;
 using election::Observation;
 
-// There is a claim in the lock file.
+// The lock file has a claim.
 void describe_claim(const DiskClaim& claim, const HostRulesOptions& options, const HostView& view, Observation& seen) {
   seen.record = claim.record;
   seen.foreign = claim.foreign;
@@ -32,7 +32,7 @@ void describe_claim(const DiskClaim& claim, const HostRulesOptions& options, con
   if (!proof.why.empty()) seen.evidence = proof.why;
 }
 
-// There is none, or nothing that makes sense: what the ledger knows counts.
+// The lock file has no readable claim: the ledger counts.
 void describe_blank(const Found& found, const HostRulesOptions& options, const HostView& view, Observation& seen) {
   const election::LeaseRecord& last = found.ledger->last.record;
   seen.record = last;
@@ -95,8 +95,8 @@ class HostRules final : public RegisterRules {
 
   Status may_show(const RegisterFiles&, const Found&) const override { return {}; }
 
-  // A free key is an empty file: nothing else is free to every program that knows the format. It is never removed and
-  // never replaced, because others lock this very file.
+  // A free key is an empty file: only that is free to every program that knows the format. The file is never removed or
+  // replaced, because others lock this very file.
   task<Status> put(const RegisterFiles&, runtime::File& locked, const Found&, DiskClaim claim) const override {
     std::string text = claim.record.held() ? write_claim(ClaimForm::kLockFile, claim) : std::string();
     Status done = co_await overwrite_text(locked, std::move(text));

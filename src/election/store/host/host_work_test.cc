@@ -1,4 +1,4 @@
-// Work that outlives the process which leads: who sees it, whom it holds up, and whom it does not.
+// Work that outlives its leader's process: which candidates see it, and which of them wait for it.
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@ class HostWorkTest : public testing::Test {
   runtime::TemporaryFolder folder_;
 };
 
-// A process that takes the key, starts work unless it is told not to, and dies at once. The work runs until the
-// returned descriptor is closed.
+// A process that takes the key, starts work if `with_work`, and dies at once. The work runs until the returned
+// descriptor is closed.
 int take_and_die(const std::string& url, bool with_work = true) {
   int go_on[2];
   check(::pipe2(go_on, O_CLOEXEC) == 0, "a test has descriptors");

@@ -1,5 +1,5 @@
-// The behaviours that NIP-LE asks of those who read and of those who write a lock file, with whole instances: the
-// Elector of the kernel on real lock files. (Those of its gates are in lead/leader_gate_test.cc.)
+// The behaviours that NIP-LE requires of readers and writers of a lock file, with whole instances: the Elector of the
+// kernel on real lock files. (Those of its gates are in lead/leader_gate_test.cc.)
 #include <atomic>
 #include <barrier>
 #include <csignal>
@@ -100,7 +100,7 @@ class Instance {
   Instant now_ = Instant::from_ns(1);
 };
 
-// A process id that was given out and belongs to nobody any more.
+// The id of a process that has ended.
 pid_t pid_of_the_dead() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);

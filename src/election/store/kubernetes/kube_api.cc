@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-// The value of a key; a null node when there is none.
+// The value of a key; a null node if absent.
 const yaml::Node& member(const yaml::Node& node, std::string_view name) {
   static const yaml::Node none;
   for (const yaml::Node& item : node.items) {
@@ -37,7 +37,7 @@ std::string file(const yaml::Node& node, const char* name, const std::string& fo
   return path.empty() || path.starts_with('/') ? path : fmt::format("{}/{}", folder, path);
 }
 
-// The entry of this name in a list such as `clusters`, its part of that kind; a null node when there is none.
+// The entry of this name in a list such as `clusters`, its part of that kind; a null node if absent.
 const yaml::Node& named(const yaml::Node& root, const char* list, const char* part, const std::string& name) {
   static const yaml::Node none;
   for (const yaml::Node& one : member(root, list).items) {

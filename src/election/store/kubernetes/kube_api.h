@@ -1,4 +1,4 @@
-// Calls of the Kubernetes API about the Leases of one namespace: who we are, what its refusals mean.
+// Calls of the Kubernetes API for the Leases of one namespace: the login, and the meaning of refusals.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace bellwether::store {
 
-// Where the Kubernetes API server is, and who we are to it: from a kubeconfig file, as kubectl reads it, or from what a
-// pod finds in its file system.
+// The location of the Kubernetes API server, and our credentials: from a kubeconfig file, as kubectl reads it, or from
+// the file system of a pod.
 struct KubeAccess {
   HostPort host;
   bool tls = true;
@@ -23,8 +23,8 @@ struct KubeAccess {
   std::string name_space;
 };
 
-// What the text of a kubeconfig says about a context (empty: its current one). Files that it names are relative to
-// `folder`. kInvalid: what is wrong with it; kUnsupported: the user logs in by a program.
+// The context's part of a kubeconfig (empty: the current context). The files that it names are relative to `folder`.
+// kInvalid: with the fault; kUnsupported: the user logs in by a program.
 Result<KubeAccess> parse_kubeconfig(const std::string& text, const std::string& context, const std::string& folder);
 
 // k8s:NAMESPACE with the options kubeconfig, context and service_account (the folder of a pod's credentials). Without
@@ -38,18 +38,18 @@ class KubeApi {
         access_(std::move(access)),
         web_(runtime, {access_.host}, access_.tls ? std::move(tls) : nullptr) {}
 
-  // `name`: of a Lease; empty: the collection. Only answers that are of use come back: success, 404 and 409 (there is
-  // none; it was changed, or exists already), the rest are errors. After an error of a change it was perhaps made.
+  // `name`: of a Lease; empty: the collection. Returns only usable answers: success, 404 (absent) and 409 (changed, or
+  // exists already). All others are errors. After an error of a change, the change may have happened.
   runtime::task<Result<WebResponse>> call(std::string method, std::string name, std::string body, Instant deadline,
                                           runtime::Cancellation* cancel);
-  // Follows what happens to the Lease `name` after the version `from`; empty: its present state first. See
+  // Follows the changes of the Lease `name` after the version `from`; empty: its present state first. See
   // WebClient::stream(). kNotFound: that version is forgotten.
   runtime::task<Status> watch(std::string name, std::string from, WebWatch& watch, Instant begin_by, Instant deadline);
   std::string describe() const;
 
  private:
   runtime::task<Status> know_token();
-  // `rest`: what follows the path of the collection.
+  // `rest`: the part after the path of the collection.
   WebRequest request_for(const std::string& method, const std::string& rest) const;
   Error error_of(const WebResponse& response, const std::string& method) const;
 

@@ -1,6 +1,6 @@
-// A Lease object of Kubernetes and the record that it means, without a connection. The fields that programs with
-// client-go know (holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions) are theirs and ours;
-// what else a record has is in annotations below bellwether.dev/.
+// Converts between a Lease object of Kubernetes and our record, without a connection. The fields of client-go
+// (holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions) keep their meaning; the rest of the
+// record is in annotations below bellwether.dev/.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,7 @@
 
 namespace bellwether::store {
 
-// The name of the Lease for a key: the key itself where it is a name that Kubernetes permits, else one made of its
-// hash.
+// The name of the Lease for a key: the key itself if Kubernetes permits it as a name, else one made of its hash.
 std::string kube_name_of(const std::string& key);
 std::string kube_epoch_name(const std::string& name);
 

@@ -30,14 +30,14 @@ class KubeWatch final : private WebWatch::Source {
   KubeApi& api_;
   const std::string& name_;
   const std::optional<KubeLease>& seen_;
-  bool forgotten_ = false;  // the server does not remember what came after the version seen last
+  bool forgotten_ = false;  // the server has forgotten the changes after the last seen version
   WebWatch watch_;
 };
 
 using runtime::task;
 
-// From the version that was seen last on, so that nothing is missed; else from the present state on, which the server
-// tells first.
+// Continues from the last seen version, so that no change is missed; otherwise from the present state, which the server
+// sends first.
 task<Status> KubeWatch::listen(WebWatch& watch, Instant begin_by, Instant deadline) {
   std::string from;
   if (seen_ && !std::exchange(forgotten_, false)) from = seen_->version.substr(seen_->version.rfind('.') + 1);
@@ -50,7 +50,7 @@ WebWatch::Word KubeWatch::hear(std::string_view line) {
   const auto event = parse_kube_event(line);
   if (!event) return WebWatch::Word::kEnd;
   if (event->over) {
-    // The server ends the response itself. Something may have happened that it cannot tell any more.
+    // The server ends the response itself, and changes may be missing.
     forgotten_ = true;
     return WebWatch::Word::kChanged;
   }
@@ -66,7 +66,7 @@ using election::WriteRequest;
 constexpr int kConflict = 409;
 constexpr int kAbsent = 404;
 
-// `known_epoch`: what the second Lease remembers.
+// `known_epoch`: the epoch in the second Lease.
 Observation observe(const std::optional<KubeLease>& lease, uint64_t known_epoch) {
   Observation seen;
   if (known_epoch > 0) seen.floor = Epoch(known_epoch + 1);
@@ -103,7 +103,7 @@ class KubernetesKey final : public StoreKey {
 
   task<Result<WriteOutcome>> act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) override {
     const Call call{deadline, cancel};
-    // To change an object one must have it. The version that it carries is what the server compares.
+    // An update needs the object. The server compares the version in it.
     if (!looked_ || now().version != request.expected) {
       BW_CO_TRY(auto seen, co_await look(deadline, cancel));
       if (seen.version != request.expected) co_return WriteOutcome{false, std::move(seen)};
@@ -146,7 +146,7 @@ class KubernetesKey final : public StoreKey {
     co_return std::optional<KubeLease>(std::move(lease));
   }
 
-  // Nothing when somebody else was faster.
+  // Nothing if another update came first.
   task<Result<std::optional<KubeLease>>> write(std::optional<KubeLease> before, std::string name, std::string body,
                                                Call call) {
     if (!before) name.clear();

@@ -1,11 +1,11 @@
-// Leases in Kubernetes: Lease objects of coordination.k8s.io/v1, as the electors of client-go use them, so that both
-// contend for one Lease and `kubectl get lease` shows the holder. leaseTransitions is the epoch. What changes a Lease
-// is an update with its resourceVersion, which the API server refuses when somebody else was faster.
+// Leases in Kubernetes: Lease objects of coordination.k8s.io/v1, as the electors of client-go use them. So both contend
+// for one Lease, and `kubectl get lease` shows the holder. leaseTransitions is the epoch. Each change is an update with
+// the Lease's resourceVersion, which the API server refuses after any other change.
 //
-// A key is the name of a Lease where Kubernetes permits it as a name; else the name is made of its hash, and the key is
-// in an annotation. The epoch of a Lease NAME is kept in a second Lease, NAME-epoch, too, which is raised before a term
-// begins: deleting NAME takes its holder away but repeats no epoch. Who deletes both deletes the epoch; an Elector that
-// knows a greater one notices. What the API server has answered is in a majority of etcd's logs.
+// A key is the name of a Lease if Kubernetes permits the name; otherwise the name is a hash, and an annotation holds
+// the key. A second Lease, NAME-epoch, keeps the epoch too, and is raised before a term begins: deleting NAME removes
+// its holder but repeats no epoch. Deleting both deletes the epoch; an Elector that knows a greater one notices.
+// Confirmed writes are in a majority of etcd's logs.
 #pragma once
 
 #include <memory>

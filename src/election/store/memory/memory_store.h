@@ -11,7 +11,7 @@
 
 namespace bellwether::store {
 
-// What the clients of one memory share. One thread.
+// The shared state of one memory's clients. One thread.
 class Memory {
  public:
   election::Observation look(const std::string& key) const;

@@ -16,7 +16,7 @@ namespace {
 
 using runtime::task;
 
-// A commit that was answered is on the disk; a statement that nobody waits for any more ends.
+// A confirmed commit is on the disk; an abandoned statement ends.
 constexpr const char* kSessionOptions = "-c synchronous_commit=on -c statement_timeout=10s -c lock_timeout=5s";
 
 struct Clear {
@@ -46,7 +46,7 @@ constexpr std::array kStateMeanings{
     StateMeaning{"58", Errc::kIo, "its disk fails"},
 };
 
-// What libpq says when it does not come to a session, which it tells in words only.
+// The errors of libpq without a session, which have no codes.
 constexpr std::array kWords{
     StateMeaning{"password", Errc::kRefused, "give the password with ?password_file=FILE, PGPASSFILE or PGPASSWORD"},
     StateMeaning{"authentication", Errc::kRefused, "it does not let this user in"},
@@ -175,7 +175,7 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
   co_return connection;
 }
 
-// One that does not answer must leave time for the others.
+// A silent server must leave time for the others.
 task<Result<PgPool::Connection>> PgPool::connect(Instant deadline, runtime::Cancellation* cancel) {
   Error last;
   std::size_t tried = host_;
@@ -206,7 +206,7 @@ task<Result<std::vector<PgRow>>> PgPool::run(std::string statement, std::vector<
   while (!idle_.empty() && connection == nullptr) {
     connection = std::move(idle_.back());
     idle_.pop_back();
-    // The server may have closed it meanwhile: whatever it has said is read without waiting.
+    // The server may have closed it meanwhile: read all pending data without waiting.
     if (PQconsumeInput(connection.get()) == 0 || lost(connection.get())) connection = nullptr;
   }
   if (connection == nullptr) {

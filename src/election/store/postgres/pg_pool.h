@@ -1,5 +1,5 @@
 // Connections to PostgreSQL, through libpq without its waits: a statement with its parameters, its rows, within a
-// deadline. Several callers share a few connections; several servers are tried in turn. One thread.
+// deadline. Several callers share a few connections and try several servers in turn. One thread.
 #pragma once
 
 #include <map>
@@ -41,11 +41,11 @@ class PgPool {
   // parameters, `statement` may be several, separated by semicolons; the rows are those of the last.
   runtime::task<Result<std::vector<PgRow>>> run(std::string statement, std::vector<std::string> parameters,
                                                 Instant deadline, runtime::Cancellation* cancel);
-  // Listens to a channel (a plain name), on a connection of its own, until that breaks, dies without a word, or calls
+  // Listens to a channel (a plain name), on a separate connection, until the connection breaks, dies silently, or calls
   // go to another server.
   runtime::task<Status> listen(std::string channel, PgWatch& watch);
   std::string where() const;
-  // The next connection is made to another server: this one cannot do what it should.
+  // Makes the next connection to another server: this one is unusable.
   void avoid();
 
  private:
@@ -56,7 +56,7 @@ class PgPool {
 
   // Calls go to this server from now on.
   void turn_to(std::size_t host);
-  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
+  // To the current server of the calls, or else to the next reachable one, which becomes the current one.
   runtime::task<Result<Connection>> connect(Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<Connection>> connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<std::vector<PgRow>>> run_on(pg_conn* connection, const std::string& statement,

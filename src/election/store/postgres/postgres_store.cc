@@ -58,7 +58,7 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using runtime::task;
 
-// The end of the keys that begin with `prefix`; empty when there is none.
+// The end of the keys that begin with `prefix`; empty: no end.
 std::string end_of(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
   if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
@@ -155,7 +155,7 @@ std::string pg_notice(const std::string& name, const std::string& stamp) { retur
 void PgWatch::add(Listener& listener) {
   listeners_[listener.name].push_back(&listener);
   if (keeping_.valid()) {
-    wake(listener);  // what happened before it listened was not told
+    wake(listener);  // it missed earlier changes
   } else {
     keeping_ = keep(this);
   }
@@ -234,7 +234,7 @@ class PostgresKey final : public StoreKey {
       BW_CO_TRY(auto after, observe_pg(rows.front()));
       co_return WriteOutcome{true, std::move(after)};
     }
-    // What is in the way may be younger than what the statement could see.
+    // The conflicting record may be younger than the statement's snapshot.
     BW_CO_TRY(auto after, co_await look(deadline, cancel));
     co_return WriteOutcome{false, std::move(after)};
   }

@@ -1,12 +1,13 @@
-// Leases in PostgreSQL (12 or newer), as rows of the table bellwether_leases, which is made at first use unless an
-// operator has made it. Rows are never deleted, so that epochs stay. A commit is answered when it is on the server's
-// disk, so that a crash loses nothing.
+// Leases in PostgreSQL (12 or newer), as rows of the table bellwether_leases. The first use creates the table unless an
+// operator has. Rows are never deleted, so that epochs stay. The server confirms a commit when it is on disk, so a
+// crash loses nothing.
 //
-// What can be lost, and who notices: a standby that is promoted without the last commits, or a state restored from a
-// copy, begins another timeline, which each row names; so what was written before is in doubt until its holder has
-// renewed it. The table is dropped or the database made anew: the marker row is gone (doubt.h). With several hosts in
-// the URL, the first that is no standby is used; while two servers take themselves for the primary there may be two
-// holders, as with Redis: use synchronous replication and a fence, or etcd.
+// Possible losses, and their detection:
+// - A standby is promoted without the last commits, or a state is restored from a copy: this begins another timeline,
+//   which each row names. Earlier records are in doubt until their holders have renewed them.
+// - The table is dropped or the database recreated: the marker row is gone (doubt.h).
+// With several hosts in the URL, we use the first that is no standby. While two servers act as the primary, two holders
+// are possible, as with Redis: use synchronous replication and a fence, or etcd.
 #pragma once
 
 #include <map>
@@ -26,38 +27,37 @@ namespace bellwether::store {
 // The table of leases, and the statements on it. Each is one compare-and-act of PostgreSQL's own: an upsert that
 // happens only where the row still has the stamp that is expected.
 
-// For an operator who does not let programs make tables.
+// For an operator who does not let programs create tables.
 extern const std::string_view kPgCreate;
 // $1: key. One row of state, as observe_pg() reads it.
 extern const std::string_view kPgLook;
-// $1 key, $2 the stamp expected, $3 the server's life expected, $4 the kind of act, $5… the new record, $14 what
-// is told to those who listen. No row: it was
-// not done; else as kPgLook.
+// $1 key, $2 the stamp expected, $3 the server's life expected, $4 the kind of act, $5… the new record, $14 the
+// notification for listeners. No row: it was not done; else as kPgLook.
 extern const std::string_view kPgAct;
 // $1: the first key, $2: the end, empty for all; $3: how many. Rows as kPgLook, the key behind them.
 extern const std::string_view kPgList;
 
-// As PostgreSQL takes any bytes, and as it gives them.
+// To and from PostgreSQL's text form of arbitrary bytes.
 std::string pg_bytes(std::string_view bytes);
 std::string bytes_of_pg(std::string_view text);
 
 Result<election::Observation> observe_pg(const PgRow& row);
-// What a version names.
+// The content of a version.
 struct PgVersion {
-  std::string stamp;  // empty: there is no record
+  std::string stamp;  // empty: no record
   std::string life;
 };
 PgVersion parse_pg_version(const election::Version& version);
 
-// Hears of changes: a connection that listens to the channel on which each act tells of itself, for all keys of a
-// store. It is there while somebody waits. One thread.
+// Listens for changes: one connection on the channel to which each act sends a notification, for all keys of a store.
+// It exists while a caller waits. One thread.
 class PgWatch final {
  public:
-  // One key's ear. Lives in whoever waits, and is taken off before it ends.
+  // The listener of one key. Its waiting caller owns it and removes it before it ends.
   struct Listener {
-    std::string name;        // of the key, as it is told
+    std::string name;        // of the key, as in notifications
     std::string own_stamp;   // an announcement of our own act, which is no news
-    bool may_have = false;   // something was told, or perhaps missed, since this was cleared
+    bool may_have = false;   // a notification came, or was perhaps missed, since this was cleared
     runtime::Event changed;  // set with may_have
   };
 
@@ -68,7 +68,7 @@ class PgWatch final {
   // Not from within a call of the other.
   void add(Listener& listener);
   void remove(Listener& listener);
-  // What the connection hears: from begin() on all that is told.
+  // Calls of the connection: begin() first, then hear() for each notification.
   void begin();
   void hear(std::string_view told);
   // As StoreKey::watch_refused().
@@ -84,7 +84,7 @@ class PgWatch final {
   runtime::task<void> keeping_;                                           // last: it uses everything above
 };
 
-// What an act tells: the name of its key, which needs no more than 40 characters, and its stamp.
+// The notification of an act: the name of its key, at most 40 characters, and its stamp.
 std::string pg_name_of(std::string_view key);
 std::string pg_notice(const std::string& name, const std::string& stamp);
 
@@ -100,7 +100,7 @@ class PostgresStore final : public LeaseStore {
 
  private:
   friend class PostgresKey;
-  // As PgPool::run(); makes the table when there is none.
+  // As PgPool::run(); creates the table if it does not exist.
   runtime::task<Result<std::vector<PgRow>>> run(std::string_view statement, std::vector<std::string> parameters,
                                                 Instant deadline, runtime::Cancellation* cancel);
 
@@ -112,7 +112,7 @@ class PostgresStore final : public LeaseStore {
 };
 
 // postgres://USER@HOST:PORT,HOST:PORT/DATABASE. Options: password_file, and libpq's sslmode, sslrootcert, sslcert,
-// sslkey. Where no password is given, libpq looks at PGPASSWORD, PGPASSFILE and ~/.pgpass.
+// sslkey. Without a password, libpq reads PGPASSWORD, PGPASSFILE and ~/.pgpass.
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& runtime, StoreUrl url);
 
 }  // namespace bellwether::store

@@ -34,8 +34,8 @@ std::map<std::string, std::string, std::less<>> parse_info(std::string_view text
 
 }  // namespace
 
-// Somebody who waits for an answer or for a connection. Shared by the one who waits and the queue, since either may be
-// gone first.
+// A caller that waits for an answer or for a connection. The caller and the queue share it, because either may end
+// first.
 struct RedisLink::Waiting {
   runtime::Event done;
   std::optional<Result<RedisReply>> answer;
@@ -209,7 +209,7 @@ task<Result<RedisReply>> RedisLink::run(std::size_t script, std::vector<std::str
   command.insert(command.end(), words.begin(), words.end());
   auto reply = co_await call_on(connection, command, deadline, cancel);
   if (!reply || !reply->is_error("NOSCRIPT")) co_return reply;
-  // Somebody has flushed the scripts; this way it is known again from now on.
+  // The server's scripts were flushed; EVAL loads this one again.
   command[0] = "EVAL";
   command[1] = login_.scripts[script];
   reply = co_await call_on(connection, std::move(command), deadline, cancel);
@@ -247,7 +247,7 @@ task<void> RedisLink::write(std::shared_ptr<Connection> connection) {
     } else if (io.kind == Io::Kind::kWouldBlock) {
       if (co_await connection->stream->writable() != Errc::kOk) break;
     } else {
-      break;  // what reads notices, and knows why
+      break;  // the reader notices, and knows why
     }
   }
   connection->writing = false;
@@ -313,7 +313,7 @@ void RedisLink::lose(Connection& connection, const Error& why) {
   connection.stream->interrupt(Errc::kReset);
   for (const auto& waiting : std::exchange(connection.due, {})) waiting->settle(tl::unexpected(why));
   if (open_.get() == &connection) {
-    open_ = nullptr;  // what reads it keeps it until it has noticed
+    open_ = nullptr;  // the reader keeps it until it has noticed
     if (push_ != nullptr) push_(push_context_, RedisReply());
   }
 }

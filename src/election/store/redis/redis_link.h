@@ -1,6 +1,6 @@
-// One connection to a Redis server that many callers share: commands go out one behind the other without waiting, and
-// answers are matched in their order. A call that runs out of time gives its own answer up and nobody else's; a
-// connection that is silent for long while answers are due is closed, and the next call opens another. One thread.
+// One connection to a Redis server for many callers: it pipelines commands and matches answers by order. A call that
+// times out gives up only its own answer. The link closes a connection that is silent for long while answers are due,
+// and the next call opens another. One thread.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ class RedisLink {
   RedisLink& operator=(const RedisLink&) = delete;
   ~RedisLink();
 
-  // Waits until a connection is open to a primary that can keep leases, and opens one when there is none.
+  // Waits until a connection is open to a primary that can keep leases; opens one if needed.
   runtime::task<Status> ready(Instant deadline, runtime::Cancellation* cancel);
-  // Sends a command over the connection that is open now, without waiting for anything else; kReset when there is none.
-  // The reply may be an error of Redis; what is an error here means that the command was perhaps carried out.
+  // Sends a command over the open connection, without waiting for anything else; kReset: no connection. The reply may
+  // be an error of Redis; after an error returned here, the command may have been executed.
   runtime::task<Result<RedisReply>> call(std::vector<std::string> command, Instant deadline,
                                          runtime::Cancellation* cancel);
   // A script by its number, with the words that follow its name: numkeys, keys, arguments. As call().
@@ -48,12 +48,12 @@ class RedisLink {
   // Which life of which server the open connection leads to: changes when the server restarts, and when another one
   // takes its place. REQUIRES that ready() has just succeeded.
   const std::string& server() const { return server_; }
-  // Closes the connection: what waits for an answer fails, the next ready() opens another one.
+  // Closes the connection: waiting calls fail, the next ready() opens another one.
   void close(const Error& why);
   std::string where() const;
-  // What the server says without having been asked (messages of channels); null: an unasked reply is an error.
+  // Unrequested replies of the server (messages of channels); null: an unrequested reply is an error.
   void on_push(void (*push)(void* context, const RedisReply& reply), void* context);
-  // For a connection that only listens: writes the command and awaits no reply of its own.
+  // For a connection that only listens: writes the command and awaits no reply to it.
   Status tell(const std::vector<std::string>& command);
   bool is_open() const { return open_ != nullptr; }
 
@@ -78,7 +78,7 @@ class RedisLink {
   std::size_t next_host_ = 0;
   std::shared_ptr<Connection> open_;
   bool opening_ = false;
-  std::vector<std::shared_ptr<Waiting>> openers_;  // who waits for a connection
+  std::vector<std::shared_ptr<Waiting>> openers_;  // the callers that wait for a connection
   std::string server_;
   std::vector<std::string> script_names_;
   void (*push_)(void*, const RedisReply&) = nullptr;

@@ -60,9 +60,9 @@ constexpr std::array kReplyMeanings{
     ReplyMeaning{"WRONGTYPE", Errc::kInvalid, "another program keeps something else than a lock under this key"},
 };
 
-// What both begin with. The version is the stamp that the last act left, or the marker where there was none; which life
-// of which server; and what a foreign program has put in the way: its value with the time at which it expires, so that
-// its renewals are seen. That the plain key of our own record expires changes nothing.
+// The common beginning of both. The version has three parts: the stamp of the last act, or the marker if none; the
+// server and its life; and a foreign program's value with its expiry, so that its renewals are seen. The expiry of the
+// plain key of our own record changes nothing.
 #define BELLWETHER_REDIS_STATE \
   R"lua(
 local function state()
@@ -93,7 +93,7 @@ bool RedisReply::is_error(std::string_view word) const {
 
 Error error_of(const RedisReply& reply, const std::string& where) {
   for (const ReplyMeaning& meaning : kReplyMeanings) {
-    // Older servers wrap what a script met: "ERR Error running script …: -READONLY …".
+    // Older servers wrap the error of a script: "ERR Error running script …: -READONLY …".
     const std::string wrapped = "-" + std::string(meaning.word);
     if (reply.text.starts_with(meaning.word) || reply.text.find(wrapped) != std::string::npos) {
       return {meaning.code, fmt::format("{}: {} ({})", where, meaning.advice, reply.text)};

@@ -1,4 +1,4 @@
-// The words of Redis' protocol (RESP2), without a connection: commands become bytes, bytes become replies.
+// The codec of Redis' protocol (RESP2), without a connection: commands become bytes, bytes become replies.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct RedisReply {
   bool is_error(std::string_view word) const;
 };
 
-// What an error reply means, in the words of an administrator. `where`: the server, for the message.
+// The meaning of an error reply for an administrator. `where`: the server, for the message.
 Error error_of(const RedisReply& reply, const std::string& where);
 
 // The bytes of a command. Its words are any bytes.
@@ -45,8 +45,8 @@ class RedisDecoder {
   std::unique_ptr<redisReader, Free> reader_;
 };
 
-// The two scripts of the Redis store. Redis runs a script without anything in between, so that each is one
-// compare-and-act, and one round trip.
+// The two scripts of the Redis store. Redis runs a script without interruption, so each is one compare-and-act, and one
+// round trip.
 
 // KEYS: the plain key, the hash of its record, the marker of the store.
 // ARGV: the server (RedisLink::server()).

@@ -19,11 +19,11 @@
 
 namespace bellwether::store {
 
-// Hears of changes: a second connection that listens to the channels on which the script of an act announces them. What
-// foreign programs change is not announced. One thread.
+// Listens for changes: a second connection to the channels on which the script of an act announces them. Foreign
+// programs announce nothing. One thread.
 class RedisWatch {
  public:
-  // One key's ear. Lives in whoever waits, and is taken off before it ends.
+  // The listener of one key. Its waiting caller owns it and removes it before it ends.
   struct Listener {
     std::string channel;
     std::string own_stamp;   // an announcement of our own act, which is no news
@@ -59,7 +59,7 @@ constexpr Duration kSignOfLifeEvery = Duration::seconds(10);
 
 using runtime::task;
 
-// What a script's reply means.
+// The meaning of a script's reply.
 using election::Epoch;
 using election::Observation;
 
@@ -107,8 +107,8 @@ void show_foreign(const RedisReply& state, Observation& seen) {
   }
 }
 
-// The state that a script replied with, as seen through a connection to `server`. kProtocol when it is not what our
-// scripts reply.
+// The state in a script's reply, as seen through a connection to `server`. kProtocol if our scripts cannot have sent
+// it.
 Result<Observation> observe_redis(const RedisReply& state, const std::string& server) {
   if (state.type != RedisReply::Type::kArray || state.items.size() != Part::kParts ||
       state.items[Part::kHash].items.size() != kRedisFields) {
@@ -182,7 +182,7 @@ void RedisWatch::remove(Listener& listener) {
   if (link_.is_open()) static_cast<void>(link_.tell({"UNSUBSCRIBE", listener.channel}));
 }
 
-// Keeps a connection that is subscribed to all channels, and notices when it has died without a word.
+// Keeps a connection that is subscribed to all channels, and notices when it has died silently.
 task<void> RedisWatch::keep(RedisWatch* self) {
   while (true) {
     const Instant deadline = self->runtime_.read_clock() + kSignOfLifeEvery;
@@ -215,7 +215,7 @@ void RedisWatch::hear(const RedisReply& reply) {
   const auto found = listeners_.find(reply.items[1].text);
   if (found == listeners_.end()) return;
   for (Listener* listener : found->second) {
-    // What happened before the subscription stood was not announced to us.
+    // We missed all announcements before the subscription.
     if (what == "subscribe" || reply.items[2].text != listener->own_stamp) listener->announce();
   }
 }
@@ -288,7 +288,7 @@ class RedisKey final : public StoreKey {
     return words;
   }
 
-  // What was announced before a look is seen by it.
+  // A look sees all changes announced before it.
   void forget_news() {
     if (!std::exchange(listener_.may_have, false)) return;
     listener_.changed.reset();

@@ -1,23 +1,23 @@
 // Leases in Redis (6.2 or newer; one primary, no Redis Cluster).
 //
 // A key K is two keys there. K itself holds the holder's token and expires with the lease, so that `GET K` shows it and
-// programs that do `SET K x NX PX …` contend with ours as with each other. Beside it, a hash that never expires holds
-// the record: holder, epoch, lease. It rules; the expiry of K ends nothing for our own candidates, who wait on their
-// own clocks. So a step of the server's clock hurts foreign programs only. A key K that holds anything else than the
-// token of the hash is a foreign lock, and is never taken while it is there.
+// programs that do `SET K x NX PX …` contend with ours as with each other. A hash beside it never expires and holds the
+// record: holder, epoch, lease. The hash decides; the expiry of K ends nothing for our candidates, who wait on their
+// own clocks. So a step of the server's clock hurts foreign programs only. A key K with any value other than the token
+// of the hash is a foreign lock, and we never take it.
 //
-// What can be lost, and who notices:
-//   - the server restarts, or another one takes its place: it names itself in each hash and in the marker of the store,
-//     so that a record written in an earlier life is in doubt until its holder has renewed it (`may_have_lost_data`,
-//     and another version, so that contenders begin to wait anew). What is free may be taken one lease later, and with
-//     an epoch from the clock, above all that were given before.
-//   - everything is lost (restart without data, FLUSHALL): the marker is gone. Absent keys are in doubt then, and for
+// Possible losses, and their detection:
+//   - The server restarts, or another one takes its place. The server names itself in each hash and in the marker of
+//     the store, so a record of an earlier life is in doubt until its holder has renewed it (`may_have_lost_data`, and
+//     another version, so that contenders begin to wait anew). A free key may be taken one lease later, with an epoch
+//     from the clock, above all earlier ones.
+//   - Everything is lost (restart without data, FLUSHALL): the marker is gone. Absent keys are in doubt then, and for
 //     kDoubtFor (doubt.h) after, which is longer than any lease; epochs begin at the marker's time in milliseconds.
-//   - a hash is deleted by hand: nobody but those notice who saw a greater epoch (the floor of the Elector).
-//   - a replica is promoted while the old primary still serves: whoever is connected to the old one goes on there. Two
-//     servers, two holders: only a resource that checks epochs is safe. Use one Redis that writes its disk before it
-//     answers (appendfsync always), or etcd.
-// Redis is asked for a policy under which it forgets nothing: with maxmemory-policy allkeys-… it is refused.
+//   - A hash is deleted by hand: only processes that saw a greater epoch notice (the floor of the Elector).
+//   - A replica is promoted while the old primary still serves: clients of the old one continue there. Two servers, two
+//     holders: only a resource that checks epochs is safe. Use one Redis that writes its disk before it answers
+//     (appendfsync always), or etcd.
+// Redis must not evict keys: we refuse a server with maxmemory-policy allkeys-….
 #pragma once
 
 #include <memory>

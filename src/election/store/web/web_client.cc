@@ -115,7 +115,7 @@ WebResponse answer_of(const http1::Response& response) {
   return answer;
 }
 
-// One more of what is counted, for as long as it lives.
+// Counts one more during its lifetime.
 struct Counted {
   explicit Counted(std::size_t& c) : count(c) { ++count; }
   Counted(const Counted&) = delete;
@@ -154,7 +154,7 @@ std::string WebClient::head_of(const WebRequest& request) const {
   return fmt::format("{}Content-Length: {}\r\n", head, request.body.size());
 }
 
-// One that does not answer must leave time for the others.
+// A silent server must leave time for the others.
 task<Result<std::unique_ptr<http1::Connection>>> WebClient::dial_any(Instant deadline, runtime::Cancellation* cancel) {
   Error last;
   std::size_t tried = host_;
@@ -217,7 +217,7 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
   }
 }
 
-// The client gives a response when it is whole, which this one never is; so it is read here as it comes.
+// The client returns only whole responses, and this one never is; so this function reads it as it comes.
 task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel) {
   if (streams_ == kStreamsMax) co_return fail(Errc::kExhausted, where() + ": there are enough connections to it");

@@ -1,6 +1,6 @@
-// Calls of an API over HTTP/1.1: a request with a body, the whole response, within a deadline. What stores need beside
-// the client of core/http1: several servers that are one to the caller are tried in turn, all callers share a few
-// connections, and a response may go on and on. One thread.
+// Calls of an API over HTTP/1.1: a request with a body, the whole response, within a deadline. It adds to the client of
+// core/http1: several servers that count as one and are tried in turn, a few connections that all callers share, and
+// endless responses. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace bellwether::store {
 
-// Receives a response that goes on for as long as its server likes, and gives it line by line as it comes: how etcd and
-// Kubernetes tell of changes. Bytes go in in any pieces; no socket, no clock.
+// Splits an endless response into lines as it comes: the form in which etcd and Kubernetes report changes. Takes bytes
+// in pieces of any size; no socket, no clock.
 class LineReader {
  public:
   static constexpr std::size_t kLineMax = 4u << 20;
@@ -39,7 +39,7 @@ class LineReader {
   Status ended() { return take(reader_.ended()); }
 
   int status() const { return reader_.has_head() ? reader_.head().status : 0; }  // 0 until the head has come
-  // The response has ended; what is left of it is in next().
+  // The response has ended; its rest is in next().
   bool over() const { return over_; }
   // The next whole line without its end; the last one needs none.
   std::optional<std::string> next();
@@ -53,10 +53,10 @@ class LineReader {
   std::size_t begin_ = 0;
 };
 
-// Waits for changes that a server tells over a response that does not end. One connection, which is made when somebody
-// waits for the first time, stays between two waits so that nothing is lost, is replaced from time to time, since one
-// that died says nothing, and is opened again after any error, later and later. Only hints: whoever waits also looks
-// from time to time, and while there is no connection that is all there is. One thread.
+// Waits for changes that a server reports in an endless response. One connection, opened at the first wait, stays open
+// between two waits so that no change is lost. It is replaced from time to time, because a dead connection is silent,
+// and reopened after any error with growing pauses. Changes are only hints: the waiting caller also polls, and polling
+// is its only way while the connection is down. One thread.
 class WebWatch {
  public:
   // The longest life of a connection, and how long the beginning of its response may take.
@@ -66,9 +66,9 @@ class WebWatch {
   enum class Word : uint8_t {
     kNothing,  // not about the key, or known already
     kChanged,  // something happened, or may have
-    kEnd,      // nothing more will come of this connection
+    kEnd,      // this connection brings nothing more
   };
-  // What is asked of the server and what its lines mean. Outlives the watch.
+  // The request to the server and the meaning of its lines. Outlives the watch.
   class Source {
    public:
     virtual ~Source() = default;
@@ -81,7 +81,7 @@ class WebWatch {
   WebWatch(const WebWatch&) = delete;
   WebWatch& operator=(const WebWatch&) = delete;
 
-  // One line of what the server tells; false ends the call.
+  // One line of the server's reports; false ends the call.
   bool on_line(std::string_view line);
 
   // As StoreKey::changed(). Being cancelled closes the connection.
@@ -94,7 +94,7 @@ class WebWatch {
 
   runtime::Runtime& runtime_;
   Source& source_;
-  bool may_have_ = false;  // something changed, or perhaps did, since this was told
+  bool may_have_ = false;  // something changed, or perhaps did, since the last report
   std::string refused_;
   runtime::Event woken_;
   runtime::task<void> keeping_;  // last: it uses everything above
@@ -132,15 +132,14 @@ class WebClient {
   // Any status is an answer. Errors name the server; after one, the request was perhaps carried out, and the next call
   // goes to the next server.
   runtime::task<Result<WebResponse>> call(WebRequest request, Instant deadline, runtime::Cancellation* cancel);
-  // A call whose response with status 200 is handed to the watch line by line while it comes, over a connection of its
-  // own, of which there are at most kStreamsMax (kExhausted). Its head must have come by `begin_by`; it is over when
-  // the server or the watch ends it or when `deadline` passes, all of which are good ends. The body of a response that
-  // comes with another status than 200 is given back.
+  // Hands a response with status 200 to the watch, line by line as it comes, over a separate connection, of which at
+  // most kStreamsMax exist (kExhausted). Its head must come by `begin_by`. The call ends well when the server or the
+  // watch ends it or when `deadline` passes. Returns the body of a response with any other status.
   runtime::task<Result<WebResponse>> stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel);
   // The server that calls go to now.
   std::string where() const;
-  // Calls go to another server from now on: this one cannot do what it should.
+  // Sends calls to another server from now on: this one is unusable.
   void avoid();
 
  private:
@@ -151,7 +150,7 @@ class WebClient {
   };
   // Calls go to this server from now on.
   void turn_to(std::size_t host);
-  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
+  // To the current server of the calls, or else to the next reachable one, which becomes the current one.
   runtime::task<Result<std::unique_ptr<http1::Connection>>> dial_any(Instant deadline, runtime::Cancellation* cancel);
   std::string head_of(const WebRequest& request) const;
 
