@@ -2,9 +2,9 @@
 // dies or comes back. It has no input and no output: events and the time come in, effects go out.
 //
 // The job record holds all that must survive the owner. The kernel holds back offers, and the end, until a quorum has
-// accepted the change that they depend on (kept()). It holds back stops of running assignments too: otherwise a later
-// owner would not know the reason, a worker that left and whose parts go on elsewhere. It does not hold back begins: a
-// ready assignment may begin, and a new owner asks the workers which ones have.
+// accepted the change that they depend on (kept()). It holds back stops of running assignments too: a later owner that
+// does not know the reason assumes that the worker left, and continues the parts elsewhere. It does not hold back
+// begins: a ready assignment may begin, and a new owner asks the workers which ones have.
 //
 //   workflows that depend on nothing unfinished form a group; its parts are spread over the workers' cores
 //   → offered to the workers → all ready → all begin at one instant → all ended, and counted → the next group
@@ -15,17 +15,16 @@
 // When a worker leaves, or parts are spread onto a worker that joined, running assignments hand over without a gap
 // (job_moves.h):
 //
-//  followers are prepared → the record has the second at which they begin, and is kept → each has confirmed that it
-//     will
-//  take over → the running assignment is asked to hand over, and confirms
+//   followers are prepared → the record has the second at which they begin, and is kept → each has confirmed that it
+//   will take over → the running assignment is asked to hand over, and confirms
 //
 // The last confirmation decides. Before it everything may be called off, and the running assignment goes on.
 //
-//  job_book.h    the job record, and every change of it: the desk and all its parts read and write here
-//  job_pool.h    assigns parts to workers
-//  job_layers.h  values from one layer of workflows for the next
-//  job_moves.h   hand-overs of running assignments
-//  job_time.h    overtime, timeouts, and the teardown of a stopped job
+//   job_book.h    the job record, and every change of it: the desk and all its parts read and write here
+//   job_pool.h    assigns parts to workers
+//   job_layers.h  values from one layer of workflows for the next
+//   job_moves.h   hand-overs of running assignments
+//   job_time.h    overtime, timeouts, and the teardown of a stopped job
 //
 // Times are of the owner's monotonic clock. One thread.
 #pragma once

@@ -3,11 +3,11 @@
 // Followers with all its parts replace one assignment, `from`. The steps wait for each other, so that exactly one
 // assignment issues each iteration:
 //
-//  1. The followers are offered and prepared. On any failure the others are stopped, and `from` goes on.
-//  2. All are ready: the record gets a whole second of the run in the near future (`until`), and is kept.
-//  3. Each follower is ordered to take over then. It refuses an order that comes too late.
-//  4. All have confirmed: `from` is asked to hand over then. If it confirms (handed_over), they are its heirs. If
-//     it refuses, because the request came too late, they are stopped, and it goes on.
+//   1. The followers are offered and prepared. On any failure the others are stopped, and `from` goes on.
+//   2. All are ready: the record gets a whole second of the run in the near future (`until`), and is kept.
+//   3. Each follower is ordered to take over then. It refuses an order that comes too late.
+//   4. All have confirmed: `from` is asked to hand over then. If it confirms (handed_over), they are its heirs. If
+//      it refuses, because the request came too late, they are stopped, and it goes on.
 //
 // No assignment ends before all its followers are sure to begin, so no gap arises. Until `from` has answered, the
 // account does not count what both sides report of the seconds from `until` on. A new owner finds `until` in the
