@@ -34,7 +34,7 @@ class AccountKeeper {
 
   // The next second, encoded. REQUIRES that it can be decoded with the shape.
   void add(std::string second);
-  // The next delta to send; nothing if there is no next one, or too many are under way. It stays here. Up to
+  // The next delta to send; nothing without one, or if too many are under way. It stays here. Up to
   // `seconds_most` seconds that were never sent become one before.
   std::optional<Delta> next(uint64_t seconds_most = 1);
   // The owner has applied all up to `applied`, and all up to `durable` survive its death. kProtocol: these numbers were

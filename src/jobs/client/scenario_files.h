@@ -1,5 +1,4 @@
-// Scenarios as people give them: a file, a text, or a URL, and the related files and environment of this machine. Any
-// thread.
+// Scenarios as people give them: a file, a text, or a URL, and the related files and environment of this machine.
 #pragma once
 
 #include <cstdint>

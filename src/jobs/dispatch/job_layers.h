@@ -1,4 +1,4 @@
-// The layers of a job's workflows: the values that one layer provides for the next, and the border between them. A
+// The layers of a job's workflows: the values of one layer for the next, and the border between them. A
 // quorum keeps the values before a dependent workflow begins, within a time limit. One thread.
 #pragma once
 

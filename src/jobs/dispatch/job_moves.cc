@@ -41,7 +41,7 @@ void JobMoves::empty_workers(Instant now, JobEffects& out) {
   }
 }
 
-// One at a time: the next one may use the cores that one gives back.
+// One at a time: each may use the cores that the last one gave back.
 bool JobMoves::is_moving() const {
   return std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [this](const ShareSheet& share) {
     return is_live(share) && (share.handed_over || book_.is_spare(share));

@@ -6,7 +6,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-// Parts that one core may run when a worker has died, including its usual one.
+// The parts of one core when a worker has died, at most, including its usual one.
 constexpr uint32_t kSqueezeMost = 4;
 
 // A worker that receives parts.

@@ -137,7 +137,7 @@ enum class ShareState : uint8_t {
   kReady,
   kRunning,
   kStopping,  // on an order
-  kEnded,     // its worker said how, and the account has all its seconds
+  kEnded,     // its worker reported the end, and the account has all its seconds
   kGone,      // its worker refused it, or is gone
 };
 inline constexpr std::size_t kShareStates = 6;

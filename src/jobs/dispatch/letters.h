@@ -358,9 +358,9 @@ struct Refusal {
     kNotLeader,    // `owner` leads
     kStale,        // a newer fence or a later attempt is known
     kBusy,         // no cores, no room in the queue; later, perhaps
-    kUnknown,      // no such job, share, or bundle
+    kUnknown,      // no such job, assignment, or bundle
     kBroken,       // no worker can run the scenario
-    kInvalid,      // the letter makes no sense
+    kInvalid,      // the message makes no sense
     kUnavailable,  // no quorum
     kConflict,     // another job has this id
   };

@@ -212,7 +212,7 @@ using DeskEffects = std::vector<DeskEffect>;
 
 class WorkerDesk {
  public:
-  // REQUIRES more jobs than shares.
+  // REQUIRES jobs_most above shares_most.
   explicit WorkerDesk(WorkerDeskConfig config);
 
   void step(Instant now, const DeskEvent& event, DeskEffects& out);
