@@ -155,7 +155,7 @@ struct Inside {
   static const plan::Plan& plan(const Job& job);
   // The name of the cluster that it asks.
   static const std::string& cluster(const Client& client);
-  // REQUIRES that the job has given its result, and lives on.
+  // REQUIRES that the job has given its result, and outlives the reference.
   static const report::RunReport& report(const Job& job);
 };
 

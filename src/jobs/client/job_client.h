@@ -27,8 +27,9 @@ class JobClient final {
                                                  wire::Keyring keyring, Settings settings);
 
   // Returns an answer that is no temporary Refusal. It retries kNotOwner, kNotLeader, kUnavailable and kBusy until the
-  // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network.
-  // kNotFound, kExists and kRefused are Refusals that time does not change (kUnknown, kConflict, any other).
+  // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network,
+  // never kNotFound, kExists or kRefused: these are Refusals that time does not change (kUnknown, kConflict, any
+  // other).
   runtime::task<Result<dispatch::Response>> ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel);
   // The manager of the last answer; empty: none.

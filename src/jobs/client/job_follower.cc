@@ -118,7 +118,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
   course.findings = sheet.findings;
   for (const dispatch::JobEvent& event : sheet.events) course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
-  std::set<std::string> stayed;  // they have kept a value to its end
+  std::set<std::string> stayed;  // with an assignment that they ran to its end
   uint32_t parts = 0;
   for (const dispatch::ShareSheet& share : sheet.shares) {
     if (!share.streams) continue;

@@ -240,7 +240,7 @@ bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, 
   struct stat status {};
   if (::fstat(file.fd, &status) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   const auto size = static_cast<uint64_t>(status.st_size);
-  // A special file (a pipe, a device) has no size, and cannot be mapped.
+  // A special file (a pipe, a device) has no known size, and cannot be mapped.
   if (!S_ISREG(status.st_mode) || size <= kCopiedBytesMax) {
     BW_TRY(auto text,
            read_whole_file(path, S_ISREG(status.st_mode) ? bytes_max : std::min(bytes_max, kCopiedBytesMax)));

@@ -1,5 +1,5 @@
-// The layers of a job's workflows: the values of one layer for the next, and the border between them. A
-// quorum keeps the values before a dependent workflow begins, within a time limit. One thread.
+// The layers of a job's workflows: the values of one layer for the next, and the border between them. A quorum
+// keeps the values before a dependent workflow begins, within a time limit. One thread.
 #pragma once
 
 #include <algorithm>

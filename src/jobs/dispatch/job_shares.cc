@@ -302,7 +302,7 @@ void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
   book_.set(now, share, ShareState::kEnded);
   if (share.streams) out.push_back(job_effect::CloseStream{share.id});
   const std::string whose = fmt::format("worker '{}', workflow '{}'", share.worker, spec_[workflow].name);
-  // A stop by an owner that died before it recorded the stop also means that the worker left.
+  // An unrecorded stop counts as leaving, too: its owner died before it recorded the stop.
   const bool unasked = end.outcome == ShareOutcome::kStopped && !book_.is_stopped(workflow) &&
                        !is_final(sheet_.workflows[workflow].state);
   const bool left = end.outcome == ShareOutcome::kLeft || unasked;

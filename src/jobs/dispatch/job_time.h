@@ -47,8 +47,8 @@ class JobTime {
 };
 
 // The teardown of a job that was stopped or whose load failed. It runs when nothing of the load runs any more, except
-// if nothing had begun, after a second cancellation at once, or after the timeout of the job. It waits for the stopped
-// load for a limited time.
+// if nothing had begun, after a second cancellation at once, or after the timeout of the job. The stopped
+// job waits for it for a limited time.
 class JobTeardown {
  public:
   // `book` must outlive it.

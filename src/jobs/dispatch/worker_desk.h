@@ -39,7 +39,7 @@ struct WorkerDeskConfig {
   std::size_t shares_most = 1'024;  // running or kept
   std::size_t jobs_most = 10'000;   // remembered
   std::size_t bundle_bytes_most = std::size_t{64} << 20;
-  Duration remember = Duration::hours(1);  // of jobs without an assignment here, and of ended ones without a request
+  Duration remember = Duration::hours(1);  // jobs without assignments here, and unrequested ended assignments
 };
 
 // --- events ----------------------------------------------------------------------------------------------------------

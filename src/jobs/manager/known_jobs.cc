@@ -9,7 +9,7 @@ namespace bellwether::node {
 namespace {
 
 constexpr Duration kForgetEvery = Duration::minutes(1);
-// The leader has deleted what is older, so it does not see this: this node has missed that the job was retired.
+// The leader deletes older jobs: a node that still has one has missed that it was retired.
 constexpr Duration kLeaderForgets = Duration::hours(1);
 
 }  // namespace

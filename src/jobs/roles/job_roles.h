@@ -90,7 +90,7 @@ class ManagerRole final : public NodeRole {
     copies::CopyKeeper copy_keeper;
     copies::Copies copies;
     std::unique_ptr<jobs::JobStore> store;
-    std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's keeper has the view
+    std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's replica has the view
     ManagerService service;
     Work(const NodeTools& tools, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
          std::unique_ptr<jobs::EtcdJobView> view);

@@ -342,7 +342,7 @@ class SheetReader : public FieldReader {
     column(from.detail(), to, [this](auto& one, uint32_t value) { one.detail = text(value); });
   }
 
-  // Of workflows, two of each assignment, of losses, events and findings; further ones have no owner.
+  // Of workflows, two of each assignment, of losses, events and findings; further ones belong to nothing.
   static constexpr std::size_t kMostTexts =
       kMostWorkflows + 2 * kMostShares + kMostLosses + 2 * kMostJobEvents + plan::kMostFindings;
 
