@@ -287,7 +287,7 @@ task<void> ManagerService::share_out(ManagerService* self) {
   if (!self->closing_) self->share_out_now();
 }
 
-// At its begin: have all expected members joined?
+// At its begin: have all live workers reported?
 void ManagerService::look_around() {
   if (states_.state() != health::ManagerState::kSyncing) return;
   health::ManagerStates::Sight sight{.registers_read = parts_.view.has_read()};
@@ -331,7 +331,7 @@ void ManagerService::share_out_now() {
       std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
   bool somebody_waits = false;
   for (const std::shared_ptr<Steward>& steward : order) {
-    // Nor may running parts move onto the workers that happened to report first.
+    // Running parts, too, must not move onto the workers that happened to report first.
     if (!states_.hands_out()) {
       put_in_queue(steward);
       continue;

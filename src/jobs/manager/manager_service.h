@@ -104,7 +104,7 @@ class ManagerService final : public cluster::Service {
   // The reports of all jobs that wait to be counted or copied, and the resulting load of this manager.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
-  // The breaker before questions to a quorum about new jobs. Open: no quorum answered repeatedly, and none is asked.
+  // The breaker before questions to a quorum about new jobs. Open: quorums failed repeatedly, and none is asked.
   resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
   Duration quorum_again() const;  // zero unless it is open
 

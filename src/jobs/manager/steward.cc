@@ -119,7 +119,7 @@ task<Status> Steward::take_over(Instant deadline) {
   BW_CO_TRY(auto taken, co_await handle_->take(deadline, scope_.cancellation()));
   owned_ = true;
   if (!taken.value) {
-    // Its first owner died before any node knew of the job.
+    // Its first owner died before it confirmed the job to anyone.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
     co_return fail(Errc::kNotFound, retired ? "nothing was ever written of it" : retired.error().error.message);
   }
@@ -326,7 +326,7 @@ task<void> Steward::write_on(Steward* self) {
 }
 
 // A majority has the blob before the register refers to it. If only the first write is done, the next owner continues
-// from either state: nothing depends on the second yet.
+// from either state: no action depends on the new record yet.
 task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant deadline) {
   BW_CO_TRY(auto bytes, dispatch::encode_sheet(sheet));
   if (!bytes.large.empty()) {

@@ -75,7 +75,7 @@ class Steward final : private jobs::JobHandle::Listener {
 
   // Gives up all waits; close() must follow.
   void abandon();
-  // Ends all its coroutines, and releases the register. Before its end.
+  // Ends all its coroutines, and releases the register. Before its destruction.
   runtime::task<void> close();
 
   const std::string& id() const { return id_; }
