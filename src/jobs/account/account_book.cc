@@ -87,7 +87,7 @@ void AccountBook::close_upto(uint64_t second) {
 }
 
 std::vector<AccountBook::Closed> AccountBook::take(Instant now) {
-  // One that is due takes those before it along: seconds are closed in their order.
+  // A due second takes the earlier ones along: seconds are closed in order.
   for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
     if (at->second.told + settings_.patience > now && !told_by_all(at->first)) continue;
     close_upto(at->first);

@@ -1,14 +1,14 @@
-// The account of a job, kept by its owner: what the workers' streams have measured, each second of each stream applied
-// once, in its order, and merged into the seconds of the run.
+// The account of a job, held by its owner. It applies each second of each worker's stream once, in order, and merges it
+// into the seconds of the run.
 //
-// A second of the run is closed when every open stream has told it, or when the first that told it has waited for
-// `patience`; closed seconds come in rising order, one each. What comes later for a closed second, from a worker that
-// was cut off for a while, amends it.
+// A second of the run is closed when every open stream has reported it, or when its first report has waited for
+// `patience`. Closed seconds come in rising order, one each. A later report of a closed second, from a worker that was
+// cut off for a while, amends it.
 //
-// What is applied is not durable by that: the owner makes a copy of its account elsewhere from time to time, with
-// applied(), and then says so. Until then the workers keep what they sent (account_keeper.h).
+// An applied second is not yet durable: the owner copies its account to other nodes from time to time, with applied(),
+// and then informs the workers. Until then they keep what they sent (account_keeper.h).
 //
-// It reads no clock: each step is told the time. One thread.
+// It reads no clock: each call has the time. One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace bellwether::account {
 
-// One attempt of one worker at one share of the run; given by the job's owner, never twice in a job.
+// The stream of one assignment (dispatch/share.h). The owner never uses a number twice in a job.
 using StreamId = StrongId<struct StreamTag, uint32_t>;
 
 class AccountBook {
@@ -31,27 +31,27 @@ class AccountBook {
   struct Settings {
     Duration patience = Duration::millis(1500);
     std::size_t streams_most = 16'384;
-    // That wait to be closed, and what was told for them, in bytes; beyond that the oldest is closed at once.
+    // Limits of unclosed seconds and of the bytes of their reports; beyond them the oldest is closed at once.
     std::size_t open_seconds_most = 600;
     std::size_t open_bytes_most = std::size_t{64} << 20;
   };
   AccountBook(Shape shape, Settings settings) : shape_(shape), settings_(settings) {}
 
-  // From now on this stream is waited for. Its number 1 is the second `from` of the run; all up to number `applied`
-  // were counted before. kInvalid for a stream that is known, kExhausted beyond streams_most.
+  // From now on the book waits for this stream. Its number 1 is the second `from` of the run; all up to number
+  // `applied` have counted before. kInvalid for a known stream, kExhausted beyond streams_most.
   Status open(StreamId stream, uint64_t from, uint64_t applied = 0);
-  // Nothing more comes, or it is not waited for any more. It may still deliver.
+  // Nothing more comes, or the book does not wait for it any more. It may still deliver.
   void end(StreamId stream);
   bool knows(StreamId stream) const { return streams_.contains(stream); }
 
   enum class Verdict : uint8_t {
     kApplied,
     kKnown,  // all of it was applied before
-    kGap,    // what comes before it is not here yet: send again from applied() + 1
+    kGap,    // an earlier number is missing: send again from applied() + 1
   };
-  // Numbers first..last of a stream, merged; they count for the first of them. kNotFound for a stream that was never
-  // opened; kProtocol for numbers that run backwards or overlap what was applied in part, and for another shape.
-  // Nothing is changed then. `bytes`: what it took to tell it.
+  // Numbers first..last of a stream, merged; they count for the first of them. kNotFound for an unknown stream;
+  // kProtocol for numbers that run backwards or partly overlap applied ones, and for another shape. On an error nothing
+  // changes. `bytes`: the size of the report.
   Result<Verdict> apply(Instant now, StreamId stream, uint64_t first, uint64_t last, const metrics::Window& window,
                         std::size_t bytes = 0);
 
@@ -59,12 +59,12 @@ class AccountBook {
     metrics::Window window;  // its second is that of the run
     bool amends = false;     // that second was closed before
   };
-  // What has been closed or amended by now, in the order in which it is to be applied to the totals.
+  // The seconds closed or amended by now, in the order in which they go into the totals.
   std::vector<Closed> take(Instant now);
   // When take() may have more; never() while nothing waits.
   Instant next_deadline() const;
 
-  uint64_t applied(StreamId stream) const;  // 0 for one that is not known
+  uint64_t applied(StreamId stream) const;  // 0 for an unknown one
   plan::Iterated iterated(StreamId stream) const;
   std::map<StreamId, uint64_t> applied() const;
   bool has_ended(StreamId stream) const;
@@ -74,13 +74,13 @@ class AccountBook {
   // The first second that is not closed.
   uint64_t closed_upto() const { return closed_upto_; }
 
-  // All that it knows, to go on elsewhere. REQUIRES that take() has been called after the last apply().
+  // The whole state, to continue elsewhere. REQUIRES that take() has been called after the last apply().
   struct StreamState {
     StreamId id;
     uint64_t from = 0;
     uint64_t applied = 0;
     bool ended = false;
-    bool closed = false;  // says who keeps the book: nothing more of it is counted
+    bool closed = false;  // set by the holder of the book: no more of it counts
     plan::Iterated iterated;
   };
   struct State {
@@ -89,7 +89,7 @@ class AccountBook {
     uint64_t closed_upto = 0;
   };
   State save() const;
-  // kInvalid: contradictory, or beyond the limits. REQUIRES an empty book; what is open begins to wait anew.
+  // kInvalid: contradictory, or beyond the limits. REQUIRES an empty book; open seconds begin to wait anew.
   Status restore(Instant now, const std::vector<StreamState>& streams, std::vector<metrics::Window> open,
                  uint64_t closed_upto);
 

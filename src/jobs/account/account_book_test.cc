@@ -20,7 +20,7 @@ class AccountBookTest : public testing::Test {
     window.steps[0].count = requests;
     return book_.apply(now_, stream, first, last, window);
   }
-  // "second:requests", with a '+' before what amends.
+  // "second:requests", with a '+' before an amendment.
   std::vector<std::string> take() {
     std::vector<std::string> out;
     for (const AccountBook::Closed& one : book_.take(now_)) {
@@ -64,7 +64,7 @@ TEST_F(AccountBookTest, it_knows_what_a_stream_has_told_of_its_iterations_and_an
   const AccountBook::State state = book_.save();
   ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
   EXPECT_EQ(other.iterated(kA), book_.iterated(kA));
-  // Ten of the last second go on for two, beside those that were under way.
+  // Ten of the last second repeat for two, beside those that were under way.
   EXPECT_EQ((plan::Iterated{.ended = 20, .last = 10, .under_way = 4}).begun(Duration::millis(1'001)), 44u);
 }
 

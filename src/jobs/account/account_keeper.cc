@@ -39,7 +39,7 @@ Status AccountKeeper::answered(uint64_t applied, uint64_t durable) {
     return fail(Errc::kProtocol, "an owner has applied up to {} and kept up to {}, of {} that were sent", applied,
                 durable, ever_sent_);
   }
-  // What was on its way when it was to be sent again may have arrived after all.
+  // A delta that was to be sent again may have arrived after all.
   applied_ = std::max(applied_, applied);
   sent_ = std::max(sent_, applied);
   forgotten_ = std::max(forgotten_, durable);
@@ -61,7 +61,7 @@ Status AccountKeeper::resume(uint64_t applied) {
   return fail(Errc::kNotFound, "seconds {} to {} were durable once and are not any more", applied + 1, from);
 }
 
-// Two neighbours at a time, those first that stand for the fewest seconds: all stay about equally fine.
+// Merges two neighbours at a time, first those that cover the fewest seconds: all stay about equally fine.
 void AccountKeeper::make_room() {
   while (bytes_ > bytes_most_) {
     std::size_t best = kept_.size();
@@ -90,7 +90,7 @@ void AccountKeeper::merge_at(std::size_t at) {
   const auto second = decode_window(right.delta.window, shape_);
   check(first.has_value() && second.has_value(), "what was encoded here can be decoded here");
   const uint64_t began = first->second;
-  // Over time gauges do not add up: the later ones count, as in any series.
+  // Gauges do not add up over time: the later ones count, as in any series.
   for (std::size_t i = 0; i < shape_.workflows; ++i) {
     first->workflows[i].vus_active = 0;
     first->workflows[i].vus_allocated = 0;

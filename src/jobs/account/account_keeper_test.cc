@@ -12,7 +12,7 @@ class AccountKeeperTest : public testing::Test {
   void measure(int seconds) {
     for (int i = 0; i < seconds; ++i) keeper_.add(encode_window(random_window(prng_, second_++)));
   }
-  // The numbers of what it wants to send now.
+  // The numbers of the deltas that it sends now.
   std::vector<std::pair<uint64_t, uint64_t>> send() {
     std::vector<std::pair<uint64_t, uint64_t>> out;
     while (const auto delta = keeper_.next()) out.emplace_back(delta->first, delta->last);

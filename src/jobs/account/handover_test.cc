@@ -1,6 +1,6 @@
-// The whole way of an account: workers measure, messages are lost, doubled and come in any order, owners die and others
-// go on from the copy that was made last. In the end the account is what was measured, bit for bit, however the load
-// was split.
+// The whole way of an account: workers measure; messages are lost, doubled and reordered; owners die and others
+// continue from the last copy. In the end the account equals the measurements, bit for bit, for every split of the
+// load.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <optional>
@@ -19,7 +19,7 @@ struct Worker {
   AccountKeeper keeper;
 };
 
-// What an owner has made a copy of elsewhere.
+// The copy of an account on another node.
 struct Copy {
   metrics::Window sum = empty_window();
   std::vector<uint64_t> applied;
@@ -59,7 +59,7 @@ class Handover {
   const metrics::Window& accounted() const { return sum_; }
 
  private:
-  // Another owner begins with what the last copy says.
+  // Another owner begins with the last copy.
   void take_over() {
     book_.emplace(kShape, AccountBook::Settings{});
     sum_ = empty_window();
@@ -106,7 +106,7 @@ class Handover {
         RC_ASSERT(workers_[worker].keeper.answered(applied, copy_.applied[worker]).has_value());
       }
     }
-    // Whoever heard nothing for a while asks where the owner stands.
+    // After a silence a worker asks for the owner's position.
     for (Worker& worker : workers_) {
       if (prng_.chance(0.3)) RC_ASSERT(worker.keeper.resume(book_->applied(worker.stream)).has_value());
     }

@@ -15,7 +15,7 @@ using Stream = account::AccountBook::StreamState;
 namespace {
 
 constexpr account::AccountBook::Settings kLimits;
-// More than one may have where it is kept.
+// Larger than the maximum in storage.
 constexpr std::size_t kBytesMost = account::kMostTotalsBytes + kLimits.open_bytes_most;
 constexpr Rule kOpen = list(kLimits.open_seconds_most, text(account::kMostWindowBytes));
 

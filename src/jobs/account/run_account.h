@@ -1,7 +1,7 @@
-// The account of a whole run: its streams (account_book.h), its totals, what thresholds are judged on, what watchers
-// are told, and the bytes by which another owner goes on with it.
+// The account of a whole run: its streams (account_book.h), its totals, the data for thresholds and for watchers, and
+// the bytes with which another owner continues it.
 //
-// A second counts as soon as all open streams have told it, or after the book's patience.
+// A second counts as soon as all open streams have reported it, or after the book's patience.
 //
 // It reads no clock. One thread.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace bellwether::account {
 
-// All of it as its owner copies it, so that another one can go on with it.
+// The whole account, for another owner to continue.
 struct AccountCopy {
   std::string totals;  // totals_codec.h
   std::vector<AccountBook::StreamState> streams;
@@ -33,10 +33,10 @@ struct AccountCopy {
 
 class RunAccount {
  public:
-  // For watchers that are not far behind; others get the whole.
+  // For watchers that are not far behind; others get the totals.
   static constexpr std::size_t kRecentMost = 120;
 
-  // One second that counts from now on, or something that is added to one.
+  // One second that counts from now on, or an amendment of one.
   struct Second {
     Duration covered;
     bool amends = false;
@@ -45,59 +45,59 @@ class RunAccount {
 
   // `plan` must outlive it.
   explicit RunAccount(const plan::Plan& plan, AccountBook::Settings settings = {});
-  // What save() gave. kInvalid: it is something else, or of another plan.
+  // From the result of save(). kInvalid: other bytes, or of another plan.
   static Result<RunAccount> restore(Instant now, const plan::Plan& plan, std::string_view bytes,
                                     AccountBook::Settings settings = {});
 
-  // Its number 1 is the second `from` of the run. Does nothing for one that is known.
+  // Its number 1 is the second `from` of the run. Does nothing for a known stream.
   Status open(StreamId stream, uint64_t from);
-  // Nothing that it tells from now on is counted.
+  // From now on the account counts nothing of its reports.
   void close(StreamId stream);
   bool knows(StreamId stream) const { return book_.knows(stream); }
 
   enum class Heard : uint8_t {
     kCounted,
-    kKnown,   // it had been counted
-    kGap,     // what comes before it is missing
-    kExcess,  // the stream was closed: it is not counted
+    kKnown,   // it had counted before
+    kGap,     // an earlier number is missing
+    kExcess,  // the stream was closed: it does not count
   };
   // As AccountBook::apply(); `window` as bytes.
   Result<Heard> hear(Instant now, StreamId stream, uint64_t first, uint64_t last, std::string_view window);
   uint64_t applied(StreamId stream) const { return book_.applied(stream); }
   std::map<StreamId, uint64_t> applied() const { return book_.applied(); }
   plan::Iterated iterated(StreamId stream) const { return book_.iterated(stream); }
-  // Requests that were told by streams that were closed.
+  // Requests in reports of closed streams.
   uint64_t excess() const { return excess_; }
-  // What it holds of seconds that are not in the totals yet.
+  // Its part of the seconds that are not in the totals yet.
   const AccountBook& book() const { return book_; }
 
-  // Takes what is due into the totals. True when that changed anything.
+  // Takes due seconds into the totals. True if that changed anything.
   bool settle(Instant now);
   Instant next_deadline() const { return book_.next_deadline(); }
   // The run has ended: all streams are closed, and every second counts.
   void finish(Instant now);
 
   const aggregate::Totals& totals() const { return totals_; }
-  // How many seconds, and amendments, the totals are made of; the last of them are at hand.
+  // The number of seconds and amendments in the totals; the last of them are at hand.
   uint64_t seconds() const { return seconds_; }
   bool has_news_since(uint64_t seconds) const { return seconds <= seconds_ && seconds_ - seconds <= recent_.size(); }
-  // What came after the first `seconds`, in its order. REQUIRES has_news_since(seconds).
+  // The seconds after the first `seconds`, in order. REQUIRES has_news_since(seconds).
   std::vector<const Second*> news_since(uint64_t seconds) const;
 
-  // An AccountCopy as bytes: another owner goes on exactly where this one was. kTooLarge, as encode_totals() says.
+  // An AccountCopy as bytes: another owner continues exactly from here. kTooLarge as in encode_totals().
   Result<std::string> save(Instant now);
-  // What save() gave last is safe: it outlives this owner.
+  // The last result of save() is durable: it outlives this owner.
   void kept() { safe_ = saved_; }
-  // The last second of a stream that is safe; 0: none.
+  // The last durable second of a stream; 0: none.
   uint64_t durable(StreamId stream) const;
-  // Something was counted that is not safe, and how many bytes it was told in.
+  // Whether the account has counted reports that are not durable, and their bytes.
   bool unsafe() const { return told_.windows != safe_.windows; }
   uint64_t unsafe_bytes() const { return told_.bytes - safe_.bytes; }
-  // The totals (totals_codec.h) out of what save() gave, for those who only look.
+  // The totals (totals_codec.h) in a result of save(), for readers.
   static Result<std::string> totals_of(std::string_view bytes);
 
  private:
-  // How much was counted, up to where.
+  // The amount that was counted, and its last numbers.
   struct Progress {
     uint64_t windows = 0;
     uint64_t bytes = 0;

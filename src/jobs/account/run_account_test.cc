@@ -122,7 +122,7 @@ TEST_F(RunAccountTest, AFollowerThatAddsTheNewsHasTheSameTotals) {
   EXPECT_EQ(encode_totals(follower.save()).value(), totals_of(account));
 }
 
-// Whoever restores a copy and is told again what came after it has the totals of one who was never replaced.
+// A restored copy that receives the later seconds again has the same totals as the original.
 TEST(RunAccount, ACopyGoesOnAsTheOriginalWould) {
   const plan::Plan plan = small_plan();
   for (uint64_t seed = 1; seed <= 50; ++seed) {

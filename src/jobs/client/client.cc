@@ -21,7 +21,7 @@ Error in_callback() { return {Code::kInCallback, "a callback must not wait: ask 
 
 Error strange() { return {Code::kUnreachable, "a manager answers something else than it was asked", {}}; }
 
-// Asks, and gives the answer that belongs to the letter.
+// Sends a request, and returns the answer of its type.
 template <class Answer>
 Outcome<Answer> ask(detail::Engine& engine, dispatch::Letter letter, Duration patience) {
   if (engine.on_own_thread()) return in_callback();
@@ -65,7 +65,7 @@ Outcome<Done> scale_job(detail::Engine& engine, const std::string& job, const st
 
 std::string drawn_id(detail::Engine& engine) { return hex(engine.draw()); }
 
-// A job that somebody listens to is followed at once.
+// A job with a listener is followed at once.
 Outcome<Job> followed(Outcome<Job> job, const Listener* listener) {
   if (job && listener != nullptr) detail::Inside::follow(*job);
   return job;
@@ -77,7 +77,7 @@ bool is_used_up(const bellwether::Result<dispatch::Response>& answer) {
   return !answer && answer.error().code == Errc::kExists;
 }
 
-// Of a submission that has no answer: whether some manager may have taken it.
+// Of a submission without an answer: whether a manager may have accepted it.
 bool perhaps_taken(const bellwether::Error& why) {
   return why.code == Errc::kExhausted || why.code == Errc::kTimeout || why.code == Errc::kReset;
 }
@@ -229,8 +229,8 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
   letter.bundle = std::move(*bytes);
   letter.seed = submission.seed != 0 ? submission.seed : engine->draw();
   auto answer = engine->ask(letter, engine->patience() * 2);
-  // An id is used up when who took it died before anything was written: somebody has made sure that nothing of it ever
-  // runs.
+  // An id is used up if its manager died before the job had a record: the next owner has made sure that nothing of it
+  // ever runs.
   for (int tried = 1; tried < kIdsMost && submission.id.empty() && is_used_up(answer); ++tried) {
     letter.job = drawn_id(*engine);
     answer = engine->ask(letter, engine->patience() * 2);

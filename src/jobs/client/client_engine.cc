@@ -23,8 +23,8 @@ std::string user_name(const Options& options) {
   return user.empty() ? "somebody" : user;
 }
 
-// What the options say, as settings of a node. A client needs neither a role nor a disk, and whatever the file says of
-// them is for the node.
+// The options as settings of a node. A client needs neither a role nor a disk; such settings in the file are for the
+// node.
 std::vector<std::string> assignments_of(const Options& options) {
   std::vector<std::string> out;
   const auto given = [&](const char* name, const std::string& value) {
@@ -98,7 +98,7 @@ bool Engine::push(Wish wish) {
   return true;
 }
 
-// One message at most is on its way to the thread, so that it always fits.
+// At most one message is on its way to the thread, so that it always fits.
 void Engine::call_attention() {
   {
     const std::lock_guard lock(mutex_);

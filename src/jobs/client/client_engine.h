@@ -1,4 +1,5 @@
-// What is behind bellwether::client::Client: one thread with a runtime, which talks to the managers for any other.
+// The engine of bellwether::client::Client: one thread with a runtime, which talks to the managers for all other
+// threads.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +23,7 @@ namespace bellwether::client::detail {
 
 class Engine final : public std::enable_shared_from_this<Engine> {
  public:
-  // What is told of them (Options) made fit for use.
+  // The Options, made fit for use.
   struct Settings {
     cluster::NodeConfig config;
     wire::Keyring keyring;
@@ -38,13 +39,13 @@ class Engine final : public std::enable_shared_from_this<Engine> {
   // All of these from any thread.
   // Ends the thread; in a callback: after it.
   void close();
-  // Waits for the answer. kCancelled when the engine was closed. REQUIRES !on_own_thread().
+  // Waits for the answer. kCancelled: the engine was closed. REQUIRES !on_own_thread().
   bellwether::Result<dispatch::Response> ask(dispatch::Letter letter, Duration patience);
-  // Does not wait; `told` hears of it when nobody has recorded it.
+  // Does not wait; calls not_cancelled() of `told` if no manager has recorded it.
   void ask_later(dispatch::Letter letter, std::shared_ptr<Following> told);
   // Once for each.
   void follow(const std::shared_ptr<Following>& following);
-  // Nothing is told of it any more when this has returned, but by the callback that calls it.
+  // After its return the listeners get no further call, except the callback that called it.
   void let_go(const std::shared_ptr<Following>& following);
   bool on_own_thread() const { return std::this_thread::get_id() == own_; }
 
@@ -58,7 +59,7 @@ class Engine final : public std::enable_shared_from_this<Engine> {
   struct Question {
     dispatch::Letter letter;
     Duration patience;
-    std::shared_ptr<Following> told;  // nullptr: somebody waits for the answer
+    std::shared_ptr<Following> told;  // nullptr: a caller waits for the answer
     std::optional<bellwether::Result<dispatch::Response>> answer;
   };
   struct Begin {
@@ -97,16 +98,16 @@ class Engine final : public std::enable_shared_from_this<Engine> {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<bellwether::Status> made_;  // whether the thread has what it needs
+  std::optional<bellwether::Status> made_;  // whether the thread has all that it needs
   std::deque<Wish> wishes_;
   bool attention_called_ = false;
   bool closing_ = false;
-  bool over_ = false;  // no wishes are taken any more
+  bool over_ = false;  // it takes no more wishes
   std::string answered_by_;
   Prng prng_;
 };
 
-// How a client reaches its cluster, of its options, the environment, and a file of settings.
+// How a client reaches its cluster: from its options, the environment, and a file of settings.
 
 Outcome<Engine::Settings> settings_of(const Options& options);
 

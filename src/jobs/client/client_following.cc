@@ -25,7 +25,7 @@ std::optional<LiveNews> LiveFollower::take(Instant now, const dispatch::LiveNews
   life_ = news.life;
   change_ = news.change;
   if (!is_first && news.windows.back().number >= next_) {
-    // In order and contiguous, but for what was forgotten before it was asked for.
+    // In order and contiguous, except for those that were deleted before the request.
     const auto fresh = std::find_if(news.windows.begin(), news.windows.end(),
                                     [this](const dispatch::LiveWindow& one) { return one.number >= next_; });
     out.skipped = fresh->number - next_;
@@ -45,7 +45,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kWatchWait = Duration::seconds(10);
-constexpr Duration kLiveAgain = Duration::seconds(1);  // nobody answers, or can
+constexpr Duration kLiveAgain = Duration::seconds(1);  // no manager answers, or can
 constexpr Duration kLiveRest = Duration::seconds(5);   // for the last windows of a job that has ended
 constexpr Duration kLiveRestStep = Duration::millis(10);
 
@@ -105,8 +105,7 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   end({});
 }
 
-// What it needs is not there at once, or not any more, and what it tells nobody has to have: it is no reason to give
-// up.
+// The live channel may be missing at first or later, and no result depends on it: the client does not give up.
 task<void> Following::follow_live(Following* self, node::JobClient* client, runtime::Runtime* runtime,
                                   runtime::Cancellation* cancel) {
   LiveFollower live(self->job_);

@@ -1,5 +1,5 @@
-// One job as a client follows it: on the client's thread it asks for what is new and calls the listener; any thread may
-// wait for how it ends.
+// One job as a client follows it: on the client's thread it asks for news and calls the listener; any thread may wait
+// for the end.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,9 @@
 
 namespace bellwether::client::detail {
 
-// The live channel as one client follows it: what to ask next, and when, and what is new in an answer. Answers are
-// asked for at most as often as the listener may be called; what changes in between is merged by the manager, so that a
-// client that is slow sees each window once, in its newest form. Pure. One thread.
+// The live channel as one client follows it: the next request, its time, and the news in an answer. It asks at most as
+// often as the listener may be called. The manager merges the changes in between, so that a slow client sees each
+// window once, in its newest form. Pure. One thread.
 class LiveFollower {
  public:
   static constexpr double kCallsPerSecond = 20;
@@ -35,9 +35,9 @@ class LiveFollower {
   explicit LiveFollower(std::string job) : job_(std::move(job)) {}
 
   dispatch::WatchLive question(Duration wait) const { return {job_, life_, change_, wait}; }
-  // When it may be asked again; not after `now`: at once.
+  // The time of the next request; not after `now`: at once.
   Instant ready(Instant now) { return calls_.ready(now); }
-  // What is to be told of an answer; nothing: there is nothing new.
+  // The news in an answer; nothing: it has none.
   std::optional<LiveNews> take(Instant now, const dispatch::LiveNews& news);
   // Nothing more comes.
   bool over() const { return over_; }
@@ -46,17 +46,17 @@ class LiveFollower {
   std::string job_;
   uint64_t life_ = 0;
   uint64_t change_ = 0;
-  uint64_t next_ = 0;  // the window after the last that was told
+  uint64_t next_ = 0;  // the window after the last one for the listener
   bool over_ = false;
   resilience::TokenBucket calls_{kCallsPerSecond, kBurst};
 };
 
-// Told of any news before the listener is: the totals themselves, for the screens and the store of this product.
+// Called before the listener: the totals themselves, for the screens and the store of this product.
 struct TotalsListener {
   Callback<void(const aggregate::Totals& totals)> on_totals;
-  // What they were made of: a second more, or (`amends`) something of one that was told before.
+  // Their inputs: a further second, or (`amends`) an amendment of a former one.
   Callback<void(const metrics::Window& second, Duration covered, bool amends)> on_second;
-  // They are others: nothing that was told before counts, but what is in them.
+  // New totals: they replace everything before.
   Callback<void(const aggregate::Totals& totals)> on_whole;
 };
 
@@ -70,32 +70,32 @@ class Following final {
 
   // --- on the client's thread
 
-  // Until the job has ended, or nobody was heard for `silence`, or it is stopped. `this` must outlive it.
+  // Until the job has ended, or no manager answered for `silence`, or it is stopped. `this` must outlive it.
   runtime::task<void> run(node::JobClient* client, runtime::Runtime* runtime, Duration silence,
                           runtime::Cancellation* cancel);
-  // Nothing is told from now on.
+  // From now on no listener is called.
   void stop();
   void not_cancelled(const bellwether::Error& why);
 
   // --- on any thread
 
-  // True once: whoever is told so starts it.
+  // True once: the caller that gets true starts it.
   bool take_start() { return !started_.exchange(true); }
   // It will never run, or not any more.
   void end(Error why);
 
   enum class Until : uint8_t {
-    kHeard,    // it was heard of once
-    kJudged,   // there is a result, or it was given up
+    kHeard,    // a manager has answered once
+    kJudged,   // it has a result, or gave up
     kStopped,  // run() has ended, or never began
   };
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
   bool wait(Until until, Deadline deadline) const;
   // Nothing: it goes on.
   std::optional<Outcome<Result>> outcome() const;
-  // What was heard last.
+  // The last known state.
   JobState state() const;
-  // REQUIRES that there is a result.
+  // REQUIRES a result.
   const report::RunReport& report() const { return *report_; }
   uint64_t failed_callbacks() const { return failed_.load(); }
 
@@ -125,7 +125,7 @@ class Following final {
   std::optional<node::JobFollower> follower_;
   runtime::Cancellation* stop_ = nullptr;  // of run()
   bool quiet_ = false;
-  std::vector<Window> windows_;  // to be told
+  std::vector<Window> windows_;  // for the listener
   std::optional<uint64_t> told_revision_;
   uint32_t told_position_ = 0;
   std::string told_owner_;
@@ -142,20 +142,20 @@ class Following final {
   std::optional<Outcome<Result>> outcome_;
 };
 
-// What the commands of this product use beside bellwether/client.h: scenarios that were read already, and the totals
-// that their screens and reports are made from.
+// Interfaces for the commands of this product beside bellwether/client.h: scenarios that were read already, and the
+// totals behind their screens and reports.
 struct Inside {
   // Both give a job that is not followed yet.
   static Outcome<Job> submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
                              Listener* listener, std::optional<TotalsListener> totals);
   static Outcome<Job> attach(Client& client, const std::string& job, Listener* listener,
                              std::optional<TotalsListener> totals);
-  // From now on the listeners are told.
+  // From now on the listeners are called.
   static void follow(Job& job);
   static const plan::Plan& plan(const Job& job);
-  // The name of the cluster that is asked.
+  // The name of the cluster that it asks.
   static const std::string& cluster(const Client& client);
-  // REQUIRES that the job has given its result, and lives as long as that.
+  // REQUIRES that the job has given its result, and outlives the reference.
   static const report::RunReport& report(const Job& job);
 };
 

@@ -14,7 +14,7 @@ class ClientTest : public testing::Test {
  protected:
   Options good() {
     Options out;
-    out.managers = {"127.0.0.1:1"};  // where nobody listens
+    out.managers = {"127.0.0.1:1"};  // no process listens there
     out.cluster = "flock";
     out.secret_file = secret;
     out.patience = 200ms;

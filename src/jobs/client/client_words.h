@@ -1,4 +1,4 @@
-// What the client library tells (bellwether/client.h), made of what the cluster says. Pure.
+// Converts the answers of the cluster to the types of the client library (bellwether/client.h). Pure.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ Error error_of(const bellwether::Error& error);
 Error error_of(Code code, std::string message, const std::vector<yaml::Diagnostic>& diagnostics);
 
 Span span_of(Duration duration);
-// Of one that does not fit: the longest that does.
+// A span that does not fit becomes the longest that does.
 Duration duration_of(Span span);
 
 // `plan`: for the names of workflows; nullptr: none are known.
@@ -29,7 +29,7 @@ std::vector<Loss> losses_of(const std::vector<plan::Loss>& losses);
 Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Duration covered);
 Figures figures_of(const aggregate::Totals& totals);
 History history_of(const aggregate::Totals& totals);
-// Of a workflow that has ended: whether the totals reach beyond the last second that any of its shares has told.
+// Of a workflow that has ended: whether the totals reach beyond the last reported second of its assignments.
 bool all_counted(const dispatch::JobSheet& sheet, uint16_t workflow, const aggregate::Totals& totals);
 WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatch::JobSheet& sheet, uint16_t workflow);
 Result result_of(const report::RunReport& report, const dispatch::JobSheet& sheet, Status status);

@@ -89,7 +89,7 @@ TEST(ClientWords, all_of_a_workflow_is_counted_when_the_totals_reach_beyond_its_
   dispatch::JobSheet sheet;
   sheet.workflows.resize(2);
   EXPECT_TRUE(all_counted(sheet, 0, totals)) << "it has measured nothing";
-  // Seconds 2 to 4 of the run, and none of one that was never begun, that is gone, or of another workflow.
+  // Seconds 2 to 4 of the run; none of an assignment that never began, that is gone, or of another workflow.
   sheet.shares.resize(4);
   for (const std::size_t i : {0, 2, 3}) {
     sheet.shares[i].streams = i != 2;

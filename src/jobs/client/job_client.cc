@@ -20,7 +20,7 @@ constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(1);
 constexpr Duration kCloseMost = Duration::millis(200);
 constexpr Duration kIdleMost = Duration::seconds(60);
-// It pauses between its tries by itself, and is to find out soon that a manager is back.
+// It pauses between its attempts by itself, and should soon notice that a manager is back.
 constexpr resilience::BreakerSettings kBreakers{.open_for = Duration::seconds(1)};
 
 bool passes(Refusal::Kind kind) {
@@ -34,7 +34,7 @@ Errc code_of(Refusal::Kind kind) {
   return kind == Refusal::Kind::kConflict ? Errc::kExists : Errc::kRefused;
 }
 
-// How long the answer to one try may take: a manager keeps some for as long as it is asked to.
+// The timeout of one attempt: a manager holds some requests up to the time that they give.
 Duration answer_most(const dispatch::Letter& letter) {
   if (std::holds_alternative<dispatch::Submit>(letter)) return kSubmitTry;
   if (const auto* watch = std::get_if<dispatch::Watch>(&letter)) return kTry + watch->wait;
@@ -42,7 +42,7 @@ Duration answer_most(const dispatch::Letter& letter) {
   return kTry;
 }
 
-// A machine that refuses a connection is no manager that says no.
+// A machine that refuses a connection is no manager that refuses a request.
 Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachable : code; }
 
 }  // namespace
@@ -69,7 +69,7 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
   Duration pause = kShortestPause;
   Error last{Errc::kTimeout, "no manager was asked"};
   std::size_t tried = 0;
-  bool refused = false;  // by a manager, which says more than that another one is not there
+  bool refused = false;  // by a manager, which says more than that another one is out of reach
   while (cancel == nullptr || !cancel->cancelled()) {
     const HostPort place = settings_.managers[next_ % settings_.managers.size()];
     const auto addresses = co_await runtime_.resolve(place.host, cancel);
@@ -90,7 +90,7 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
         if (!passes(refusal->kind)) co_return tl::unexpected(last);
         wait = refusal->again_after;
       } else {
-        // A try that the deadline has cut short says less than those before it.
+        // An attempt that the deadline cuts short says less than the earlier ones.
         const bool cut_short = answer.error().code == Errc::kTimeout && left < one_try && tried > 0;
         const Error unheard{code_of_link(answer.error().code),
                             fmt::format("{}: {}", to_string(place), answer.error().message)};
@@ -102,7 +102,7 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
       last = {addresses.error().code, fmt::format("{}: {}", to_string(place), addresses.error().message)};
     }
     ++next_;
-    // All of them are tried before anybody waits.
+    // It tries all of them before it waits.
     if (++tried % settings_.managers.size() == 0 || wait > Duration::zero()) {
       const Duration nap = std::max(wait, Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns())));
       pause = std::min(pause * 2, kLongestPause);

@@ -1,5 +1,5 @@
-// Asks the managers of a cluster about jobs: any of them answers. One that cannot be reached, or that says that
-// somebody else has to be asked first, is left for the next, until the time is over. One thread, that of its runtime.
+// Asks the managers of a cluster about jobs: any of them answers. It goes on to the next manager if one is out of reach
+// or refers to another, until the deadline. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -22,17 +22,17 @@ class JobClient final {
     std::string name;                // of this client among those of the cluster
     wire::Role role = wire::Role::kClient;
   };
-  // Cluster, environment and certificates are those of the configuration. Does not talk to anybody.
+  // Cluster, environment and certificates are those of the configuration. Sends nothing.
   static Result<std::unique_ptr<JobClient>> make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                  wire::Keyring keyring, Settings settings);
 
-  // An answer that is no Refusal of the moment: those of kNotOwner, kNotLeader, kUnavailable and kBusy are waited out
-  // until the deadline, and are kExhausted then; that nobody could be reached is an error of the network, and never one
-  // of these: kNotFound, kExists and kRefused, which are Refusals that waiting does not change (kUnknown, kConflict,
-  // any other).
+  // Returns an answer that is no temporary Refusal. It retries kNotOwner, kNotLeader, kUnavailable and kBusy until the
+  // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network,
+  // never kNotFound, kExists or kRefused: these are Refusals that time does not change (kUnknown, kConflict, any
+  // other).
   runtime::task<Result<dispatch::Response>> ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel);
-  // The manager that answered last; empty: none has.
+  // The manager of the last answer; empty: none.
   const std::string& answered_by() const { return answered_by_; }
   // Before it is destroyed.
   runtime::task<void> close();

@@ -31,7 +31,7 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
 
 Status JobFollower::take(const dispatch::Watched& watched) {
   if (Status added = add(watched); !added) {
-    // Half of it may be in the totals: the next answer is to bring the whole.
+    // Half of it may be in the totals: the next answer must bring all of them.
     life_ = 0;
     seconds_ = 0;
     return added;
@@ -75,7 +75,7 @@ Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
 
 namespace {
 
-// Before it had done what it was to do; the setup of a run that is stopped later was not, nor the teardown.
+// Before its planned end; false for the teardown, and for the setup of a run that is stopped later.
 bool was_stopped(const dispatch::JobSheet& sheet, std::size_t workflow) {
   const bool before_its_end = sheet.stop && sheet.stop->cause != dispatch::JobStop::Cause::kPlanned;
   return before_its_end &&
@@ -118,7 +118,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
   course.findings = sheet.findings;
   for (const dispatch::JobEvent& event : sheet.events) course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
-  std::set<std::string> stayed;  // they have kept something to its end
+  std::set<std::string> stayed;  // with an assignment that they ran to its end
   uint32_t parts = 0;
   for (const dispatch::ShareSheet& share : sheet.shares) {
     if (!share.streams) continue;

@@ -1,5 +1,5 @@
-// Follows a job from outside: its sheet, and its totals, made of the same seconds in the same order as its owner's. A
-// follower that was away for long is given the whole. One thread, that of the client's runtime.
+// Follows a job from a client: its record, and its totals, made of the same seconds in the same order as the owner's. A
+// follower that is far behind gets the owner's totals. One thread, that of the client's runtime.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,24 @@ namespace bellwether::node {
 
 class JobFollower {
  public:
-  // Told within next(), before the sheet is the new one, of what the totals hold already.
+  // Called within next(), before the record is the new one, after the totals have changed.
   struct Observer {
-    // One second more, or (`amends`) something of one that was told before.
+    // A further second, or (`amends`) an amendment of a former one.
     Callback<void(const metrics::Window& second, Duration covered, bool amends)> on_second;
-    // They are others: nothing that was told before counts.
+    // New totals: they replace everything before.
     Callback<void()> on_whole;
   };
 
-  // All must outlive it. Nothing: nobody observes it.
+  // All must outlive it. `observer`: nothing if none.
   JobFollower(JobClient& client, const plan::Plan& plan, std::string job, std::optional<Observer> observer = {})
       : client_(client), plan_(plan), job_(std::move(job)), observer_(observer), totals_(plan) {}
 
-  // Waits for news for at most `wait`. True: there are some.
+  // Waits for news for at most `wait`. True: it has some.
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel);
 
-  // From now on counters that have changed are news too, this long apart (dispatch::kLiveLeast at least).
+  // From now on changed counters are news too, this long apart (dispatch::kLiveLeast at least).
   void ask_for_live(Duration every) { live_every_ = every; }
-  // What the shares have told last, and when that was heard. For screens only.
+  // The last counters of the assignments, and their time of receipt. For screens only.
   const dispatch::LiveSum& live() const { return live_; }
 
   const dispatch::JobSheet& sheet() const { return sheet_; }
@@ -60,9 +60,9 @@ class JobFollower {
   bool final_ = false;
 };
 
-// How long a workflow has run, by its own clock, as far as its shares have told.
+// The time that a workflow has run by its own clock, according to its assignments.
 Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow);
-// How a job went, for its report.
+// The course of a job, for its report.
 report::Course course_of(const dispatch::JobSheet& sheet);
 
 }  // namespace bellwether::node

@@ -32,7 +32,7 @@ namespace {
 
 constexpr uint64_t kCopiedBytesMax = 16ULL << 20;
 
-// Closes what it opened; a mapping outlives that.
+// Closes its descriptor; a mapping outlives that.
 struct Descriptor {
   explicit Descriptor(const char* path) : fd(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   Descriptor(const Descriptor&) = delete;
@@ -43,7 +43,7 @@ struct Descriptor {
   int fd;
 };
 
-// What lies in a folder of this machine.
+// For an entry in a folder of this machine.
 bool is_file(DIR* folder, const dirent& entry) {
   if (entry.d_type == DT_REG) return true;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
@@ -51,8 +51,8 @@ bool is_file(DIR* folder, const dirent& entry) {
   return ::fstatat(::dirfd(folder), entry.d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
 }
 
-// The names of the files in it, without folders and what begins with a dot, in no order. kNotFound, kRefused, kIo;
-// kTooLarge when there are more than `most`.
+// The names of the files in it, without folders and names that begin with a dot, unordered. kNotFound, kRefused, kIo;
+// kTooLarge if it has more than `most`.
 bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& path, std::size_t most) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
   if (folder == nullptr) return fail_errno(errno, fmt::format("cannot read the folder '{}'", path));
@@ -97,7 +97,7 @@ class Machine final : public scenario::Outside {
   bellwether::Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override {
     return names_in_folder(place_of(path), most);
   }
-  // In place of whatever stands there on the disk.
+  // Replaces the file on the disk.
   void hold(std::string path, std::string bytes) {
     held_path_ = std::move(path);
     held_ = std::move(bytes);
@@ -141,7 +141,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   return plan::bundle_url(std::move(quick));
 }
 
-// What is wrong with it before anything is read; empty: nothing.
+// The fault before anything is read; empty: none.
 std::string wrong_with(const Scenario& from) {
   const bool url = !from.url.empty();
   const bool file = !from.file.empty() || !from.text.empty();
@@ -159,7 +159,7 @@ tl::unexpected<ScenarioTrouble> wrong_scenario(const std::string& name, std::vec
   return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(what)});
 }
 
-// Functions that steps call and their scripts do not have. Each script is run once.
+// Functions that steps call and their scripts lack. Each script runs once.
 std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, const std::string& file,
                                                     script::lua::Permissions may) {
   std::vector<std::vector<std::string>> called(plan.programs.size());
@@ -182,7 +182,7 @@ std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, cons
   return out;
 }
 
-// What a script that is the scenario itself declares.
+// The declarations of a script that is the scenario itself.
 tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(const scenario::Sources& sources,
                                                                               const Machine& machine,
                                                                               script::lua::Permissions may) {
@@ -200,7 +200,7 @@ tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(co
   return script::lua::describe(script, file, may);
 }
 
-// Puts what a compiled program declares in place of its bytes, or of its source. False: it is none.
+// Replaces the bytes or the source of a compiled program with its declarations. False: it is none.
 bellwether::Result<bool> put_declarations(const Scenario& from, const Native& native, scenario::Sources& sources,
                                           Machine& machine) {
   const bool built = !native.artifact.empty();
@@ -212,7 +212,7 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   std::string file = from.file.substr(from.file.rfind('/') + 1);
   if (built) {
     BW_TRY(sources.text, read_whole_file(native.artifact, signature::kProgramBytesMax));
-    // Where it goes, the folders of this machine are nobody's business.
+    // The cluster must not see the folders of this machine.
     file = native.sign ? file.substr(0, file.rfind('.')) + ".bw" : native.artifact;
   }
   if (signature::is_signed(sources.text)) {
@@ -220,7 +220,7 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   }
   BW_TRY(auto described, script::native::describe(sources.text, file));
   if (native.sign) {
-    // It fits the version of here, or it could not have been described.
+    // It fits this version, or it could not have been described.
     const signature::Versions versions{BELLWETHER_ABI_VERSION, std::string(bellwether::kProductVersion)};
     sources.text = signature::sign(sources.text, versions, *native.sign);
   }
@@ -240,7 +240,7 @@ bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, 
   struct stat status {};
   if (::fstat(file.fd, &status) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   const auto size = static_cast<uint64_t>(status.st_size);
-  // What is no plain file (a pipe, a device) says nothing about its size, and cannot be mapped.
+  // A special file (a pipe, a device) has no known size, and cannot be mapped.
   if (!S_ISREG(status.st_mode) || size <= kCopiedBytesMax) {
     BW_TRY(auto text,
            read_whole_file(path, S_ISREG(status.st_mode) ? bytes_max : std::min(bytes_max, kCopiedBytesMax)));
@@ -318,7 +318,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   }
   auto bundled = plan::bundle_scenario(std::move(sources));
   if (!bundled) {
-    // What a program declares knows its line, and no more.
+    // Declarations of a program have a line, but no column.
     for (scenario::Diagnostic& one : bundled.error()) one.column = described ? 0 : one.column;
     return wrong_scenario(name, std::move(bundled.error()));
   }

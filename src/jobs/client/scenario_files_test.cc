@@ -65,7 +65,7 @@ TEST(ScenarioFiles, what_a_scenario_names_is_looked_for_beside_it) {
   std::string text = kText;
   text.replace(text.find("{get: \"${BASE}/\"}"), 17, "{post: \"${BASE}/\", body: {file: body.json}}");
   Scenario scenario = text_of(text);
-  scenario.file = folder.path("shop.yaml");  // which is not there: only its folder matters
+  scenario.file = folder.path("shop.yaml");  // missing: only its folder matters
   const auto beside = bundle_of(scenario);
   EXPECT_TRUE(beside) << beside.error().error.message << beside.error().diagnostics[0].message;
   scenario.file = folder.path("elsewhere/shop.yaml");

@@ -12,7 +12,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-// Whether a share holds, or held, this part of the workflow.
+// Whether an assignment holds, or held, this part of the workflow.
 bool has_part(const ShareSheet& share, uint16_t workflow, uint32_t part) {
   return share.workflow == workflow && part >= share.parts.first && part - share.parts.first < share.parts.count;
 }
@@ -55,7 +55,7 @@ std::vector<uint32_t> JobBook::gaps(uint16_t workflow) const {
   std::vector<bool> covered(sheet.workflows[workflow].parts, false);
   for (const ShareSheet& share : sheet.shares) {
     if (share.workflow != workflow || share.handed_over) continue;
-    // What had begun with all of its iterations leaves nothing to anybody.
+    // All of its iterations had begun: nothing is left for others.
     const bool leaves_nothing = spec[workflow].counted && share.streams && share.left == 0;
     if (share.state == ShareState::kGone && !leaves_nothing) continue;
     for (uint32_t i = 0; i < share.parts.count && share.parts.first + i < covered.size(); ++i) {
@@ -86,7 +86,7 @@ JobBook::Hearing JobBook::hearing(ShareId id, uint64_t second) const {
   return is_live(*share) ? Hearing::kWaits : Hearing::kExcess;
 }
 
-// An heir that died before its time is replaced by one that must not begin earlier.
+// An heir that died before its time gets a replacement that must not begin earlier.
 Instant JobBook::runs_elsewhere_until(const ShareSheet& share) const {
   Instant until;
   for (const ShareSheet& other : sheet.shares) {
@@ -99,7 +99,7 @@ Instant JobBook::runs_elsewhere_until(const ShareSheet& share) const {
   return until;
 }
 
-// The clock of an owner that has taken over may be behind what was measured before: no second of a part counts twice.
+// The clock of a new owner may be behind the seconds that were measured: no second of a part counts twice.
 Instant JobBook::told_until(const ShareSheet& gone) const {
   if (spec[gone.workflow].length == Duration::zero()) return {};
   if (gone.end) return moment(sheet.workflows[gone.workflow].base_second) + gone.end->ran;
@@ -107,7 +107,6 @@ Instant JobBook::told_until(const ShareSheet& gone) const {
   return moment(gone.from + (known == applied.end() ? 0 : known->second));
 }
 
-// It has ended, and all that it measured is in the account.
 bool JobBook::has_all_of(const ShareSheet& share) const {
   if (!share.end || !share.streams) return share.end.has_value();
   const auto known = applied.find(share.id);
@@ -119,7 +118,6 @@ bool JobBook::waits(uint16_t workflow) const {
   return one.state == WorkflowState::kPending || (one.state == WorkflowState::kRetrying && !one.begun);
 }
 
-// Its planned end has come: nothing of it begins any more.
 bool JobBook::is_past(Instant now, uint16_t workflow) const {
   return sheet.workflows[workflow].begun && spec[workflow].length > Duration::zero() &&
          now >= clock_of(workflow) + spec[workflow].length;
@@ -138,7 +136,7 @@ Instant JobBook::clock_of(uint16_t workflow) const {
 
 Duration JobBook::elapsed(Instant now) const { return zero && now > *zero ? now - *zero : Duration::zero(); }
 
-// When the last of what has ended did, by the clock of the run.
+// By the clock of the run.
 Instant JobBook::end_of_last() const {
   Instant last = *zero;
   for (const ShareSheet& share : sheet.shares) {
@@ -147,7 +145,7 @@ Instant JobBook::end_of_last() const {
   return last;
 }
 
-// --- what was not measured -------------------------------------------------------------------------------------------
+// --- losses ----------------------------------------------------------------------------------------------------------
 
 uint32_t JobBook::deaths(uint16_t workflow, uint32_t part) const {
   return static_cast<uint32_t>(std::count_if(sheet.shares.begin(), sheet.shares.end(), [&](const ShareSheet& share) {
@@ -196,7 +194,7 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
   if (spec[workflow].counted) return;
   const bool once = spec[workflow].length == Duration::zero();
   const Duration begin = seconds(sheet.workflows[workflow].base_second);
-  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom
+  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // from when: number of parts, cause
   for (const uint32_t part : parts) {
     const ShareSheet* last = nullptr;
     for (const ShareSheet& share : sheet.shares) {
@@ -225,7 +223,7 @@ void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, D
            from, until);
 }
 
-// Others begin no iteration that it may have begun; which of these it did not tell any more is a loss.
+// Others begin no iteration that it may have begun; those of them that it did not report are lost.
 void JobBook::lose_iterations(Instant now, ShareSheet& share) {
   if (!spec[share.workflow].counted) return;
   const plan::Iterated& told = iterated[share.id];
@@ -241,15 +239,15 @@ void JobBook::lose_iterations(Instant now, ShareSheet& share) {
       share.parts.count, share.lost_from, std::max(ran, share.lost_from));
 }
 
-// A workflow that ends before its time, while the run goes on, is missing from then on.
+// A workflow that ends early, while the run goes on, is missing from then on.
 void JobBook::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
   const WorkflowSheet& one = sheet.workflows[workflow];
   if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec[workflow].length == Duration::zero()) return;
   add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec[workflow].length - *zero);
 }
 
-// The account is a copy, and may be older than the sheet. What it lacks of shares that have ended, their workers still
-// have: they are asked, as those that run are. What it lacks of those that are gone is lost with them.
+// The account is a copy, and may be older than the record. Seconds that it lacks of ended assignments are still with
+// their workers: the owner asks them, like the running ones. Seconds of assignments that are gone are lost.
 void JobBook::follow_account(Instant now) {
   for (ShareSheet& share : sheet.shares) {
     const uint64_t counted = applied[share.id];
@@ -260,7 +258,7 @@ void JobBook::follow_account(Instant now) {
       set(now, share, ShareState::kStopping);
     } else if (share.state == ShareState::kGone && until < share.lost_from) {
       BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
-      // Of parts that nobody has gone on with, the loss is not written yet; of iterations all of it was.
+      // Of parts that no other assignment continued, the loss is not recorded yet; of iterations all of it is.
       const bool all = is_final(sheet.workflows[share.workflow].state) || spec[share.workflow].counted;
       const uint32_t written = all ? share.parts.count : succeeded(share);
       if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
@@ -270,7 +268,7 @@ void JobBook::follow_account(Instant now) {
   }
 }
 
-// --- what changes ----------------------------------------------------------------------------------------------------
+// --- changes ---------------------------------------------------------------------------------------------------------
 
 void JobBook::become(JobState to, std::string why, JobEffects& out) {
   const JobState from = sheet.state;
@@ -319,7 +317,7 @@ void JobBook::stop_shares(Instant now, uint16_t workflow, StopHow how, const std
   for (ShareSheet& share : sheet.shares) {
     if (share.workflow != workflow || !is_live(share)) continue;
     if (!share.streams) {
-      // Nothing of it has begun, so there is no result to wait for.
+      // Nothing of it has begun, so no result will come.
       out.push_back(job_effect::Stop{share.id, StopHow::kAtOnce, why});
       set(now, share, ShareState::kGone);
     } else {

@@ -54,7 +54,7 @@ ShareOrder JobDesk::order(ShareId id, JobFence fence) const {
   return order;
 }
 
-// --- what it is told -------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
 void JobDesk::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out) {
   book_.applied = std::move(applied);
@@ -71,7 +71,7 @@ void JobDesk::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> appli
     const bool missed = is_live(share) && !book_.has_all_of(share);
     if (missed || (share.end && layers_.is_awaited(share.workflow))) asking_.insert(share.worker);
   }
-  // Its last owner had heard of the end and of all before it, and died between the two.
+  // The last owner had received the end and all seconds before it, and died before it recorded both.
   for (std::size_t i = 0; i < sheet_.shares.size(); ++i) {
     ShareSheet& share = sheet_.shares[i];
     if (is_live(share) && book_.has_all_of(share)) finish(now, share, out);
@@ -135,7 +135,7 @@ Status JobDesk::scale(Instant now, const std::string& workflow, uint32_t vus, co
 void JobDesk::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
   pool_.take_in(std::move(workers));
   for (const WorkerSight& worker : pool_.workers()) {
-    // A share of another life of its process is gone with it.
+    // The worker's process has restarted: assignments of its former life are gone.
     const auto older = std::find_if(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
       return is_live(share) && share.worker == worker.name && share.life != worker.life;
     });
@@ -153,7 +153,7 @@ void JobDesk::concluded(Instant now, JobEffects& out) {
     if (sheet_.workflows[w].state != WorkflowState::kCompleted) why = sheet_.workflows[w].why;
   }
   if (sheet_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);
-  // Whatever became of the teardown.
+  // The teardown does not change the reason.
   if (sheet_.stop && (to == JobState::kCancelled || to == JobState::kTimedOut)) why = sheet_.stop->why;
   book_.become(to, to == JobState::kCompleted ? std::string() : why, out);
   book_.held.push_back({sheet_.revision + 1, job_effect::Over{}});
@@ -218,7 +218,7 @@ MoreTime JobDesk::more_time(Instant now, const ExtendLetter& letter, bool suspec
   return time_.more_time(now, letter, suspect, out);
 }
 
-// --- its life --------------------------------------------------------------------------------------------------------
+// --- the life of the job ---------------------------------------------------------------------------------------------
 
 void JobDesk::advance(Instant now, JobEffects& out) {
   if (!book_.owned || book_.over || is_final(sheet_.state)) return book_.flush(out);
@@ -250,7 +250,7 @@ void JobDesk::advance(Instant now, JobEffects& out) {
   book_.flush(out);
 }
 
-// All workers have said what they run of it, or have been waited for long enough.
+// All workers have reported what they run of it, or the limit has passed.
 void JobDesk::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;
   if (!asking_.empty()) {
@@ -272,7 +272,7 @@ void JobDesk::adopted(Instant now, JobEffects& out) {
   if (book_.zero && sheet_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }
 
-// All that was handed out begins at one instant, when all of it is ready.
+// The whole group begins at one instant, when all of it is ready.
 void JobDesk::begin_group(Instant now, JobEffects& out) {
   std::vector<uint16_t> group;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
@@ -304,7 +304,7 @@ void JobDesk::begin_group(Instant now, JobEffects& out) {
   busy_ = false;
 }
 
-// A workflow that runs has ended when all its parts have, or when nobody will ever run those that are left.
+// A running workflow has ended when all its parts have, or when no worker will ever run the remaining ones.
 void JobDesk::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const WorkflowSheet& one = sheet_.workflows[workflow];
   if (!one.begun || is_final(one.state) || book_.has_live(workflow)) return;
@@ -350,7 +350,7 @@ void JobDesk::conclude(Instant now, JobEffects& out) {
     if (share.end) elapsed = std::max(elapsed, base + share.end->ran);
     elapsed = std::max(elapsed, share.lost_from);
   }
-  // What would have run longer than everything else is not missed. The clock of this owner may be behind what was run.
+  // Time beyond the end of everything else is no loss. The clock of this owner may be behind the seconds that ran.
   const Duration lasted = std::max(elapsed, book_.elapsed(now));
   for (plan::Loss& loss : sheet_.losses) {
     loss.to = std::max(loss.from, std::min(loss.to, lasted));

@@ -1,4 +1,4 @@
-// What is left of an owner that died between two things that it had to do.
+// The state after the death of an owner between two of its actions.
 #include <algorithm>
 
 #include "jobs/dispatch/job_desk.h"
@@ -36,7 +36,7 @@ ShareSheet ended_share(uint32_t id, PartRange parts, uint64_t from = 0) {
   return share;
 }
 
-// The register has the end of a share and not yet that all of it is counted, which the account's copy has.
+// The register has the end of an assignment, but not yet that all of it is counted; the account's copy has that.
 TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
   const JobSheet sheet = running_sheet(1, {ended_share(1, {0, 1, 1})});
   JobDesk job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
@@ -63,7 +63,7 @@ TEST(JobLastOwner, WhatAShareOfWhichNoBeginIsKnownDidNotTellIsALoss) {
   EXPECT_DOUBLE_EQ(job.sheet().losses[0].share, 0.5);
 }
 
-// The wall clock of the new owner is behind, and nobody who runs is there to tell it better.
+// The wall clock of the new owner is behind, and no running worker is left to correct it.
 TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
   ShareSheet left = share_of(1, {0, 1, 1}, ShareState::kGone);
   left.end = ShareEnd{ShareOutcome::kLeft, {}, 30, Duration::seconds(30)};
@@ -83,7 +83,7 @@ TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
   EXPECT_EQ(job.find(ShareId(2))->from, 30u);
 }
 
-// An owner whose clock is behind knows by what was measured that the run has lasted for longer.
+// The clock of an owner is behind, but the measured seconds show that the run has lasted longer.
 TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
   ShareSheet lost = share_of(1, {0, 1, 2}, ShareState::kGone);
   lost.lost_from = Duration::seconds(2);

@@ -6,7 +6,7 @@
 
 namespace bellwether::dispatch {
 
-// The shares of one workflow say much the same: each text is told once.
+// The assignments of one workflow send similar texts: each text is kept once.
 void JobLayers::hear_notes(Instant now, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     std::size_t count = 0;
@@ -20,7 +20,7 @@ void JobLayers::hear_notes(Instant now, const std::vector<std::string>& notes) {
   }
 }
 
-// A share tells them with its end, by the clock of its workflow.
+// They come with the end of an assignment, by the clock of its workflow.
 void JobLayers::hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings) {
   const auto began = Duration::seconds(static_cast<int64_t>(sheet_.workflows[share.workflow].base_second));
   std::vector<plan::Finding> found = findings;
@@ -54,7 +54,7 @@ void JobLayers::hear_values(Instant now, const ShareSheet& share, const std::vec
   if (changed) out.push_back(job_effect::KeepContext{context_.version});
 }
 
-// Those whose values somebody will need who has not begun; an owner who died may not have made all of them safe.
+// Workflows with values for others that have not begun; a dead owner may not have made all of them durable.
 bool JobLayers::is_awaited(uint16_t workflow) const {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (is_final(sheet_.workflows[w].state) || sheet_.workflows[w].begun) continue;
@@ -64,13 +64,13 @@ bool JobLayers::is_awaited(uint16_t workflow) const {
   return false;
 }
 
-// Whether what has ended is known for good, so that the next ones may begin with it.
+// Whether a quorum knows what has ended, so that the next ones may begin with it.
 bool JobLayers::pass_border(Instant now, JobEffects& out) {
   const auto& all = sheet_.workflows;
   const auto ended = static_cast<uint64_t>(
       std::count_if(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); }));
   if (ended == sheet_.context_version) return true;
-  // Another owner may have been here before, and have found no quorum.
+  // Another owner may have been here before, without a quorum.
   if (!border_since_) border_since_ = book_.adopted && book_.zero ? book_.end_of_last() : now;
   if (now - *border_since_ >= rules_.layer_sync_limit) {
     BW_PROBE("dispatch: a layer does not begin for want of a quorum");

@@ -1,5 +1,5 @@
-// What is handed from one layer of a job's workflows to the next, and the border between the two: what workflows left
-// for others is made safe before anybody begins with it, and nobody waits for that for ever.
+// The layers of a job's workflows: the values of one layer for the next, and the border between them. A quorum
+// keeps the values before a dependent workflow begins, within a time limit. One thread.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ class JobLayers {
   }
   void kept(uint64_t version) { context_kept_ = std::max(context_kept_, version); }
 
-  // What a share tells with its end.
+  // A report of an assignment at its end.
   void hear_notes(Instant now, const std::vector<std::string>& notes);
   void hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings);
   void hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided, JobEffects& out);
   bool is_awaited(uint16_t workflow) const;
-  // False: nothing may begin yet, or, for want of a quorum, nothing will: then all workflows have ended.
+  // False: no workflow may begin yet; or, without a quorum in time, none will, and all workflows have ended.
   bool pass_border(Instant now, JobEffects& out);
   Instant wake() const { return border_since_ ? *border_since_ + rules_.layer_sync_limit : Instant::never(); }
 
@@ -40,8 +40,8 @@ class JobLayers {
   const JobSpec& spec_ = book_.spec;
   const JobRules& rules_ = book_.rules;
   plan::Values context_;
-  uint64_t context_kept_ = 0;            // version that a quorum has
-  std::optional<Instant> border_since_;  // when the layer ended after which nothing could begin yet
+  uint64_t context_kept_ = 0;            // of the version that a quorum has
+  std::optional<Instant> border_since_;  // end of the layer that waits at the border
 };
 
 }  // namespace bellwether::dispatch

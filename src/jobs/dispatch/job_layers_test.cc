@@ -1,4 +1,4 @@
-// What shares tell at their end, for others and for the report.
+// The reports of assignments at their end, for other workflows and for the run's report.
 #include <gtest/gtest.h>
 
 #include "jobs/dispatch/job_testing.h"
@@ -6,7 +6,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-// "auth" leaves a token for "browse".
+// "auth" provides a token for "browse".
 JobSpec two_layers() {
   JobSpec spec{load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})};
   spec[0].provides = {"token"};
@@ -14,7 +14,7 @@ JobSpec two_layers() {
   return spec;
 }
 
-// "auth" leaves a token of each user for "browse".
+// "auth" provides a token of each user for "browse".
 JobWorld world_of_lists() {
   JobSpec spec = two_layers();
   spec[0].lists = {0};
@@ -82,7 +82,7 @@ TEST_F(LayersOfLists, what_a_generator_found_out_about_itself_is_an_event_of_its
             (plan::Finding{plan::Strain::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, worker}));
   EXPECT_EQ(found[1].worker, worker);
 
-  // Told again, it is known.
+  // A repeated one is known.
   world.job().ended(world.now(), share.id, end, out);
   EXPECT_EQ(world.sheet().findings.size(), 2u);
 }
@@ -103,7 +103,7 @@ TEST(JobLayers, what_a_generator_found_out_has_the_clock_of_the_run) {
   EXPECT_EQ(world.sheet().findings[0].end, Duration::seconds(static_cast<int64_t>(base) + 5));
 }
 
-// A share says that its list ends before user 4.
+// An assignment reports that its list ends before user 4.
 TEST_F(LayersOfLists, a_list_that_was_cut_is_told_when_it_is_used) {
   ASSERT_TRUE(world.run_until_begun());
   JobEffects out;

@@ -13,9 +13,9 @@ std::string words_of(const ShareSheet& share, const std::string& workflow) {
 
 }  // namespace
 
-// --- what is to be moved ---------------------------------------------------------------------------------------------
+// --- which parts move ------------------------------------------------------------------------------------------------
 
-// What a worker runs that leaves goes to the others. Where nobody has room, it is told so, and stops it.
+// Moves the assignments of a worker that leaves to others. Without room elsewhere its worker stops them.
 void JobMoves::empty_workers(Instant now, JobEffects& out) {
   std::vector<ShareId> leaving;
   for (const ShareSheet& share : sheet_.shares) {
@@ -29,7 +29,7 @@ void JobMoves::empty_workers(Instant now, JobEffects& out) {
     const Instant end = book_.clock_of(share.workflow) + spec_[share.workflow].length;
     if (now + rules_.hand_over_lead + Duration::seconds(1) >= end || not_moved_.contains(id)) continue;
     if (spec_[share.workflow].counted) {
-      // What it has begun ends there; when it has told that, others go on with what is left.
+      // Its running iterations end there; when it has reported them, others continue with the rest.
       not_moved_.insert(id);
       out.push_back(job_effect::Stop{id, StopHow::kGraceful, "its worker leaves, and others go on with the rest"});
       continue;
@@ -41,7 +41,7 @@ void JobMoves::empty_workers(Instant now, JobEffects& out) {
   }
 }
 
-// One at a time: cores that are given back by one are there for the next.
+// One at a time: each may use the cores that the last one gave back.
 bool JobMoves::is_moving() const {
   return std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [this](const ShareSheet& share) {
     return is_live(share) && (share.handed_over || book_.is_spare(share));
@@ -58,7 +58,7 @@ void JobMoves::rebalance(Instant now) {
   }
 }
 
-// From the worker with the most parts to the one with the fewest that has free cores, when that makes both more even.
+// From the worker with the most parts to the one with the fewest and free cores, if that makes both more even.
 bool JobMoves::spread(Instant now, uint16_t workflow) {
   const auto load_of = [&](const std::string& worker) {
     uint32_t sum = 0;
@@ -104,7 +104,7 @@ bool JobMoves::spread(Instant now, uint16_t workflow) {
   return true;
 }
 
-// --- how it is moved -------------------------------------------------------------------------------------------------
+// --- how they move ---------------------------------------------------------------------------------------------------
 
 void JobMoves::move_on(Instant now, JobEffects& out) {
   std::vector<ShareId> moving;
@@ -141,7 +141,7 @@ void JobMoves::settle_move(Instant now, ShareSheet& from, JobEffects& out) {
   book_.changed = true;
 }
 
-// Its parts are its own from the second on at which it begins.
+// It owns its parts from the second at which it begins.
 void JobMoves::promote(Instant now, ShareSheet& follower, JobEffects& out) {
   const ShareSheet& from = *book_.find(follower.follows);
   WorkflowSheet& one = sheet_.workflows[follower.workflow];
@@ -197,7 +197,7 @@ std::vector<ShareId> JobMoves::release_followers(Instant now, const ShareSheet& 
       book_.write_losses(follower.workflow, parts_of(follower.parts), book_.moment(from.until) - *book_.zero);
       promote(now, follower, out);
     } else {
-      // It may begin or not: others do, from now on.
+      // It may begin or not: from now on others run its parts.
       out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
       book_.set(now, follower, ShareState::kGone);
     }

@@ -1,17 +1,17 @@
-// Parts of shares that run, for others to go on with, without a gap: of a worker that leaves, and onto one that came.
+// Moves parts of running assignments without a gap: from a worker that leaves, and onto a worker that joined.
 //
-// One share, `from`, is followed by new ones that have all its parts between them. What each step waits for, so that
-// nothing is issued by two, or by nobody:
+// Followers with all its parts replace one assignment, `from`. The steps wait for each other, so that exactly one
+// assignment issues each iteration:
 //
-//   1. The followers are offered and prepared. Whatever fails: the others are stopped, and `from` goes on.
-//   2. All are ready: a whole second of the run, a little ahead, is written into the sheet (`until`) and kept.
-//   3. Each follower is told to take over then. One that is told too late refuses.
-//   4. All have said that they will: `from` is asked to hand over then. When it says so (handed_over), they are its
-//      heirs. When it refuses, because it heard of it too late, they are stopped, and it goes on.
+//   1. The followers are offered and prepared. On any failure the others are stopped, and `from` goes on.
+//   2. All are ready: the record gets a whole second of the run in the near future (`until`), and is kept.
+//   3. Each follower is ordered to take over then. It refuses an order that comes too late.
+//   4. All have confirmed: `from` is asked to hand over then. If it confirms (handed_over), they are its heirs. If
+//      it refuses, because the request came too late, they are stopped, and it goes on.
 //
-// Nobody ends before all that come after it are sure to begin, so there is no gap; and as long as `from` has not
-// answered, what both sides tell of the seconds from then on is not counted. Who takes the job over finds `until` in
-// the sheet, asks the workers, and goes on at the step that their words show.
+// No assignment ends before all its followers are sure to begin, so no gap arises. Until `from` has answered, the
+// account does not count what both sides report of the seconds from `until` on. A new owner finds `until` in the
+// record, asks the workers, and goes on at the step that their answers show. One thread.
 #pragma once
 
 #include <set>
@@ -31,12 +31,12 @@ class JobMoves {
   void rebalance(Instant now);
   void move_on(Instant now, JobEffects& out);
   void call_off(Instant now, ShareSheet& from, const std::string& why, JobEffects& out);
-  // This follower has said that it will take over.
+  // This follower has confirmed that it will take over.
   bool takes_over(ShareId follower) const { return taking_over_.contains(follower); }
   void will_take_over(ShareId follower) { taking_over_.insert(follower); }
-  // The share that it follows has handed over.
+  // The assignment before it has handed over.
   void promote(Instant now, ShareSheet& follower, JobEffects& out);
-  // Its worker is dead before it has said anything: those that follow it go on, as far as they can. These are to begin.
+  // Its worker died without an answer: its followers go on as far as they can. Returns those that are to begin.
   std::vector<ShareId> release_followers(Instant now, const ShareSheet& from, JobEffects& out);
   Instant next_move() const;
 
@@ -50,9 +50,9 @@ class JobMoves {
   JobSheet& sheet_ = book_.sheet;
   const JobSpec& spec_ = book_.spec;
   const JobRules& rules_ = book_.rules;
-  std::set<ShareId> taking_over_;   // they have said that they will
-  std::set<ShareId> handing_over_;  // they were asked to, by this owner
-  std::set<ShareId> not_moved_;     // nobody has room for them, and their workers were told so
+  std::set<ShareId> taking_over_;   // those that confirmed
+  std::set<ShareId> handing_over_;  // those that this owner asked
+  std::set<ShareId> not_moved_;     // no worker has room for them, and their workers know it
   Instant rebalance_again_;
 };
 

@@ -6,18 +6,18 @@
 namespace bellwether::dispatch {
 namespace {
 
-// Parts that one core can be made to run when a worker has died, its own included.
+// The parts of one core when a worker has died, at most, including its usual one.
 constexpr uint32_t kSqueezeMost = 4;
 
-// A worker that is being given parts.
+// A worker that receives parts.
 struct Taker {
   const WorkerSight* worker;
   uint32_t free = 0;
-  uint32_t parts = 0;  // that it runs of this job
+  uint32_t parts = 0;  // of this job on it
   uint32_t given = 0;
 };
 
-// Who should get the next part: whoever has the most free cores, else, when it is allowed, the least loaded.
+// The worker for the next part: the one with the most free cores, else, if allowed, the least loaded one.
 Taker* choose(std::vector<Taker>& takers, bool squeeze) {
   Taker* best = nullptr;
   for (Taker& one : takers) {
@@ -36,7 +36,7 @@ Taker* choose(std::vector<Taker>& takers, bool squeeze) {
 
 }  // namespace
 
-// Not for good: whoever was only out of reach for a moment is there again, and its process is the same.
+// Temporary: a worker may be out of reach for a moment only, and return with the same process.
 bool JobPool::usable(Instant now, const WorkerSight& worker) const {
   const auto excluded = excluded_.find({worker.name, worker.life});
   return worker.takes_work && worker.cores > 0 && (excluded == excluded_.end() || excluded->second <= now);
@@ -46,7 +46,7 @@ void JobPool::exclude(Instant now, const ShareSheet& share) {
   excluded_[{share.worker, share.life}] = now + rules_.exclusion;
 }
 
-// Until it is heard of again.
+// Until its next message.
 void JobPool::set_aside(const std::string& worker) {
   for (WorkerSight& one : workers_) {
     if (one.name == worker) one.free = 0;
@@ -90,7 +90,7 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
         const auto count = static_cast<uint32_t>(after - at);
         const uint32_t own = std::min(cores, count);
         cores -= own;
-        // Where none is free, it shares the one with the fewest parts.
+        // Without a free core, it shares the core with the fewest parts.
         offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, std::max(own, 1U),
               squeeze, follows);
         at = after;

@@ -1,5 +1,5 @@
-// Who gets what: the workers that there are, which of them a job may use, and its parts dealt over those that have
-// cores.
+// The pool of workers of a job: which of them it may use, and how its parts are spread over those with cores. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct WorkerSight {
   std::string name;
   uint64_t life = 0;
   uint32_t cores = 0;
-  uint32_t free = 0;  // nobody, as far as this manager knows, has asked for them
+  uint32_t free = 0;  // not requested by any job, as far as this manager knows
   bool takes_work = false;
-  bool healthy = true;  // those that are not get work when there is no other way
-  bool leaves = false;  // soon: what it runs is to be handed over
+  bool healthy = true;  // others get work only if nothing else is left
+  bool leaves = false;  // soon: its assignments are to be handed over
   bool sought = false;  // a job waits for its free cores
-  bool held = false;    // it would take work, were it not for a share that stands still: that will end
+  bool held = false;    // it accepts no work because an assignment stands still: that will end
 };
 
 class JobPool {
@@ -37,8 +37,7 @@ class JobPool {
   void exclude(Instant now, const ShareSheet& share);
   void set_aside(const std::string& worker);
   bool is_leaving(const ShareSheet& share) const;
-  // Offers all of these parts, or none. `squeeze`: also onto cores that are in use; `follows`: the share that runs
-  // them.
+  // Offers all of these parts, or none. `squeeze`: also onto cores in use. `follows`: the assignment that runs them.
   bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows = {});
   void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze,
              ShareId follows = {});

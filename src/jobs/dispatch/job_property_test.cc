@@ -1,4 +1,4 @@
-// Whatever happens to workers, owners, letters and the register, in any order.
+// Random events of workers, owners, messages and the register, in any order.
 #include <gtest/gtest.h>
 #include <memory>
 #include <vector>
@@ -22,8 +22,8 @@ TEST(JobProperty, a_long_run_outlives_many_workers_one_after_the_other) {
   for (const plan::Loss& loss : world.sheet().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
 }
 
-// Whatever happens to workers and owners, a job ends; no second of a part is counted twice; what is not counted is
-// written down as lost; and no core stays taken.
+// In all cases a job ends; no second of a part counts twice; the record has each uncounted second as a loss; and no
+// core stays taken.
 TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
     Prng prng(seed);
@@ -70,7 +70,7 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
         if (loss.cause.find("'" + spec[w].name + "'") == std::string::npos) continue;
         lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
       }
-      // A second that two shares divide between them is a whole one of neither.
+      // A second that two assignments share is complete in neither.
       const double planned = spec[w].length.seconds_f() * one.parts;
       const double slack = 2.0 * one.parts * (1 + one.retries);
       EXPECT_NEAR(static_cast<double>(measured) + lost, planned, slack) << "seed " << seed << " workflow " << w;
@@ -79,7 +79,7 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
   }
 }
 
-// Whatever happens to letters, workers and owners in the middle of moves, every second is counted once or told as lost.
+// With faults of messages, workers and owners in the middle of moves, every second counts once or is recorded as lost.
 TEST(JobProperty, accounts_for_every_second_whatever_happens_while_shares_move) {
   for (uint64_t seed = 1; seed <= 600; ++seed) {
     Prng prng(seed);
@@ -124,7 +124,7 @@ TEST(JobProperty, accounts_for_every_second_whatever_happens_while_shares_move) 
 }
 
 TEST(JobProperty, another_owner_goes_on_with_a_move_wherever_the_last_one_was) {
-  // A look at the owner's death each step of the way.
+  // The owner dies at each step of the way.
   for (int at = 0; at < 40; ++at) {
     JobWorld world({load_spec("browse", kMinute)}, 7);
     world.add("w1", 2);
@@ -155,7 +155,7 @@ WorkflowSpec once(std::string name, std::vector<uint16_t> depends) {
   return spec;
 }
 
-// The setup leaves a token, which the teardown needs.
+// The setup provides a token, which the teardown needs.
 JobSpec framed() {
   JobSpec spec{once("setup", {}), load_spec("browse", Duration::seconds(30), {0}), once("teardown", {0, 1})};
   spec[0].provides = {"token"};
@@ -166,7 +166,7 @@ JobSpec framed() {
 
 class JobTeardown : public testing::Test {
  protected:
-  // A step, at which nothing of the load runs beside the teardown, and the teardown runs once.
+  // A step, at which none of the load runs beside the teardown, and the teardown runs once.
   void step() {
     world_->step(kStep);
     int tearing = 0;
@@ -192,7 +192,7 @@ class JobTeardown : public testing::Test {
   std::unique_ptr<JobWorld> world_;
 };
 
-// Whatever happens: its end comes, and what was set up and is not given up is tidied up after once, alone.
+// In all cases the job ends, and a setup that is not given up gets one teardown, alone.
 TEST_F(JobTeardown, runs_to_its_end_once_at_most_and_never_beside_the_load) {
   int followed = 0;
   for (uint64_t seed = 1; seed <= 500; ++seed) {
@@ -225,7 +225,7 @@ TEST_F(JobTeardown, runs_to_its_end_once_at_most_and_never_beside_the_load) {
       ends += share.workflow == kTeardown && share.end && share.end->outcome == ShareOutcome::kCompleted ? 1 : 0;
     }
     EXPECT_LE(ends, 1);
-    // One that is told to stop may have come to its end by then.
+    // A stopped one may have completed by then.
     if (sheet.workflows[kTeardown].state == WorkflowState::kCompleted) EXPECT_EQ(ends, 1);
     if (sheet.started.unix_ns == 0) EXPECT_EQ(ends, 0);
     followed += ends == 1 && sheet.stop ? 1 : 0;

@@ -1,4 +1,4 @@
-// Who gets which parts of a job, and what becomes of shares: refused, ready, begun, ended, lost.
+// Assigns the parts of a job to workers, and follows the assignments: refused, ready, begun, ended, lost.
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ bool is_failure(ShareOutcome outcome) {
 
 }  // namespace
 
-// --- who gets what ---------------------------------------------------------------------------------------------------
+// --- assigning -------------------------------------------------------------------------------------------------------
 
 std::vector<uint16_t> JobDesk::ready_workflows() const {
   std::vector<uint16_t> ready;
@@ -34,7 +34,7 @@ std::vector<uint16_t> JobDesk::ready_workflows() const {
   return ready;
 }
 
-// Nothing is handed out unless there is room for a whole group: a load test that begins in pieces measures nothing.
+// Assigns nothing without room for a whole group: a load test that begins in pieces measures nothing.
 void JobDesk::plan_group(Instant now, JobEffects& out) {
   if (!layers_.pass_border(now, out)) {
     const auto ended = [](const WorkflowSheet& one) { return is_final(one.state); };
@@ -85,7 +85,7 @@ void JobDesk::plan_group(Instant now, JobEffects& out) {
   if (sheet_.state == JobState::kQueued) book_.become(JobState::kDispatching, {}, out);
 }
 
-// Parts of workflows that somebody was to run, and nobody does.
+// Parts of assigned workflows that no worker runs.
 void JobDesk::fill_gaps(Instant now, JobEffects& out) {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     WorkflowSheet& one = sheet_.workflows[w];
@@ -101,7 +101,7 @@ void JobDesk::fill_gaps(Instant now, JobEffects& out) {
       if (one.begun) continue;
       return take_group_back(now, "its share was refused or its worker died, and nobody else has room", true, out);
     }
-    // Before the begin nothing is squeezed in: it would be measured all along.
+    // Before the begin nothing is squeezed in: it would distort the whole measurement.
     if (!one.begun) {
       if (!pool_.place(now, w, left, false)) {
         return take_group_back(now, fmt::format("no other worker has room for '{}'", spec_[w].name), !busy_, out);
@@ -113,7 +113,7 @@ void JobDesk::fill_gaps(Instant now, JobEffects& out) {
       if (book_.deaths(w, part) <= rules_.retries_most) placeable.push_back(part);
     }
     bool any = pool_.place(now, w, placeable, true);
-    // Better some of them than none.
+    // Some of them are better than none.
     for (std::size_t i = 0; !any && i < placeable.size() && pool_.place(now, w, {placeable[i]}, true); ++i) {
       any = i + 1 == placeable.size();
     }
@@ -123,7 +123,7 @@ void JobDesk::fill_gaps(Instant now, JobEffects& out) {
   }
 }
 
-// What was handed out of a group that cannot begin is taken back; the group is tried again a little later.
+// Takes back the assigned part of a group that cannot begin; the group is tried again a little later.
 void JobDesk::take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
   BW_PROBE("dispatch: a group is taken back");
   // To wait for cores is no failure.
@@ -152,7 +152,7 @@ void JobDesk::take_group_back(Instant now, const std::string& why, bool counts, 
   }
 }
 
-// Nobody will run what nobody runs at the moment.
+// No worker will run the parts that do not run now.
 bool JobDesk::hopeless(Instant now, uint16_t workflow) const {
   const std::vector<uint32_t> left = book_.gaps(workflow);
   const auto too_often = [&](uint32_t part) { return book_.deaths(workflow, part) > rules_.retries_most; };
@@ -162,14 +162,14 @@ bool JobDesk::hopeless(Instant now, uint16_t workflow) const {
   return book_.is_past(now, workflow);
 }
 
-// --- what is told of them --------------------------------------------------------------------------------------------
+// --- reports ---------------------------------------------------------------------------------------------------------
 
 void JobDesk::offered(Instant now, ShareId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
   ShareSheet* share = book_.find(id);
   if (!book_.owned || share == nullptr || share->state != ShareState::kOffered) return;
   if (answer == OfferAnswer::kReady) {
     book_.set(now, *share, ShareState::kReady);
-    // It may have been said after its order had gone out.
+    // The number may have changed after its order was sent.
     if (spec_[share->workflow].told_vus) book_.to_hold.push_back(job_effect::Scale{id});
     if (sheet_.workflows[share->workflow].begun && !book_.adopting) begin_share(now, *share, out);
     return advance(now, out);
@@ -183,7 +183,7 @@ void JobDesk::offered(Instant now, ShareId id, OfferAnswer answer, const std::st
     pool_.exclude(now, *share);
     book_.add_event(now, "share_refused", fmt::format("worker '{}': {}", share->worker, why));
   }
-  // One that did not answer may have it all the same.
+  // A worker that did not answer may have it all the same.
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
   lose(now, *share, why, out);
   if (answer == OfferAnswer::kBroken && !spare) book_.fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
@@ -204,7 +204,7 @@ void JobDesk::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   const bool resumes = now > planned;
   Instant clock = planned;
   if (resumes && once) {
-    // What runs once begins again.
+    // A part that runs once begins again.
     one.base_second = static_cast<uint64_t>((book_.elapsed(now) + Duration::seconds(1)).ns() / 1'000'000'000);
     clock = book_.clock_of(share.workflow);
   }
@@ -281,7 +281,7 @@ void JobDesk::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& ou
     lose(now, *share, "it ended before it could go on", out);
     return advance(now, out);
   }
-  // Of a begin that is not known here: what the worker says when it is asked tells the rest too.
+  // This owner does not know of the begin: the worker's answer to its question brings the rest too.
   if (!share->streams && end.last_number > 0) return;
   layers_.hear_values(now, *share, end.provided, out);
   share->end = end;
@@ -295,7 +295,6 @@ void JobDesk::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& ou
   advance(now, out);
 }
 
-// It has ended, and all that it measured is in the account.
 void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const uint16_t workflow = share.workflow;
   const bool was_stopped = share.state == ShareState::kStopping;
@@ -303,7 +302,7 @@ void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
   book_.set(now, share, ShareState::kEnded);
   if (share.streams) out.push_back(job_effect::CloseStream{share.id});
   const std::string whose = fmt::format("worker '{}', workflow '{}'", share.worker, spec_[workflow].name);
-  // Who was told to stop by an owner that did not live to write that down has left, too.
+  // An unrecorded stop counts as leaving, too: its owner died before it recorded the stop.
   const bool unasked = end.outcome == ShareOutcome::kStopped && !book_.is_stopped(workflow) &&
                        !is_final(sheet_.workflows[workflow].state);
   const bool left = end.outcome == ShareOutcome::kLeft || unasked;
@@ -334,7 +333,7 @@ void JobDesk::finish(Instant now, ShareSheet& share, JobEffects& out) {
     const std::string why = fmt::format("{}: {}", to_string(end.outcome), end.detail);
     book_.add_event(now, "share_failed", fmt::format("{} {}", whose, why));
     if (share.streams && !was_stopped) {
-      // What it had not told when it ended.
+      // The seconds that it had not reported at its end.
       const Duration from = seconds(share.from + book_.applied[share.id]);
       book_.add_loss(workflow, fmt::format("worker '{}' lost its process", share.worker), share.parts.count, from,
                      std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
@@ -436,13 +435,13 @@ void JobDesk::evicted(Instant now, ShareId id, const std::string& why, JobEffect
   pool_.exclude(now, *share);
   book_.add_event(now, "share_evicted",
                   fmt::format("worker '{}', workflow '{}': {}", share->worker, spec_[share->workflow].name, why));
-  // At once: a later owner that does not know why it ended gives it to others as well.
+  // At once: a later owner that does not know why it ended reassigns it as well.
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, why});
   lose(now, *share, why, out);
   advance(now, out);
 }
 
-// Its parts are nobody's any more.
+// Takes its parts from it.
 void JobDesk::lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out) {
   WorkflowSheet& one = sheet_.workflows[share.workflow];
   if (book_.is_spare(share)) {
@@ -450,7 +449,7 @@ void JobDesk::lose(Instant now, ShareSheet& share, const std::string& why, JobEf
     return moves_.call_off(now, *book_.find(share.follows), fmt::format("worker '{}': {}", share.worker, why), out);
   }
   if (share.handed_over) {
-    // What others go on with is not lost; what it had begun, and did not tell any more, is.
+    // Seconds that others run are not lost; seconds that it had begun and did not report are.
     const Duration counted = seconds(share.from + book_.applied[share.id]);
     const Duration last = std::max(share.lost_from, std::min(book_.elapsed(now), counted + Duration::seconds(1)));
     if (last > counted) book_.add_loss(share.workflow, book_.how_lost(share), share.parts.count, counted, last);
@@ -464,7 +463,7 @@ void JobDesk::lose(Instant now, ShareSheet& share, const std::string& why, JobEf
   if (share.streams) book_.lose_iterations(now, share);
   book_.set(now, share, ShareState::kGone);
   if (is_final(one.state) && share.streams && share.end) {
-    // It had ended, and not all that it measured had come.
+    // It had ended, and some of its seconds had not arrived.
     book_.write_losses(share.workflow, parts_of(share.parts), seconds(one.base_second) + share.end->ran);
   }
   if (!one.begun || is_final(one.state)) return;

@@ -86,7 +86,7 @@ constexpr std::array<std::string_view, kShareStates> kStates{"offered",  "ready"
 bool is_span(Duration span) { return span >= Duration::zero() && span <= kLongestSpan; }
 bool is_moment(WallTime at) { return at.unix_ns >= 0 && at <= kLatestTime; }
 
-// What is wrong; nothing when all is well.
+// The fault; null if all is well.
 const char* wrong_with(const WorkflowSheet& workflow) {
   if (static_cast<std::size_t>(workflow.state) >= kWorkflowStates) return "a state that does not exist";
   if (workflow.parts > kMostParts) return "too many parts";
@@ -137,7 +137,7 @@ const char* wrong_with(const JobSheet& sheet) {
   if (sheet.findings.size() > plan::kMostFindings) return "too many findings";
   if (!std::all_of(sheet.findings.begin(), sheet.findings.end(), plan::is_possible)) return "a finding that cannot be";
   for (const plan::Loss& loss : sheet.losses) {
-    // Written so that a share which is no number is refused.
+    // In this form it also refuses NaN.
     if (!(loss.share >= 0 && loss.share <= 1)) return "a loss of less than nothing or more than all";
     if (!is_span(loss.from) || !is_span(loss.to) || loss.to < loss.from) return "a loss that ends before it begins";
   }

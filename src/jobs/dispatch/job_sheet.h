@@ -1,5 +1,6 @@
-// All that is known of a job, as its register keeps it: written by its owner, accepted by a quorum before anybody acts
-// on it, and enough for another manager to go on. What was measured is kept elsewhere (jobs/account/run_account.h).
+// The job record: all that is known of a job, as its register keeps it. Its owner writes it, a quorum accepts it before
+// any node acts on it, and another manager can continue from it. Measurements are elsewhere
+// (jobs/account/run_account.h).
 #pragma once
 
 #include <cstddef>
@@ -21,66 +22,66 @@
 
 namespace bellwether::dispatch {
 
-// What a plan means for the one who hands it out: which workflows there are, what they wait for, how long they take.
+// The plan as the owner sees it: the workflows, their dependencies, their durations.
 struct WorkflowSpec : plan::Links {
   plan::Priority priority = plan::Priority::kAuto;
   bool is_test = true;
-  uint32_t vus = 1;  // the most at once
-  Duration length;   // of its clock, to its planned end; zero: it runs once, for as long as that takes
+  uint32_t vus = 1;  // the maximum at once
+  Duration length;   // of its clock, to its planned end; zero: it runs once, without a limit
   Duration graceful_stop;
-  // It does a number of iterations: what others go on with when a worker is lost is what is left of them.
+  // If it does a number of iterations, others continue with those that a lost worker left.
   std::optional<plan::Iterations> counted;
-  // How many users it begins with, where somebody says that while it runs; then `vus` is the most.
+  // The users at its begin, if it is externally controlled; then `vus` is the maximum.
   std::optional<uint32_t> told_vus;
-  bool endless = false;    // it runs until it is stopped, and has then done what it was to do
-  bool rebalance = false;  // its parts spread onto workers that come while it runs
+  bool endless = false;    // it runs until it is stopped, and is then complete
+  bool rebalance = false;  // its parts spread onto workers that join while it runs
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
-  std::optional<Duration> timeout;  // of its clock, from its begin: then its workers end it at once
+  std::optional<Duration> timeout;  // of its clock, from its begin: its workers then end it at once
 };
 using JobSpec = std::vector<WorkflowSpec>;
 
 JobSpec spec_of(const plan::Plan& plan);
 
-// What is the same for all jobs of a cluster, but for the timeout.
+// Equal for all jobs of a cluster, except the timeout.
 struct JobRules {
-  Duration worker_wait = Duration::seconds(60);       // with no worker at all, a job fails after so long
-  Duration dispatch_limit = Duration::seconds(300);   // a share that nobody can be found for fails its workflow then
+  Duration worker_wait = Duration::seconds(60);       // a job without any worker fails after this time
+  Duration dispatch_limit = Duration::seconds(300);   // an assignment without a worker fails its workflow then
   uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
   Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
   Duration exclusion = Duration::seconds(10);         // of a worker that died, refused, or was not reached
   uint32_t retries_most = 3;                          // of a part, because its workers died
   Duration offer_limit = Duration::seconds(15);       // for the answer to an offer
-  Duration adopt_limit = Duration::seconds(5);        // a new owner waits so long for what workers say
-  Duration head_start = Duration::millis(25);         // from the last share's being ready to the begin of all
-  Duration layer_sync_limit = Duration::seconds(30);  // for a quorum, before what depends on others may begin
-  Duration hand_over_lead = Duration::millis(1500);   // from when all are ready to when a share hands over, at least
-  Duration hand_over_least = Duration::millis(300);   // before that, all that take over must have said that they will
-  Duration rebalance_least = Duration::seconds(5);    // before the end of a workflow nothing is spread any more
-  Duration rebalance_pause = Duration::seconds(10);   // after a try that came to nothing
+  Duration adopt_limit = Duration::seconds(5);        // a new owner waits this time for reports of workers
+  Duration head_start = Duration::millis(25);         // from the last assignment's being ready to the begin of all
+  Duration layer_sync_limit = Duration::seconds(30);  // for a quorum, before dependent workflows may begin
+  Duration hand_over_lead = Duration::millis(1500);   // from all ready to the hand-over, at least
+  Duration hand_over_least = Duration::millis(300);   // before it, all followers must have confirmed
+  Duration rebalance_least = Duration::seconds(5);    // no spreading in this time before a workflow's end
+  Duration rebalance_pause = Duration::seconds(10);   // after a failed attempt
   Duration kill_grace = Duration::seconds(5);
   Duration isolation_limit = Duration::seconds(60);
   Duration overtime = Duration::seconds(60);        // beyond the planned end and graceful_stop
-  Duration result_limit = Duration::seconds(30);    // beyond that, for the result of a worker that does not die
-  std::optional<Duration> timeout;                  // of this job, from the start of its run: then it is ended at once
-  resilience::ExtensionSettings extensions;         // of a share beyond that all, when its worker asks
-  Duration teardown_limit = Duration::minutes(10);  // of a job that is stopped, from the end of its load
+  Duration result_limit = Duration::seconds(30);    // then, for the result of a live worker
+  std::optional<Duration> timeout;                  // of this job, from the start of its run: it ends at once
+  resilience::ExtensionSettings extensions;         // of an assignment after all that, if its worker asks
+  Duration teardown_limit = Duration::minutes(10);  // of a stopped job, from the end of its load
 };
 
-// The lives of a job and of its workflows: which state may follow which. A move that is not in the tables is refused,
-// so nothing that comes late or twice can bring back what has ended.
+// The states of a job and of its workflows, and the allowed changes. A change that is not in the tables is refused, so
+// a late or repeated message cannot revive what has ended.
 //
 //   job        submitted → queued → dispatching → running → completing → completed, partial, failed
 //   workflow   pending → assigned → running → completed, failed
 //
-// and on the way of both: cancelling, cancelled, timed out. Cancelling wins over a completion that is not recorded yet,
-// and loses against one that is.
+// On the way of both: cancelling, cancelled, timed out. Cancelling wins over a completion that is not recorded yet, and
+// loses against a recorded one.
 
 using client::JobState;
 using client::WorkflowState;
 inline constexpr std::size_t kJobStates = 11;
 inline constexpr std::size_t kWorkflowStates = 9;
 
-// The names that to_string() gives; nothing for others.
+// The names of to_string(); nothing for other texts.
 std::optional<JobState> job_state_named(std::string_view name);
 std::optional<WorkflowState> workflow_state_named(std::string_view name);
 
@@ -89,7 +90,7 @@ bool may_become(WorkflowState from, WorkflowState to);
 inline bool is_final(JobState state) { return has_ended(state); }
 inline bool is_final(WorkflowState state) { return has_ended(state); }
 
-// A state that only moves where it may.
+// A state that changes only as the tables allow.
 template <class State>
 class Life {
  public:
@@ -97,7 +98,8 @@ class Life {
   State state() const { return state_; }
   bool over() const { return is_final(state_); }
 
-  // kInvalid when it may not, with both states; nothing is changed then. Becoming what it is already is no move.
+  // kInvalid, with both states, if the change is not allowed; the state then stays. The present state is always
+  // allowed.
   Status become(State to) {
     if (to == state_) return {};
     if (!may_become(state_, to)) {
@@ -113,30 +115,30 @@ class Life {
 };
 
 inline constexpr std::size_t kMostWorkflows = 1'000;
-inline constexpr std::size_t kMostShares = 16'384;  // of one job, those that have ended included
+inline constexpr std::size_t kMostShares = 16'384;  // of one job, including the ended ones
 inline constexpr std::size_t kMostJobEvents = 200;  // the newest are dropped, and counted
 inline constexpr std::size_t kMostLosses = 200;     // then neighbours are merged
 inline constexpr std::size_t kMostTextBytes = 200;  // of a detail, a cause, a name
 
 struct WorkflowSheet {
   WorkflowState state = WorkflowState::kPending;
-  std::string why;           // it is in this state, where that is not plain
+  std::string why;           // the reason for its state, if not plain
   uint32_t parts = 0;        // into which it was cut; 0: not yet
-  uint32_t retries = 0;      // shares that had to be given to somebody else
+  uint32_t retries = 0;      // assignments that had to go to another worker
   uint64_t base_second = 0;  // of the run: where its clock begins, once it has begun
   bool begun = false;
-  uint32_t vus = 0;  // that it is to have now, where somebody says that while it runs
+  uint32_t vus = 0;  // that it is to have now, if externally controlled
   bool operator==(const WorkflowSheet&) const = default;
 };
 
-// A share, as its owner sees it.
+// An assignment, as its owner sees it.
 enum class ShareState : uint8_t {
   kOffered,
   kReady,
   kRunning,
-  kStopping,  // was told to
-  kEnded,     // its worker said how, and all that it measured is in the account
-  kGone,      // its worker refused it, or is not there any more
+  kStopping,  // on an order
+  kEnded,     // its worker reported the end, and the account has all its seconds
+  kGone,      // its worker refused it, or is gone
 };
 inline constexpr std::size_t kShareStates = 6;
 std::string_view to_string(ShareState state);
@@ -145,26 +147,26 @@ struct ShareSheet {
   ShareId id;
   uint16_t workflow = 0;
   std::string worker;  // its name
-  uint64_t life = 0;   // of the worker: another one after each start of its process
+  uint64_t life = 0;   // of the worker
   PartRange parts;
   uint32_t cores = 0;
   bool squeeze = false;
   ShareState state = ShareState::kOffered;
   uint64_t from = 0;     // the second of the run at which its stream begins
-  bool streams = false;  // it has begun: there is such a stream
-  Duration lost_from;    // of one that is gone: since the start of the run, from when on its parts did not run
+  bool streams = false;  // it has begun, so its stream exists
+  Duration lost_from;    // if it is gone: since the start of the run, when its parts stopped
   std::optional<ShareEnd> end;
-  ShareId follows;           // it is to go on, or goes on, with parts of this one, which hands them over; 0: of none
-  uint64_t until = 0;        // second of the run from which on those that follow it run its parts; 0: not settled
-  bool handed_over = false;  // and its worker has said that it ends then
-  uint32_t extensions = 0;   // how often its worker was given more time for it
-  Duration extended;         // and how much
+  ShareId follows;           // the assignment whose parts it takes over; 0: none
+  uint64_t until = 0;        // second of the run from which its followers run its parts; 0: not settled
+  bool handed_over = false;  // its worker has confirmed that it ends then
+  uint32_t extensions = 0;   // grants of more time
+  Duration extended;         // their sum
   uint64_t iterations = 0;   // that it may begin, of a workflow which counts them
-  uint64_t left = 0;         // and of these, when it is gone, those that are for others to begin
+  uint64_t left = 0;         // of these, when it is gone, those that others may begin
   bool operator==(const ShareSheet&) const = default;
 };
 
-// Somebody runs it, or is to.
+// A worker runs it, or is to run it.
 inline bool is_live(const ShareSheet& share) { return share.state < ShareState::kEnded; }
 
 struct JobEvent {
@@ -180,10 +182,10 @@ struct JobStop {
   enum class Cause : uint8_t { kCancelled, kThreshold, kOnError, kTimeout, kPlanned };
   Cause cause = Cause::kCancelled;
   StopHow how = StopHow::kAtOnce;
-  std::string by;       // who, of a cancellation
+  std::string by;       // the user who cancelled
   std::string why;      // in words
-  uint64_t number = 0;  // of the cancellation, as its client drew it: what is told again is no second one
-  bool all = false;     // the teardown does not follow, or is stopped with the rest
+  uint64_t number = 0;  // of the cancellation, drawn by its client: a repeated message is no second one
+  bool all = false;     // no teardown, or it is stopped with the rest
   bool operator==(const JobStop&) const = default;
 };
 inline constexpr std::size_t kStopCauses = 5;
@@ -191,18 +193,18 @@ inline constexpr std::size_t kStopCauses = 5;
 struct JobSheet {
   std::string id;
   std::string name;    // of the scenario
-  std::string by;      // who submitted it
-  std::string bundle;  // hash of what it is made from
+  std::string by;      // the user who submitted it
+  std::string bundle;  // hash of its inputs
   uint64_t seed = 0;
   WallTime submitted;
-  uint64_t revision = 0;  // of this sheet; grows with each change
+  uint64_t revision = 0;  // of this record; grows with each change
   JobState state = JobState::kSubmitted;
-  std::string why;   // it is in this state
+  std::string why;   // reason for its state
   WallTime started;  // of the run; 0: not yet
   Duration elapsed;  // of the run, once it has ended
   std::optional<JobStop> stop;
   uint32_t last_share = 0;
-  // How many workflows had ended at the last border of layers that a quorum has let the job pass.
+  // The workflows that had ended at the last border of layers that a quorum has let the job pass.
   uint64_t context_version = 0;
   std::vector<WorkflowSheet> workflows;  // in the order of the plan
   std::vector<ShareSheet> shares;
@@ -214,11 +216,11 @@ struct JobSheet {
   bool operator==(const JobSheet&) const = default;
 };
 
-// Whether an owner may write it, and another one go on from it. kInvalid says which part cannot be: names and ids that
-// are none, more of something than there may be, figures out of their bounds, a share of a workflow that is not there,
-// two shares with one id or one above last_share, one that runs and has no stream, one that is kEnded without an end,
-// one that follows itself or a later one, or has handed over at no time.
-// Texts for people are not looked at: whoever writes them down makes them fit.
+// Whether an owner may write it, and another one continue from it. kInvalid names the fault: an invalid name or id, too
+// many elements, a figure out of bounds, an assignment of an unknown workflow, a duplicate id or one above last_share,
+// one that runs without a stream, one in kEnded without an end, one that follows itself or a later one, or a hand-over
+// without a second.
+// It does not check texts for people: their writer makes them fit.
 Status check_sheet(const JobSheet& sheet);
 
 }  // namespace bellwether::dispatch

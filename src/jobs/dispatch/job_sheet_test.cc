@@ -7,7 +7,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-// Two workflows, and a share in each state.
+// Two workflows, and an assignment in each state.
 JobSheet good_sheet() {
   JobSheet sheet;
   sheet.id = "job-1";
@@ -119,8 +119,8 @@ TEST(JobSheet, a_share_whose_state_contradicts_itself_is_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.findings.resize(plan::kMostFindings + 1); }, "too many findings"));
 }
 
-// An end is written down when it is told, also when its begin was not; the share is kEnded only when all that it
-// measured is in the account too.
+// The record takes a reported end even if the begin was not reported; the state is kEnded only when the account has all
+// its seconds.
 TEST(JobSheet, an_end_may_be_known_before_all_is_counted) {
   JobSheet sheet = good_sheet();
   for (ShareSheet& share : sheet.shares) {

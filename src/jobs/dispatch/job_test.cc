@@ -1,5 +1,5 @@
-// One job in a small cluster: testdata/job_*.txt say what happens, and what becomes of the job, its workflows and its
-// shares. Time goes in steps of 100 ms.
+// One job in a small cluster: testdata/job_*.txt have the events, and the resulting states of the job, its workflows
+// and its assignments. A step of time is 100 ms.
 #include <gtest/gtest.h>
 #include <memory>
 
@@ -11,30 +11,30 @@
 
 namespace bellwether::dispatch {
 
-// How the word "workflow" goes on.
+// The arguments of the word "workflow".
 struct WorkflowWords {
   std::string name;
   Duration length;
   std::vector<uint16_t> depends;
   uint32_t vus = 1000;
-  bool once = false;  // it is no test, and runs once
+  bool once = false;  // no load, runs once
   std::optional<plan::Iterations> counted;
   std::optional<uint32_t> told_vus;
   bool rebalance = false;
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   std::optional<Duration> timeout;
   std::vector<std::string> provides;
-  std::vector<uint16_t> lists;  // of what it provides, one of each user
-  std::vector<uint16_t> uses;   // what these provide first
+  std::vector<uint16_t> lists;  // of the provided values, those with one of each user
+  std::vector<uint16_t> uses;   // values of these workflows
   bool is_teardown = false;
 };
-// How the word "ask" goes on.
+// The arguments of the word "ask".
 struct AskWords {
   ShareId share{1};
   double progress = 0;
   bool suspect = false;
 };
-// How the word "the" goes on: what holds in this cluster.
+// The arguments of the word "the": the state of this cluster.
 struct ClusterWords {
   bool register_stands = true;
   bool keep_to_timeouts = true;
@@ -42,7 +42,7 @@ struct ClusterWords {
   bool provides = true;
   Fate take_over = Fate::kArrives;
   Fate hand_over = Fate::kArrives;
-  std::optional<uint16_t> endless;  // this workflow runs until it is told to end
+  std::optional<uint16_t> endless;  // this workflow runs until an order ends it
 };
 
 static std::string to_words(const JobEvent& event) { return event.kind + ": " + event.detail; }
@@ -74,7 +74,7 @@ class JobStory {
   }
 
  private:
-  // --- before it begins
+  // --- before the begin
   bool prepares(const std::string& verb, const Lines& rest) {
     if (verb == "workflow") {
       spec_.push_back(workflow(rest));
@@ -115,7 +115,7 @@ class JobStory {
     before_ = world_->sheet();
   }
 
-  // --- what happens
+  // --- events
   bool happens(const std::string& verb, const Lines& rest) {
     if (!world_) make();
     if (verb == "begin") {
@@ -182,7 +182,7 @@ class JobStory {
     EXPECT_TRUE(tears == 0 || (tears == 1 && others == 0)) << "a teardown runs once, and alone";
   }
 
-  // --- what is asked of it
+  // --- requests
   bool asks(const std::string& verb, const Lines& rest) {
     JobEffects out;
     if (verb == "stop" || verb == "cancel") {
@@ -282,7 +282,7 @@ class JobStory {
     told_.push_back(out);
   }
 
-  // --- what has changed
+  // --- changes
   static std::string text(const ShareSheet& share) {
     std::string out = "share " + fields::words(share.id) + " on " + share.worker + " parts " +
                       std::to_string(share.parts.first) + "+" + std::to_string(share.parts.count) + " " +
@@ -300,7 +300,7 @@ class JobStory {
     if (share.end && share.state >= ShareState::kEnded) out += " " + fields::words(share.end->outcome);
     return out;
   }
-  // What was not said of it before, and, behind a minus, what holds no more; nothing, when nothing has changed.
+  // The new words of its state, and, after a minus, the former ones; nothing without a change.
   static std::string news(const ShareSheet& before, const ShareSheet& now) {
     const Lines old_words = transcript::words_of(text(before));
     const Lines new_words = transcript::words_of(text(now));
@@ -371,10 +371,10 @@ TEST(JobDesk, passes_values_from_layer_to_layer) { expect_job_stories("layers");
 TEST(JobDesk, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
 TEST(JobDesk, tears_down) { expect_job_stories("teardown"); }
 
-// The workers of the stories answer an offer at once, and close streams by themselves: what they cannot show.
+// Cases that the stories cannot show, because their workers answer an offer at once and close streams by themselves.
 class OneWorkersDesk : public testing::Test {
  protected:
-  // One share on a worker of two cores, which has been offered.
+  // One offered assignment on a worker of two cores.
   void SetUp() override {
     desk_.begin(now_, out_);
     desk_.pool(now_, {{.name = "w1", .life = 1, .cores = 2, .free = 2, .takes_work = true}}, out_);

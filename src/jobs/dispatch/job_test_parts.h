@@ -1,4 +1,4 @@
-// What the small cluster of the job kernel's tests is made of.
+// The parts of the small cluster in tests of the job kernel.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ struct TestShare {
   Instant clock;
   Instant began;
   uint64_t from = 0;
-  uint64_t told = 0;   // numbers that the account has
+  uint64_t told = 0;   // numbers in the account
   uint64_t until = 0;  // it hands over then
   std::optional<ShareEnd> end;
   std::optional<uint64_t> iterations = std::nullopt;  // that it may begin
-  std::optional<uint32_t> vus = std::nullopt;         // that its workflow is to have, as it was told last
+  std::optional<uint32_t> vus = std::nullopt;         // of its workflow, as last ordered
 
-  // Iterations of a share that runs or ran for so long: each part begins some a second, and they end at once.
+  // Iterations of an assignment after this time: each part begins some a second, and they end at once.
   static constexpr uint64_t kPace = 10;
   uint64_t iterated(Duration ran) const {
     const auto per_s = static_cast<double>(kPace * parts.count);
@@ -52,13 +52,13 @@ struct TestWorker {
   uint32_t cores = 1;
   bool alive = true;
   bool refuses = false;
-  bool busy = false;  // has no cores, whatever it says
+  bool busy = false;  // has no cores, even if it reports some
   bool breaks = false;
   bool leaves = false;
-  bool silent = false;  // nothing reaches it
-  bool healthy = true;  // else it would rather have nothing
-  bool sought = false;  // somebody waits for its cores
-  bool held = false;    // gets nothing for as long as a share of it stands still
+  bool silent = false;  // receives nothing
+  bool healthy = true;  // else it prefers no work
+  bool sought = false;  // a job waits for its cores
+  bool held = false;    // gets no work while an assignment of it is stuck
   std::map<ShareId, TestShare> shares;
   uint32_t used() const {
     uint32_t sum = 0;
@@ -73,7 +73,7 @@ struct TestPart {
   std::map<uint64_t, int> by_second;
 };
 
-// What the job's owner has counted.
+// The account of the job's owner.
 struct TestAccount {
   void count(const TestShare& share, uint64_t second) {
     for (uint32_t i = 0; i < share.parts.count; ++i) ++seconds[{share.workflow, share.parts.first + i}][second];
@@ -94,7 +94,7 @@ struct TestAccount {
   }
 
   std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>> seconds;  // of parts: how often each
-  std::map<ShareId, uint64_t> told;                                          // numbers of each share
+  std::map<ShareId, uint64_t> told;                                          // numbers of each assignment
   std::map<ShareId, plan::Iterated> iterated;
 };
 
@@ -121,7 +121,7 @@ inline std::vector<ShareSight> sights_of(const TestWorker& worker, Instant now) 
   return sights;
 }
 
-// What they report of themselves.
+// The reports of the workers.
 inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>& workers) {
   std::vector<WorkerSight> pool;
   for (const auto& [name, worker] : workers) {
@@ -141,7 +141,7 @@ inline OfferAnswer answer_of(const TestWorker& worker, const ShareSheet& share) 
   return worker.breaks ? OfferAnswer::kBroken : OfferAnswer::kReady;
 }
 
-// What a share leaves for others: "NAME of part N" for each value, of a list one for each part.
+// The values that an assignment provides: "NAME of part N" each; for a list, one for each part.
 inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const TestShare& share, Duration ran) {
   std::vector<plan::Provided> out;
   for (uint16_t i = 0; i < spec.provides.size(); ++i) {
@@ -153,7 +153,7 @@ inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const T
   return out;
 }
 
-// As the worker's desk does it: whether it takes over, or hands over, at that second.
+// As in the worker's desk: whether it takes over, or hands over, at that second.
 inline bool take_over(TestShare& share, Instant now, Instant clock, Instant at, uint64_t from) {
   if (share.phase == SharePhase::kReady && now < at) {
     share.phase = SharePhase::kRunning;
@@ -169,14 +169,14 @@ inline bool hand_over(TestShare& share, Instant now, Instant at, uint64_t until)
   return share.until == until;
 }
 
-// Whether it has begun, and runs parts that are the other one's, too.
+// Whether it has begun, and runs parts of the other one, too.
 inline bool overlaps(const TestShare& one, const ShareSheet& other) {
   return one.phase == SharePhase::kRunning && one.workflow == other.workflow &&
          one.parts.first < other.parts.first + other.parts.count &&
          other.parts.first < one.parts.first + one.parts.count;
 }
 
-// How many run a part.
+// The number of assignments that run a part.
 inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now, uint16_t workflow, uint32_t part) {
   int runs = 0;
   for (const auto& [name, worker] : workers) {
@@ -188,7 +188,7 @@ inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now
   return runs;
 }
 
-// What happens to a letter to a worker.
+// The fate of a message to a worker.
 enum class Fate : uint8_t { kArrives, kIsLost, kAnswerIsLost };
 
 inline std::vector<std::string> kinds(const JobSheet& sheet) {

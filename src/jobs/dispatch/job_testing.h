@@ -1,5 +1,5 @@
-// A small cluster for tests of the job kernel: workers that do as they are told, a register that keeps sheets, and an
-// owner that may be replaced. Time goes in steps that the test says.
+// A small cluster for tests of the job kernel: obedient workers, a register that keeps job records, and an owner that
+// the test may replace. The test sets the steps of time.
 #pragma once
 
 #include <algorithm>
@@ -34,17 +34,17 @@ class JobWorld {
   Worker& worker(const std::string& name) { return workers_.at(name); }
   std::map<std::string, Worker>& workers() { return workers_; }
   bool register_stands = true;
-  std::vector<job_effect::Stop> stops;  // that were carried out
-  // Of the letters by which a share is handed over. What is not answered is said again at the next step.
+  std::vector<job_effect::Stop> stops;  // that were executed
+  // Of the messages of a hand-over. Unanswered ones are repeated at the next step.
   std::function<Fate(ShareId)> take_over_fate;
   std::function<Fate(ShareId)> hand_over_fate;
-  // At how many looks, one a step, nobody ran a part that had begun, or two did.
+  // Looks, one a step, at which a part that had begun had no run, or two.
   uint64_t looks_without_load = 0;
   uint64_t looks_at_double_load = 0;
-  // By shares that have ended, or died with their workers.
+  // By assignments that have ended, or died with their workers.
   uint64_t iterations_begun = 0;
-  // Whether shares of this workflow end when their time has come.
-  bool keep_to_timeouts = true;  // the workers, of workflows
+  // Whether assignments of this workflow end at their time.
+  bool keep_to_timeouts = true;  // workers keep the timeouts of workflows
   bool (*ends_itself)(uint16_t workflow) = [](uint16_t) { return true; };
 
   void begin() {
@@ -70,9 +70,9 @@ class JobWorld {
     ++worker.life;
     worker.shares.clear();
   }
-  // The owner dies, and for now nobody is there.
+  // The owner dies, and no other one comes yet.
   void forget_owner() { owner_is_there_ = false; }
-  // The owner dies; another one begins with what the register has.
+  // The owner dies; another one begins with the register's content.
   void replace_owner() {
     if (durable_.revision == 0) return;
     owner_is_there_ = true;
@@ -82,7 +82,7 @@ class JobWorld {
     writing_.clear();
     to_take_over_.clear();
     to_hand_over_.clear();
-    // The account is that of the last copy; workers tell again what came after it.
+    // The account is that of the last copy; workers resend the later seconds.
     account_ = copied_;
     for (auto& [name, worker] : workers_) {
       for (auto& [id, one] : worker.shares) one.told = account_.told[id];
@@ -129,7 +129,7 @@ class JobWorld {
         durable_context_ = *context;
         tell_job([&](JobEffects& out) { job_->context_kept(now_, context->version, out); });
       }
-      // Never of shares that no durable sheet knows.
+      // Never of assignments that no durable record has.
       if (now_ >= next_copy_ && durable_.revision == sheet().revision) copy();
     }
     report();
@@ -137,7 +137,7 @@ class JobWorld {
     if (job_->wake() <= now_) job_->tick(now_, out);
     carry_out(out);
   }
-  // What the workers had of the job is not needed any more.
+  // The workers may delete the job.
   bool retired() const { return retired_; }
   void crash(ShareId share) {
     for (auto& [name, worker] : workers_) {
@@ -145,7 +145,7 @@ class JobWorld {
       if (at != worker.shares.end()) end(at->second, ShareOutcome::kCrashed);
     }
   }
-  // True when it came to its end.
+  // True if it has ended.
   bool run(Duration most) {
     const Instant end = now_ + most;
     while (now_ < end && !job_->over()) step(Duration::millis(100));
@@ -160,7 +160,7 @@ class JobWorld {
     return run_until_begun();
   }
 
-  // Every part of a workflow and what the account has of it.
+  // Every part of a workflow and its seconds in the account.
   std::vector<Measured> measured(uint16_t workflow) const {
     return account_.measured(workflow, sheet().workflows[workflow].parts);
   }
@@ -168,10 +168,10 @@ class JobWorld {
     return std::all_of(workers_.begin(), workers_.end(),
                        [](const auto& one) { return !one.second.alive || one.second.used() == 0; });
   }
-  // What the shares of each workflow were given when they were offered.
+  // The orders of the assignments, as offered.
   const std::map<ShareId, ShareOrder>& orders() const { return orders_; }
-  bool loses_context = false;  // no quorum ever hears of values between workflows
-  bool provides = true;        // shares that end leave values for others
+  bool loses_context = false;  // no quorum ever gets values between workflows
+  bool provides = true;        // ended assignments provide values
   void carry_out(const JobEffects& effects) {
     for (const JobEffect& effect : effects) carry_out(effect);
   }
@@ -252,7 +252,7 @@ class JobWorld {
       }
     }
   }
-  // As the worker's desk does it.
+  // As in the worker's desk.
   void move_shares() {
     for (const ShareId id : std::exchange(to_take_over_, {})) {
       const ShareSheet* const share = job_->find(id);
@@ -360,7 +360,7 @@ class JobWorld {
     const auto at = worker.shares.find(begin.share);
     ASSERT_NE(at, worker.shares.end()) << "only what was offered begins";
     if (at->second.phase != SharePhase::kReady) return;
-    // No part is run by two workers that are both alive.
+    // No part runs on two live workers.
     for (const auto& [name, other] : workers_) {
       for (const auto& [id, one] : other.shares) {
         const bool runs = other.alive && one.began <= now_ && now_ < end_of(one);

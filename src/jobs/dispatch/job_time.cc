@@ -20,7 +20,6 @@ Duration JobTime::time_of(const ShareSheet& share) const {
   return spec.length + spec.graceful_stop + rules_.overtime + share.extended;
 }
 
-// How long a share may stay in its present state.
 Duration JobTime::limit_of(const ShareSheet& share) const {
   const WorkflowSpec& spec = spec_[share.workflow];
   const Duration ending = spec.graceful_stop + rules_.kill_grace + rules_.result_limit;
@@ -68,7 +67,7 @@ MoreTime JobTime::more_time(Instant now, const ExtendLetter& letter, bool suspec
   return answer;
 }
 
-// When its worker has given up asking, or never for one whose worker then ends it.
+// When its worker has stopped asking; never if its worker then ends it.
 Instant JobTime::overdue_at(const ShareSheet& share) const {
   const auto since = book_.since.find(share.id);
   const bool ends = spec_[share.workflow].on_overtime == plan::OnOvertime::kKill;
@@ -95,7 +94,7 @@ void JobTime::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   if (is_final(sheet_.workflows[workflow].state) || !timeout) return;
   const std::string why = plan::timeout_text(*timeout);
   book_.add_event(now, "workflow_timed_out", fmt::format("workflow '{}': {}", spec_[workflow].name, why));
-  // What nobody measured until now is missing. What would have come later was not to be.
+  // The unmeasured time until now is lost; the time after it would not have run.
   if (const auto left = book_.gaps(workflow); !left.empty()) book_.lose_gaps(workflow, left, book_.elapsed(now));
   book_.become(workflow, WorkflowState::kTimedOut, why, out);
   book_.stop_shares(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
@@ -113,7 +112,7 @@ void JobTime::look_for_overdue(Instant now) {
   }
 }
 
-// When only what is paused is left of a job, it is ended.
+// When only paused assignments of a job are left, they end.
 void JobTime::end_paused(Instant now, JobEffects& out) {
   std::vector<uint16_t> paused;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
@@ -130,9 +129,9 @@ void JobTime::end_paused(Instant now, JobEffects& out) {
   }
 }
 
-// --- the teardown of a job that is stopped ---------------------------------------------------------------------------
+// --- the teardown of a stopped job -----------------------------------------------------------------------------------
 
-// Of what is stopped, for the record.
+// For the record.
 std::string JobTeardown::what_runs() const {
   std::set<std::string> workers;
   std::size_t shares = 0;
@@ -152,7 +151,7 @@ std::string JobTeardown::by_whom(const std::string& by) {
 bool JobTeardown::take_stop(Instant now, const JobStop& stop) {
   if (!sheet_.stop) {
     sheet_.stop = stop;
-    // A teardown that runs already is stopped as anything else.
+    // A teardown that runs already stops like everything else.
     bool tears_down = false;
     for (uint16_t w = 0; w < spec_.size(); ++w) tears_down |= spec_[w].is_teardown && sheet_.workflows[w].begun;
     sheet_.stop->all = tears_down || stop.cause == JobStop::Cause::kTimeout;

@@ -1,6 +1,6 @@
-// What workers, managers and clients of a cluster say to each other about jobs. Every letter but one is a request, and
-// has an answer: the one named beside it, or a Refusal. Plain values; dispatch/codec makes bytes of them. Where a
-// client is told a struct of bellwether/client_types.h, that struct itself is sent.
+// The messages about jobs between workers, managers and clients. Every message but one is a request with an answer: the
+// one named beside it, or a Refusal. Plain values; dispatch/codec encodes them. Where a client gets a struct of
+// bellwether/client_types.h, the message has that struct.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 
 namespace bellwether::dispatch {
 
-// A letter that holds more than this is refused by whoever reads it.
+// The receiver refuses a message that holds more than this.
 inline constexpr std::size_t kMostHeldShares = 4'096;  // of a worker, of all its jobs
-inline constexpr std::size_t kMostNews = 1'000;        // seconds in one answer; who lacks more gets the whole
+inline constexpr std::size_t kMostNews = 1'000;        // seconds in one answer; beyond that it holds the totals
 inline constexpr std::size_t kMostJobLines = 1'000;
 inline constexpr std::size_t kMostWorkerLines = 10'000;
 inline constexpr std::size_t kMostDatacenterLines = 1'000;
@@ -30,9 +30,9 @@ inline constexpr std::size_t kMostLiveWindows = 64;  // in one answer
 
 // --- a worker to managers --------------------------------------------------------------------------------------------
 
-// How far a share has come with what its schedule lets it do, since its begin. All figures grow; of each pair, by how
-// much the second grows against the first says what was done of the possible. What is waited for, the target above all,
-// is not possible.
+// The progress of an assignment since its begin, relative to its schedule. All figures grow. The growth of the second
+// of each pair relative to the first is the part that was done of the possible. Waiting, above all for the target, is
+// not counted as possible.
 struct Headway {
   uint64_t could_turn = 0;  // turns of its load loops: one in 100 ms each, by the worker's clock
   uint64_t turned = 0;
@@ -45,27 +45,28 @@ struct Headway {
 
 // To every manager, at its start and about once a second from then on. Answered by Noted.
 struct WorkerReport {
-  uint64_t life = 0;  // another one after each start of its process; never 0
+  uint64_t life = 0;  // of the worker's process; never 0
   uint32_t cores = 0;
   uint32_t free = 0;
   bool takes_work = false;
-  bool healthy = false;  // else it would rather have none
+  bool healthy = false;  // else it prefers no work
   std::string state;     // "healthy", "degraded", "draining" …
-  std::string reason;    // why, when it is not healthy
-  bool leaves = false;   // soon: what it runs is to be given to others
+  std::string reason;    // if not healthy
+  bool leaves = false;   // soon: others are to get its assignments
   struct Held {
     std::string job;
     JobFence fence;  // the highest that the worker knows of the job
     ShareId share;
     SharePhase phase = SharePhase::kPreparing;
-    Headway headway = {};  // of one that runs
+    Headway headway = {};  // if it runs
     bool operator==(const Held&) const = default;
   };
   std::vector<Held> held;
   bool operator==(const WorkerReport&) const = default;
 };
 
-// Numbers first to last of a share's stream (jobs/account/account_keeper.h), to the job's owner. Answered by Applied.
+// Numbers first to last of the stream of an assignment (jobs/account/account_keeper.h), to the job's owner. Answered by
+// Applied.
 struct WindowLetter {
   std::string job;
   ShareId share;
@@ -76,24 +77,24 @@ struct WindowLetter {
   bool operator==(const WindowLetter&) const = default;
 };
 struct Applied {
-  uint64_t applied = 0;  // all numbers up to this one are in the account
-  uint64_t durable = 0;  // and up to this one they survive the owner
-  bool excess = false;   // the share was given to somebody else: nothing more of it is counted
-  // How full the owner is of what it was told: of this job, or of all.
+  uint64_t applied = 0;  // the account has all numbers up to this one
+  uint64_t durable = 0;  // up to this one they survive the owner
+  bool excess = false;   // another assignment has its parts: the account counts no more of it
+  // The load of the owner with reports: of this job, or of all.
   resilience::Backpressure pressure = resilience::Backpressure::kNone;
   bool operator==(const Applied&) const = default;
 };
 
-// A share has ended, to the job's owner, until it is answered by Noted.
+// The end of an assignment, to the job's owner; repeated until Noted.
 struct EndLetter {
   std::string job;
   ShareId share;
   ShareEnd end;
-  uint64_t until = 0;  // it has handed over: the second of the run from which on its parts were others'
+  uint64_t until = 0;  // if it has handed over: the second of the run from which others ran its parts
   bool operator==(const EndLetter&) const = default;
 };
 
-// A share is about to use up its time, and its worker asks the job's owner for more. Answered by MoreTime.
+// The time of an assignment ends soon, and its worker asks the job's owner for more. Answered by MoreTime.
 struct ExtendLetter {
   std::string job;
   ShareId share;
@@ -103,14 +104,14 @@ struct ExtendLetter {
 };
 struct MoreTime {
   Duration granted;        // zero: no more
-  uint32_t remaining = 0;  // how often more can be asked for
-  bool warning = false;    // hardly: what is to be saved should be saved
+  uint32_t remaining = 0;  // further requests that may succeed
+  bool warning = false;    // hardly any time left: save what must be saved
   bool over = false;       // its time is over now
-  std::string why;         // nothing was granted; for people
+  std::string why;         // of a zero grant; for people
   bool operator==(const MoreTime&) const = default;
 };
 
-// For screens only, never counted from: what shares have done since their begin. The newest wins. One-way.
+// Counters of assignments since their begin: for screens only, never for results. The newest wins. One-way.
 struct LiveLetter {
   struct Share {
     std::string job;
@@ -122,28 +123,28 @@ struct LiveLetter {
     int64_t vus = 0;
     bool operator==(const Share&) const = default;
   };
-  uint64_t number = 0;  // grows, within a life of the worker
+  uint64_t number = 0;  // grows within a life of the worker
   std::vector<Share> shares;
-  Instant collected;  // when it was, on the worker's monotonic clock; zero: it does not say
+  Instant collected;  // on the worker's monotonic clock; zero: not given
   bool operator==(const LiveLetter&) const = default;
 };
 
 // --- a manager to workers --------------------------------------------------------------------------------------------
 
-// Prepare this share. Answered by Noted when it can begin.
+// Prepare this assignment. Answered by Noted when it can begin.
 struct Offer {
   ShareOrder order;
   bool operator==(const Offer&) const = default;
 };
-// What the plans of a job's shares are made from. Answered by Noted.
+// The inputs of the plans of a job. Answered by Noted.
 struct BundleLetter {
   std::string job;
   std::string hash;
   std::string bytes;
   bool operator==(const BundleLetter&) const = default;
 };
-// Begin: the workflow's clock began, or is to begin, `clock` ago; negative: it is to begin in the future. A share that
-// goes on in the place of another one makes up for nothing that was due before it begins. Answered by Noted.
+// Begin. The workflow's clock began `clock` ago; negative: it begins in the future. An assignment that continues
+// another one makes up for nothing that was due before it begins. Answered by Noted.
 struct BeginLetter {
   std::string job;
   JobFence fence;
@@ -153,8 +154,8 @@ struct BeginLetter {
   uint64_t from = 0;  // the second of the run at which its stream begins
   bool operator==(const BeginLetter&) const = default;
 };
-// Begin with what another share still runs, when that one ends, at second `from` of the run, which is to come.
-// Answered by Noted; by a refusal when it is too late for that.
+// Take over from a running assignment when it ends, at second `from` of the run, in the future. Answered by Noted; by a
+// refusal if it is too late.
 struct TakeOverLetter {
   std::string job;
   JobFence fence;
@@ -163,8 +164,8 @@ struct TakeOverLetter {
   uint64_t from = 0;
   bool operator==(const TakeOverLetter&) const = default;
 };
-// Others begin with its parts at second `until` of the run: issue nothing from then on. Answered by Noted, and then it
-// is not taken back; by a refusal, and then it goes on, when it is too late for that.
+// Others begin with its parts at second `until` of the run: issue nothing from then on. Answered by Noted, which is
+// final, or by a refusal if it is too late; then the assignment goes on.
 struct HandOverLetter {
   std::string job;
   JobFence fence;
@@ -172,7 +173,7 @@ struct HandOverLetter {
   uint64_t until = 0;
   bool operator==(const HandOverLetter&) const = default;
 };
-// The workflow is to have so many users, in all its parts, from now on. Answered by Noted.
+// From now on the workflow has this number of users, in all its parts. Answered by Noted.
 struct ScaleLetter {
   std::string job;
   JobFence fence;
@@ -180,7 +181,7 @@ struct ScaleLetter {
   uint32_t vus = 0;
   bool operator==(const ScaleLetter&) const = default;
 };
-// Answered by Noted, when it is being stopped; its end is told by an EndLetter.
+// Answered by Noted when it is being stopped; an EndLetter reports the end.
 struct StopLetter {
   std::string job;
   JobFence fence;
@@ -189,7 +190,7 @@ struct StopLetter {
   std::string why;
   bool operator==(const StopLetter&) const = default;
 };
-// The sender owns the job from now on, and has this of its streams. Answered by Adopted.
+// The sender owns the job from now on, and has these numbers of its streams. Answered by Adopted.
 struct AdoptLetter {
   std::string job;
   JobFence fence;
@@ -205,16 +206,16 @@ struct Adopted {
   std::vector<ShareSight> shares;  // all of the job that the worker knows
   bool operator==(const Adopted&) const = default;
 };
-// The job has ended: whatever the worker has of it is not needed any more. Answered by Noted.
+// The job has ended: the worker may delete everything of it. Answered by Noted.
 struct RetireLetter {
   std::string job;
   JobFence fence;
   bool operator==(const RetireLetter&) const = default;
 };
 
-// --- a client to managers, and a manager to the one who owns the job -------------------------------------------------
+// --- a client to managers, and a manager to the owner of the job -----------------------------------------------------
 
-// Answered by Submitted; again, with the same id and bundle, too.
+// Answered by Submitted, also when repeated with the same id and bundle.
 struct Submit {
   std::string job;  // its id, drawn by the client
   std::string by;
@@ -231,42 +232,42 @@ struct Submitted {
 
 inline constexpr Duration kLiveLeast = Duration::millis(250);
 
-// What happens to a job, from a place on. Answered by Watched, at once when there is news, else within `wait`.
+// The news of a job from a position on. Answered by Watched: at once if it has news, else within `wait`.
 struct Watch {
   std::string job;
-  uint64_t revision = 0;  // of the sheet that the client has
-  uint64_t seconds = 0;   // of the run's account, that it has; 0: it has nothing
-  uint64_t life = 0;      // of the account that these were counted by
+  uint64_t revision = 0;  // of the record that the client has
+  uint64_t seconds = 0;   // of the run's account that it has; 0: none
+  uint64_t life = 0;      // of the account that counted them
   Duration wait;
-  // Counters that have changed are news too, after this time, and after kLiveLeast at the earliest; zero: they are not.
+  // Changed counters are news too, after this time, and after kLiveLeast at the earliest; zero: they are not.
   Duration live_every;
   bool operator==(const Watch&) const = default;
 };
-// One closed second of the run, or something that is added to one.
+// One closed second of the run, or an amendment of one.
 struct SecondOver {
   Duration covered;
   bool amends = false;
   std::string window;
   bool operator==(const SecondOver&) const = default;
 };
-// What the shares of a job have done since their begin, as their workers told last (LiveLetter). For screens only.
+// The counters of a job's assignments since their begin, as last reported (LiveLetter). For screens only.
 using LiveSum = client::Live;
 struct Watched {
   JobSheet sheet;
   uint32_t position = 0;  // in the queue
-  std::string owner;      // who answers
-  uint64_t life = 0;      // of the account: another one when it goes on elsewhere
+  std::string owner;      // the manager that answers
+  uint64_t life = 0;      // of the account; another one under a new owner
   uint64_t seconds = 0;   // of the account, with these
-  // Either the whole (bytes of load/codec/totals_codec.h), for one who comes late, or what came since.
+  // Either the totals (bytes of load/codec/totals_codec.h), for a client that is far behind, or the news since.
   std::string totals;
   std::vector<SecondOver> news;
   bool final = false;  // nothing will change any more
-  LiveSum live;        // all zero: nothing was told yet, or nothing runs any more
+  LiveSum live;        // all zero: no report yet, or nothing runs any more
   bool operator==(const Watched&) const = default;
 };
 
-// For screens only: the live windows of a job (load/metrics/live_windows.h) that were closed or amended after a place
-// that an earlier answer gave. Answered by LiveNews, at once when there are such, else within `wait`.
+// For screens only: the live windows of a job (load/metrics/live_windows.h) that were closed or amended after the
+// position of an earlier answer. Answered by LiveNews: at once if it has such, else within `wait`.
 struct WatchLive {
   std::string job;
   uint64_t life = 0;    // of the windows that the client has; 0: it has none
@@ -275,17 +276,17 @@ struct WatchLive {
   bool operator==(const WatchLive&) const = default;
 };
 struct LiveWindow {
-  uint64_t number = 0;    // of its length, from the begin of the run
-  uint32_t revision = 0;  // how often it was amended
-  uint32_t told = 0;      // shares that told something in it
+  uint64_t number = 0;    // in units of its length, from the begin of the run
+  uint32_t revision = 0;  // number of amendments
+  uint32_t told = 0;      // assignments that reported in it
   LiveSum done;           // in it; the virtual users at its end; no age
   bool operator==(const LiveWindow&) const = default;
 };
 struct LiveNews {
-  uint64_t life = 0;                // another one when the job goes on elsewhere: its windows begin anew
-  uint64_t change = 0;              // up to which these are; to be asked with next
+  uint64_t life = 0;                // another one under a new owner: its windows start again
+  uint64_t change = 0;              // up to which these are; send it with the next request
   std::vector<LiveWindow> windows;  // in their order, each once
-  LiveSum total;                    // as the shares told last, whatever of it is in windows
+  LiveSum total;                    // as last reported, whether in windows or not
   bool final = false;               // nothing will change any more
   bool operator==(const LiveNews&) const = default;
 };
@@ -296,19 +297,19 @@ struct ListJobs {
 using client::JobLine;
 using client::JobList;
 
-// Answered by Noted when it is recorded that the job is to end.
+// Answered by Noted when the end of the job is recorded.
 struct Cancel {
   std::string job;
   std::string by;
   std::string why;
   StopHow how = StopHow::kAtOnce;
   std::vector<std::string> workflows;  // only these; empty: all
-  uint64_t number = 0;                 // drawn for it: the letter may come more than once
+  uint64_t number = 0;                 // drawn for it: the message may come more than once
   bool operator==(const Cancel&) const = default;
 };
 
-// Gives a workflow that is controlled from outside so many users; with no name, the only such one. Answered by Noted
-// when that is recorded.
+// Sets the number of users of an externally controlled workflow; an empty name means the only such one. Answered by
+// Noted when it is recorded.
 struct Scale {
   std::string job;
   std::string by;
@@ -333,7 +334,7 @@ struct WorkerList {
   bool operator==(const WorkerList&) const = default;
 };
 
-// The datacenters of the cluster, as the manager that answers knows them. Answered by DatacenterList.
+// The datacenters that the manager knows. Answered by DatacenterList.
 struct ListDatacenters {
   bool operator==(const ListDatacenters&) const = default;
 };
@@ -343,31 +344,31 @@ struct DatacenterList {
   bool operator==(const DatacenterList&) const = default;
 };
 
-// --- answers that several letters have -------------------------------------------------------------------------------
+// --- answers to several messages -------------------------------------------------------------------------------------
 
 struct Noted {
-  // To a report: how full the manager is of what it was told of all jobs.
+  // To a report: the load of the manager with reports of all jobs.
   resilience::Backpressure pressure = resilience::Backpressure::kNone;
   bool operator==(const Noted&) const = default;
 };
 
 struct Refusal {
   enum class Kind : uint8_t {
-    kNotOwner,     // of the job: `owner` is, if anybody is known to be
+    kNotOwner,     // of the job: `owner` is, if known
     kNotLeader,    // `owner` leads
     kStale,        // a newer fence or a later attempt is known
     kBusy,         // no cores, no room in the queue; later, perhaps
-    kUnknown,      // no such job, share, or bundle
-    kBroken,       // the scenario cannot be run, whoever tries
-    kInvalid,      // the letter makes no sense
-    kUnavailable,  // a quorum cannot be had
+    kUnknown,      // no such job, assignment, or bundle
+    kBroken,       // no worker can run the scenario
+    kInvalid,      // the message makes no sense
+    kUnavailable,  // no quorum
     kConflict,     // another job has this id
   };
   Kind kind = Kind::kInvalid;
   std::string why;       // for people
   std::string owner;     // its name
   JobFence fence;        // the newest that is known
-  Duration again_after;  // zero: it does not say
+  Duration again_after;  // zero: not given
   bool operator==(const Refusal&) const = default;
 };
 inline constexpr std::size_t kRefusalKinds = 9;

@@ -18,7 +18,7 @@ bool makes_sense(const ShareOrder& order) {
          order.kill_grace >= Duration::zero();
 }
 
-// Whatever else an owner may say anew when it offers a share again.
+// The other fields may differ when an owner repeats an offer.
 bool is_same_work(const ShareOrder& a, const ShareOrder& b) {
   return a.workflow == b.workflow && a.parts == b.parts && a.bundle == b.bundle && a.seed == b.seed;
 }
@@ -54,7 +54,7 @@ WorkerDesk::Answered WorkerDesk::ask(const Other&, const desk_event::Asked&, Des
   return refusal(Refusal::Kind::kInvalid, "such letters are not for a worker");
 }
 
-// --- who may speak ---------------------------------------------------------------------------------------------------
+// --- senders ---------------------------------------------------------------------------------------------------------
 
 WorkerDesk::Job* WorkerDesk::listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale,
                                     DeskEffects& out) {
@@ -121,7 +121,7 @@ WorkerDesk::Answered WorkerDesk::ask(const Offer& letter, const desk_event::Aske
   }
   const DispatchAttempt attempt = attempt_of(order.fence, order.share);
   const auto workflow = job->workflows.find(order.workflow);
-  // A later owner may offer a share again that never began. One that did has a stream of that name.
+  // A later owner may repeat the offer of an assignment that never began. One that began has a stream with its number.
   const bool in_order = workflow == job->workflows.end() ||
                         (election::in_order(attempt, workflow->second.highest) && order.share > workflow->second.begun);
   if (!in_order) {
@@ -136,7 +136,7 @@ WorkerDesk::Answered WorkerDesk::ask(const Offer& letter, const desk_event::Aske
   return admit(*job, order, asked.ticket, out);
 }
 
-// The same offer, again: perhaps under a later fence, of an owner who goes on where another one was.
+// The same offer again, perhaps under a later fence, from a new owner.
 WorkerDesk::Answered WorkerDesk::known(Job& job, Share& share, const ShareOrder& order, uint64_t ticket) {
   if (!is_same_work(share.order, order)) {
     return refusal(Refusal::Kind::kInvalid, named(order.share, order.job) + " was offered as something else before");
@@ -198,7 +198,7 @@ WorkerDesk::Answered WorkerDesk::admit(Job& job, const ShareOrder& order, uint64
   return std::nullopt;
 }
 
-// What has ended, and is safe elsewhere or of no interest to anybody for long, gives way.
+// An ended assignment makes room if its data is durable or no owner has asked for long.
 bool WorkerDesk::make_room(DeskEffects& out) {
   std::size_t shares = 0;
   Job* job_of = nullptr;
@@ -229,7 +229,7 @@ bool WorkerDesk::make_room(DeskEffects& out) {
   return true;
 }
 
-// --- other letters ---------------------------------------------------------------------------------------------------
+// --- other messages --------------------------------------------------------------------------------------------------
 
 WorkerDesk::Answered WorkerDesk::ask(const BundleLetter& letter, const desk_event::Asked& asked, DeskEffects&) {
   const auto job = jobs_.find(letter.job);
@@ -315,7 +315,7 @@ WorkerDesk::Answered WorkerDesk::ask(const RetireLetter& letter, const desk_even
   return Noted{};
 }
 
-// How the shares that a worker has prepared begin, and how one that runs gives its parts to others.
+// How prepared assignments begin, and how a running one gives its parts to others.
 
 namespace {
 
@@ -343,7 +343,7 @@ WorkerDesk::Share* WorkerDesk::to_begin(Job& job, const std::string& id, ShareId
 void WorkerDesk::begin(Job& job, const desk_effect::Begin& begin, Share& share, DeskEffects& out) {
   share.phase = SharePhase::kRunning;
   share.has_begun = true;
-  share.order.base_second = begin.base;  // the order may have come before anybody knew it
+  share.order.base_second = begin.base;  // the order may be older than this number
   share.origin = begin.origin;
   share.begun = std::max(now_, begin.origin + begin.at.value_or(Duration::zero()));
   set_time(share, share.begun + share.order.execution_limit, kAskBefore);

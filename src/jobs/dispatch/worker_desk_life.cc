@@ -1,4 +1,4 @@
-// What becomes of the shares that a worker has taken, and what it ends by itself.
+// The lives of assignments on a worker, and the ends that it decides by itself.
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ WorkerDesk::Share* WorkerDesk::find(const ShareKey& key) {
   return share == job->second.shares.end() ? nullptr : &share->second;
 }
 
-// --- what its processes do -------------------------------------------------------------------------------------------
+// --- events of processes ---------------------------------------------------------------------------------------------
 
 void WorkerDesk::on(const desk_event::Prepared& event, DeskEffects& out) {
   Share* const share = find(event.share);
@@ -105,7 +105,7 @@ void WorkerDesk::drop(const ShareKey& key, Share& share, Refusal::Kind kind, con
   if (!share.core_of_part.empty()) out.push_back(Kill{key});
 }
 
-// --- what it hears ---------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 void WorkerDesk::on(const desk_event::OwnerAnswered& event, DeskEffects& out) {
   const auto job = jobs_.find(event.job);
@@ -183,7 +183,7 @@ void WorkerDesk::on(const desk_event::Tick&, DeskEffects& out) {
   sweep_at_ = now_ + kSweepEvery;
 }
 
-// Each share has at most one next deadline.
+// Each assignment has at most one next deadline.
 Instant WorkerDesk::deadline_of(const Job& job, const Share& share) const {
   if (share.gone || share.phase == SharePhase::kEnded) return Instant::never();
   if (share.phase != SharePhase::kRunning) return share.begin_by;
@@ -193,7 +193,7 @@ Instant WorkerDesk::deadline_of(const Job& job, const Share& share) const {
   return std::min({isolated, next_of_time(share), ends_by(share), leaves_by(job)});
 }
 
-// What was begun before others went on with it has ended then, or its process does not do what it is told.
+// By then its own iterations have ended, or its process does not obey.
 Instant WorkerDesk::ends_by(const Share& share) const {
   if (share.until == 0) return Instant::never();
   const Duration at = Duration::seconds(static_cast<int64_t>(share.until - share.order.base_second));
@@ -252,7 +252,7 @@ Instant WorkerDesk::wake() const {
   return next;
 }
 
-// --- what it shows ---------------------------------------------------------------------------------------------------
+// --- the report ------------------------------------------------------------------------------------------------------
 
 WorkerReport WorkerDesk::report() const {
   WorkerReport made;
@@ -281,9 +281,8 @@ std::size_t WorkerDesk::unfinished() const {
   return count;
 }
 
-// Shares that run for longer than they may. The owner is asked for more time before theirs is over. When it gives no
-// more, the process is told, and has some seconds in which all that it has measured is told; then the scenario says
-// what follows.
+// Assignments that exceed their time. The worker asks the owner for more before the time ends. If the owner gives no
+// more, the process has some seconds to report all that it has measured; then the scenario decides.
 
 void WorkerDesk::set_time(Share& share, Instant ends, Duration ask_before) {
   share.time_ends = ends;
@@ -337,7 +336,7 @@ void WorkerDesk::on(const desk_event::TimeGiven& event, DeskEffects& out) {
   if (share->overtime != Share::Overtime::kNone) return;  // it came too late
   const MoreTime& answer = event.answer;
   if (answer.granted > Duration::zero()) {
-    // Half of what was granted is left when more is asked for, at the latest.
+    // It asks for more at the latest when half of the grant is left.
     set_time(*share, share->time_ends + answer.granted, std::min(kAskBefore, answer.granted / 2));
     if (answer.warning) out.push_back(Warn{event.share});
   } else if (answer.over) {

@@ -1,5 +1,5 @@
-// Whatever managers write and processes do, in any order: cores are given once, attempts run once, nothing is done for
-// a share that is not there, and in the end all is free.
+// Random messages of managers and events of processes, in any order: cores are given once, attempts run once, no effect
+// is for a missing assignment, and in the end all cores are free.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
@@ -233,7 +233,7 @@ class DeskWorld {
   std::set<ShareKey> here_;
   std::set<std::pair<ShareKey, JobFence>> started_;
   std::set<ShareKey> handed_over_;
-  std::set<ShareKey> begun_;  // a share of a job begins once in all its life
+  std::set<ShareKey> begun_;  // an assignment of a job begins once in all its life
 };
 
 RC_GTEST_PROP(WorkerDeskProperty, cores_and_attempts_are_given_once_and_all_is_free_in_the_end, (uint64_t seed)) {

@@ -1,5 +1,5 @@
-// A worker's desk and somebody who writes to it: testdata/desk_*.txt say what happens. A letter is of manager m1, of
-// job j1 and under fence 5 unless the line says otherwise ("m2: adopt fence=6"); a share of another job is "a/1".
+// A worker's desk and its senders: testdata/desk_*.txt have the events. A message is of manager m1, of job j1 and under
+// fence 5 unless the line differs ("m2: adopt fence=6"); an assignment of another job is "a/1".
 #include "jobs/dispatch/worker_desk.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ static std::string to_words(const WorkerReport::Held& held) {
          fields::words(held.phase);
 }
 namespace desk_effect {
-// Its order is the one that was offered.
+// Its order is the offered one.
 static std::string to_words(const Start& start) {
   return "start " + fields::words(start.share) + " cores=" + fields::words(start.core_of_part) +
          " bundle=" + fields::words(start.bundle);
@@ -81,7 +81,7 @@ class DeskStory {
       ADD_FAILURE() << "nothing is called " << verb;
     }
   }
-  // Of m1, and it goes as it should.
+  // A message of m1 that succeeds.
   void prepare(const Lines& rest) {
     write("m1", "bundle", {});
     write("m1", "offer", rest);
@@ -131,7 +131,7 @@ class DeskStory {
     return found;
   }
 
-  // The desk is waked when it wants to be, and with `heard` hears of its owner all the time.
+  // The desk wakes at its own time; with `heard` it receives messages of its owner all the time.
   void wait(Duration span, bool heard) {
     const Instant end = now_ + span;
     Instant word = heard ? now_ : Instant::never();

@@ -20,7 +20,7 @@ std::optional<std::vector<uint32_t>> WorkerCores::take(uint32_t cores, uint32_t 
 
   std::vector<uint32_t> taken;
   taken.reserve(parts);
-  std::vector<uint32_t> own(parts_.size(), 0);  // of two that are alike, the one with fewer of this share
+  std::vector<uint32_t> own(parts_.size(), 0);  // of two equal cores, the one with fewer parts of this assignment wins
   for (uint32_t part = 0; part < parts; ++part) {
     const uint32_t core = *std::min_element(chosen.begin(), chosen.end(), [&](uint32_t a, uint32_t b) {
       return std::pair(parts_[a], own[a]) < std::pair(parts_[b], own[b]);

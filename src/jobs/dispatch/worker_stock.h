@@ -1,4 +1,4 @@
-// What a worker has for shares: its cores, and the bundles of scenarios.
+// The stock of a worker for assignments: its cores, and the bundles of scenarios. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace bellwether::dispatch {
 
-// Which cores of a worker serve which parts of the load. A core is free while no part is on it; cores are numbered from
-// 0 and given one by one, the lowest first.
+// The cores of a worker, and the parts on them. A core without a part is free. Cores have numbers from 0; the lowest
+// free one goes first.
 class WorkerCores {
  public:
-  static constexpr uint32_t kSqueezedMost = 4;  // parts on one core, for a share that is squeezed in
+  static constexpr uint32_t kSqueezedMost = 4;  // parts on one core, for an assignment that is squeezed in
 
   explicit WorkerCores(uint32_t count) : parts_(count, 0) {}
 
-  // The core of each part of a share: `cores` free ones, over which its parts are spread evenly. One that is squeezed
-  // in takes the cores with the fewest parts, in use or not, and all of them when there are fewer than it asks for.
-  // Nothing when there is no such room; nothing is taken then. REQUIRES cores and parts above 0.
+  // Returns the core of each part: `cores` free ones, with the parts spread evenly. An assignment that is squeezed in
+  // takes the cores with the fewest parts, in use or not, and all of them if it asks for more than there are. Without
+  // room it takes and returns nothing. REQUIRES cores and parts above 0.
   std::optional<std::vector<uint32_t>> take(uint32_t cores, uint32_t parts, bool squeeze);
-  // Each part leaves its core. REQUIRES what take() gave, once.
+  // Each part leaves its core. REQUIRES the result of take(), once.
   void give_back(const std::vector<uint32_t>& core_of_part);
 
   uint32_t count() const { return static_cast<uint32_t>(parts_.size()); }
@@ -35,18 +35,17 @@ class WorkerCores {
   std::vector<uint32_t> parts_;  // by core
 };
 
-// The bundles that a worker has at hand, by their hashes. What nobody has used for the longest makes room; what is in
-// use stays.
+// The bundles of a worker, by hash. The least recently used one makes room; one that is in use stays.
 class BundleShelf {
  public:
   using Bytes = std::shared_ptr<const std::string>;
-  static constexpr std::size_t kOverhead = 1'024;  // that each counts for, beside its bytes
+  static constexpr std::size_t kOverhead = 1'024;  // that each bundle counts in addition to its bytes
 
   explicit BundleShelf(std::size_t bytes_most) : bytes_most_(bytes_most) {}
 
-  // kTooLarge when it never fits, kExhausted when what is in use leaves no room. One that is here already stays.
+  // kTooLarge: it never fits. kExhausted: bundles in use leave no room. A bundle that is here already stays.
   Status put(const std::string& hash, std::string bytes);
-  // Nothing when it is not here. In use for as long as somebody keeps what this gave.
+  // Nothing if it is not here. The bundle is in use while the caller keeps the result.
   Bytes find(const std::string& hash);
 
   std::size_t bytes() const { return bytes_; }
@@ -58,7 +57,7 @@ class BundleShelf {
   };
   std::size_t bytes_most_;
   std::size_t bytes_ = 0;
-  std::list<Bundle> bundles_;  // what was used last comes first
+  std::list<Bundle> bundles_;  // the most recently used one first
 };
 
 }  // namespace bellwether::dispatch

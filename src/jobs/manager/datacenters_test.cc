@@ -38,7 +38,7 @@ TEST(Datacenters, without_a_leader_there_is_no_quorum_and_without_workers_no_hea
 TEST(Datacenters, who_is_gone_does_not_count) {
   std::vector<Neighbour> neighbours = with({{"w1", "east", false, true}, {"w2", "east", false, false}});
   neighbours[1].there = neighbours[2].there = false;
-  // One that membership does not know is in no datacenter, and one that is not healthy has no core to give.
+  // A worker that membership does not know is in no datacenter, and an unhealthy one has no core to give.
   const auto all =
       datacenters_of(neighbours, "a", {worker("w1", 4, 4, "silent"), worker("w2", 4, 4), worker("w3", 4, 4)});
   EXPECT_THAT(all, testing::ElementsAre(DatacenterLine{"east", 1, 1, 4, 0, "degraded", "most managers do not answer"},

@@ -9,7 +9,7 @@ namespace bellwether::node {
 namespace {
 
 constexpr Duration kForgetEvery = Duration::minutes(1);
-// What the leader would have forgotten by then it does not see: this node has missed that the job was retired.
+// The leader deletes older jobs: a node that still has one has missed that it was retired.
 constexpr Duration kLeaderForgets = Duration::hours(1);
 
 }  // namespace
@@ -47,8 +47,8 @@ std::string KnownJobs::last_owner_of(const std::string& job) const {
   return {};
 }
 
-// How many live managers come before this one for this job: rendezvous hashing, so that each job has an order of its
-// own, and the jobs of one that died are spread over the others.
+// The number of live managers before this one for this job: rendezvous hashing. Each job has another order, so the jobs
+// of a dead manager spread over the others.
 uint32_t KnownJobs::rank(const std::string& job) const {
   const auto weight = [&](const std::string& manager) { return wire::node_hash(fmt::format("{}/{}", manager, job)); };
   const std::string self = surroundings_.self();

@@ -1,6 +1,5 @@
-// The jobs of a cluster as one of its managers sees their registers, which may lack the newest word: enough to know
-// which there are, whose they are, and which of those that nobody has are for this manager. One thread, that of its
-// runtime.
+// The jobs of a cluster as one of its managers sees their registers, perhaps without the latest writes: which jobs
+// exist, who owns them, and which of the unowned ones this manager should take. One thread, that of its runtime.
 #pragma once
 
 #include <cstdint>
@@ -29,27 +28,27 @@ class KnownJobs {
     bool readable = false;
     bool apart = false;  // `sheet` is a summary
     bool settled = false;
-    // Until a majority is known to have it, the next owner may end the job with another sheet.
+    // Until a majority is known to have it, the next owner may end the job with another record.
     bool ended() const { return readable && settled && dispatch::is_final(sheet.state); }
   };
   // All but the settings must outlive it.
   KnownJobs(runtime::Runtime& runtime, const jobs::JobView& view, const Surroundings& surroundings, Settings settings)
       : runtime_(runtime), view_(view), surroundings_(surroundings), settings_(settings) {}
 
-  // nullptr: there is none, as far as is known here. Valid until the next call.
+  // nullptr: no such job, as far as is known here. Valid until the next call.
   const Known* find(const std::string& job);
-  // The manager that has it, or had it last; empty: nobody, or it is not known who.
+  // The manager that owns it, or owned it last; empty: none, or unknown.
   std::string owner_of(const std::string& job) const {
     return view_.is_leased(job) ? last_owner_of(job) : std::string();
   }
   std::string last_owner_of(const std::string& job) const;
 
   enum class Due : uint8_t { kClaim, kForget };
-  // What is to be done now about jobs that nobody has, but for those that are `in_hand`: to be taken over, by the first
-  // manager in the order that the job's id gives, or to be forgotten, once their results were kept for long enough.
+  // The due actions on unowned jobs, except those `in_hand`: take over, by the first manager in the order that the
+  // job's id gives, or delete, after the retention of results.
   template <class InHand>
   std::vector<std::pair<std::string, Due>> due(InHand in_hand);
-  // It was taken over, or it could not be, and is left to others for a while.
+  // It was taken over; or it could not be, and other managers may take it for a while.
   void claimed(const std::string& job) { unowned_since_.erase(job); }
   void not_claimed(const std::string& job) { unowned_since_[job] = runtime_.now() + settings_.claim_stagger * 5; }
   void forget(const std::string& job) { known_.erase(job); }

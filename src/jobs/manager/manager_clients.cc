@@ -1,4 +1,4 @@
-// What clients ask a manager, or another manager asks for a client of its own.
+// Requests of clients to a manager, and requests of other managers for their clients.
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kForwardMost = Duration::seconds(40);  // a watcher may be kept waiting for most of it
+constexpr Duration kForwardMost = Duration::seconds(40);  // a watcher may wait for most of it
 constexpr Duration kFetchMost = Duration::seconds(10);
 constexpr std::size_t kListMost = 1'000;
 constexpr Duration kSoon = Duration::millis(200);
@@ -75,7 +75,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     if (steward == nullptr && sheet == nullptr && !parts_.surroundings.leads()) {
       const std::string leader = parts_.surroundings.leader_name();
       if (leader.empty() || caller.role == wire::Role::kManager) {
-        // Without a quorum nobody does.
+        // Without a quorum no manager leads.
         const std::string name = leader.empty() ? std::string(kQuorumUnavailable) + ": " : std::string();
         return now_answer(refusal(Refusal::Kind::kNotLeader, name + "no manager leads at the moment", kSoon));
       }
@@ -122,7 +122,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     }
     return;
   }
-  // One that has just begun knows nothing, and must not say that there is nothing: clients would believe it.
+  // A manager that has just begun must not deny a job: clients would believe it.
   if (sheet == nullptr && !parts_.view.has_read()) {
     return now_answer(refusal(Refusal::Kind::kUnavailable, "this manager has not read its registers yet", kSoon));
   }
@@ -151,7 +151,7 @@ uint32_t ManagerService::queued() const {
 task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch::Submit letter) {
   const std::string id = letter.job;
   const std::string hash = dispatch::bundle_hash(letter.bundle);
-  // The same client may ask twice; the second waits for the first.
+  // The same client may ask twice; the second request waits for the first.
   co_await self->jobs_changed_.wait(
       self->parts_.runtime, [self, &id] { return !self->busy_.contains(id) || self->closing_; }, Instant::never(),
       self->scope_.cancellation());
@@ -160,7 +160,7 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   const KnownJobs::Known* const sheet = there == nullptr ? self->known_.find(id) : nullptr;
   if (there != nullptr || (sheet != nullptr && sheet->readable)) {
     const dispatch::JobSheet& known = there != nullptr ? there->sheet() : sheet->sheet;
-    // A first sheet may be one that a minority has accepted, and nobody goes on from.
+    // A minority may have accepted a first record from which no owner continues.
     if (known.bundle == hash && there == nullptr && known.revision <= 1) {
       BW_PROBE("manager: nobody knows yet whether a job was taken");
       co_return self->answer(ticket,
@@ -235,7 +235,7 @@ task<void> ManagerService::forward(ManagerService* self, Ticket ticket, std::str
                                Duration::millis(200)));
 }
 
-// A majority knows each job, and who has it; this manager may be none of it.
+// A majority knows each job and its owner; this manager may not belong to it.
 task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter) {
   std::string silent;
   std::optional<Refusal> not_theirs;
@@ -258,10 +258,10 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
         ticket, refusal(Refusal::Kind::kUnavailable,
                         fmt::format("job '{}' is not known here, and '{}' does not answer", job, silent), kSoon));
   }
-  // Somebody else's once, and nobody's yet.
+  // Another manager's before, and without an owner now.
   const bool known = self->known_.find(job) != nullptr;
   if (!known && self->parts_.surroundings.leader_name().empty()) {
-    // Perhaps those who know it are not there yet.
+    // Perhaps the managers that know it have not joined yet.
     co_return self->answer(ticket,
                            refusal(Refusal::Kind::kUnavailable,
                                    fmt::format("job '{}' is not known here, and no manager leads", job), kSoon));
@@ -303,7 +303,7 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
   self->answer(ticket, out);
 }
 
-// The last owner of the job may have windows that it could not tell before this manager knew of the end.
+// The last owner of the job may have windows that it could not send before this manager knew of the end.
 task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
                                              dispatch::WatchLive letter) {
   dispatch::LiveNews nothing;
@@ -330,7 +330,7 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
   self->answer(ticket, dispatch::BundleLetter{letter.job, hash, std::move(bytes)});
 }
 
-// Who holds the job's register now, as far as this node sees; empty: nobody that it knows of.
+// The holder of the job's register, as far as this node sees; empty: none known.
 dispatch::JobList ManagerService::list() {
   dispatch::JobList out;
   parts_.view.for_each_key([&](const std::string& job) {

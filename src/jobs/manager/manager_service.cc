@@ -21,7 +21,7 @@ void OwnProgress::look(Instant now, Seen seen) {
   health_.answered(now);
   if (now - judged_ < kOwnJudgedEvery) return;
   judged_ = now;
-  // What has waited since it was last judged. A share that was placed a moment ago is held up by nothing.
+  // Assignments that already waited at the last judgement. One that was placed a moment ago is not held up.
   const auto held_up = static_cast<uint64_t>(std::count_if(
       seen.waiting.begin(), seen.waiting.end(), [this](const auto& one) { return before_.waiting.contains(one); }));
   health::ManagerReport report;
@@ -47,7 +47,7 @@ constexpr std::size_t kCallersMost = 16'384;
 constexpr Duration kLookEvery = Duration::millis(200);
 constexpr Duration kClaimMost = Duration::seconds(10);
 
-// A job that is held to be retired: to lose it is as good.
+// The handle of a job that is held to be retired: its loss does no harm.
 class Deaf final : public jobs::JobHandle::Listener {
   void on_lost(const jobs::LostJob&) override {}
 };
@@ -91,7 +91,7 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   co_await scope_.join();
 }
 
-// --- what comes in ---------------------------------------------------------------------------------------------------
+// --- incoming messages -----------------------------------------------------------------------------------------------
 
 void ManagerService::on_request(link::Connection& connection, const wire::Inbound& request) {
   const Caller caller{&connection, request.id, connection.peer().identity.node, connection.peer().identity.role};
@@ -112,7 +112,7 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
   of_client(caller, std::move(*letter));
 }
 
-// Counters for screens, which nobody has to have: what is wrong with them is nobody's concern.
+// Counters for screens may be lost: errors in them are ignored.
 void ManagerService::on_message(link::Connection& connection, const wire::Inbound& message) {
   const wire::Identity& from = connection.peer().identity;
   if (closing_ || from.role != wire::Role::kWorker) return;
@@ -133,7 +133,7 @@ void ManagerService::on_closed(link::Connection& connection) {
   for (const auto& [id, steward] : stewards_) steward->forget(connection);
 }
 
-// A caller that is answered later, unless its connection ends first.
+// A caller that gets its answer later, unless its connection ends first.
 ManagerService::Ticket ManagerService::keep(const Caller& caller) {
   if (callers_.size() >= kCallersMost) {
     respond(parts_.switchboard, *caller.connection, caller.id,
@@ -219,7 +219,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   look_at_progress(worker);
   for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
   for (const auto& one : told.held) {
-    // Of a job that has ended, and whose manager may have died before it could say so.
+    // Of a job that has ended, and whose manager may have died before it could report the end.
     const KnownJobs::Known* sheet =
         parts_.surroundings.leads() && !stewards_.contains(one.job) ? known_.find(one.job) : nullptr;
     if (sheet == nullptr || !sheet->ended()) continue;
@@ -233,13 +233,13 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   return dispatch::Noted{pressure()};
 }
 
-// Whether it was heard shows in the next report.
+// The next report shows whether the worker received it.
 task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter) {
   const auto answer = co_await ask(self->parts_.links, worker, letter, kRetireMost, self->scope_.cancellation());
   static_cast<void>(answer);
 }
 
-// Only who owns a job takes its shares away from a worker; to all others it is a worker that gets nothing new.
+// Only the owner of a job takes its assignments away from a worker; to others such a worker gets no new work.
 void ManagerService::look_at_progress(const std::string& worker) {
   const Instant now = parts_.runtime.now();
   const WorkerProgress& seen = registry_.find(worker)->progress;
@@ -274,7 +274,7 @@ void ManagerService::on_worker_back(const std::string& name) {
   on_cores_changed();
 }
 
-// --- who gets cores --------------------------------------------------------------------------------------------------
+// --- sharing out cores -----------------------------------------------------------------------------------------------
 
 void ManagerService::on_cores_changed() {
   if (closing_ || std::exchange(sharing_out_, true)) return;
@@ -287,7 +287,7 @@ task<void> ManagerService::share_out(ManagerService* self) {
   if (!self->closing_) self->share_out_now();
 }
 
-// At its begin: are those here that will be?
+// At its begin: have all live workers reported?
 void ManagerService::look_around() {
   if (states_.state() != health::ManagerState::kSyncing) return;
   health::ManagerStates::Sight sight{.registers_read = parts_.view.has_read()};
@@ -303,7 +303,7 @@ void ManagerService::look_around() {
                   sight.unheard > 0 || !sight.registers_read);
 }
 
-// Whoever came first gets what is free; nobody overtakes a job that waits for more cores than are free.
+// The first in the queue gets the free cores; no job overtakes one that waits for more cores than are free.
 void ManagerService::share_out_now() {
   std::vector<std::shared_ptr<Steward>> order;
   for (const auto& [id, steward] : stewards_) {
@@ -312,7 +312,7 @@ void ManagerService::share_out_now() {
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return std::pair(a->sheet().submitted.unix_ns, a->id()) < std::pair(b->sheet().submitted.unix_ns, b->id());
   });
-  // Whoever could not be reached again and again is not offered anything before it has been tried.
+  // A worker that was repeatedly out of reach gets no offer before it has been tried again.
   std::set<std::string> left_alone;
   for (const resilience::Breakers::Status& one : parts_.links.breakers()) {
     if (one.state == resilience::BreakerState::kOpen) left_alone.insert(one.peer);
@@ -331,7 +331,7 @@ void ManagerService::share_out_now() {
       std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
   bool somebody_waits = false;
   for (const std::shared_ptr<Steward>& steward : order) {
-    // Also what runs must not be moved onto those that happened to report first.
+    // Running parts, too, must not move onto the workers that happened to report first.
     if (!states_.hands_out()) {
       put_in_queue(steward);
       continue;
@@ -339,7 +339,7 @@ void ManagerService::share_out_now() {
     std::map<std::string, uint32_t> asked;
     for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
     std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked, left_alone);
-    // One that reports, and of which membership has not heard yet, cannot be reached.
+    // A worker that reports but is unknown to membership cannot be reached.
     std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
     for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
     if (steward->wants_cores() && somebody_waits) {
@@ -366,8 +366,7 @@ void ManagerService::look_at_itself() {
   progress_.look(parts_.runtime.now(), std::move(seen));
 }
 
-// --- jobs that nobody has
-// ---------------------------------------------------------------------------------------------
+// --- jobs without an owner -------------------------------------------------------------------------------------------
 
 task<void> ManagerService::look_for_jobs(ManagerService* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
@@ -405,7 +404,7 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
     self->parts_.job_says(job, "job_not_taken",
                           fmt::format("job '{}' was not taken over: {}", job, taken.error().message), true);
   }
-  // Whoever holds it, or a later look, will see to it.
+  // Its owner, or a later pass, handles it.
   self->known_.not_claimed(job);
 }
 
@@ -442,7 +441,7 @@ void ManagerService::drop(const std::string& job) {
 
 task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Steward> steward) {
   const std::string id = steward->id();
-  co_await self->parts_.runtime.yield();  // whoever drops it may be going through all of them
+  co_await self->parts_.runtime.yield();  // the caller may be iterating over all of them
   co_await steward->close();
   self->dispatched_ += steward->dispatched();
   self->stewards_.erase(id);

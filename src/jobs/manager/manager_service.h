@@ -1,8 +1,8 @@
-// What makes a node a manager: it takes jobs, hands them to workers, takes over those whose manager has died, and
-// answers workers and clients. Any manager answers a client; what another one owns is asked of that one.
+// The work of a manager: it accepts jobs, assigns them to workers, takes over those of dead managers, and answers
+// workers and clients. Any manager answers a client; for a job of another manager it forwards the request.
 //
-//   manager_service.cc   its life, workers, and who gets cores
-//   manager_clients.cc   what clients ask
+//   manager_service.cc   its life, workers, and sharing out cores
+//   manager_clients.cc   requests of clients
 //
 // One thread, that of its runtime.
 #pragma once
@@ -30,22 +30,22 @@
 
 namespace bellwether::node {
 
-// Whether this manager does what it could: shares that it has dispatched, against those that a worker has room for and
-// that wait for this manager alone, or for the quorum that has to know of them first. A kernel; one thread.
+// Whether this manager does all that it could: the assignments that it has dispatched, against those that have a place
+// on a worker and wait for this manager alone, or for the quorum that must first know of them. A kernel; one thread.
 class OwnProgress {
  public:
   struct Seen {
     bool has_quorum = false;
     bool accepting_jobs = false;
     uint32_t workers = 0;
-    uint32_t jobs = 0;                                            // in its hands
-    uint64_t dispatched = 0;                                      // shares, in all; grows
-    std::set<std::pair<std::string, dispatch::ShareId>> waiting;  // job and share, placed and not dispatched
+    uint32_t jobs = 0;                                            // owned by it
+    uint64_t dispatched = 0;                                      // assignments in total; grows
+    std::set<std::pair<std::string, dispatch::ShareId>> waiting;  // job and assignment, placed and not dispatched
   };
 
   explicit OwnProgress(Instant now) : health_(health::SignalSettings(), now), judged_(now) {}
 
-  // As often as it likes; it is judged once a second.
+  // Any number of calls; it is judged once a second.
   void look(Instant now, Seen seen);
   health::Progress progress(Instant now) const { return health_.progress(now); }
 
@@ -59,12 +59,12 @@ struct ManagerSettings {
   StewardSettings steward;
   health::SignalSettings workers = kWorkerSignals;
   std::size_t queue_most = 100;                             // jobs that wait for cores
-  std::size_t jobs_most = 1'000;                            // that one manager has in hand
+  std::size_t jobs_most = 1'000;                            // owned by one manager
   std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as StewardSettings, of all its jobs
   Duration claim_stagger = Duration::millis(400);           // between two managers that want the same job
-  Duration tracking = Duration::minutes(5);                 // a completed job is answered from memory for so long
-  Duration tracking_failed = Duration::hours(1);            // and one that ended otherwise
-  Duration result_retention = Duration::hours(24 * 7);      // and from the disks for so long
+  Duration tracking = Duration::minutes(5);                 // a completed job is answered from memory for this time
+  Duration tracking_failed = Duration::hours(1);            // one that ended otherwise
+  Duration result_retention = Duration::hours(24 * 7);      // either, from the disks
 };
 
 class ManagerService final : public cluster::Service {
@@ -86,33 +86,33 @@ class ManagerService final : public cluster::Service {
   ManagerService(const ManagerService&) = delete;
   ManagerService& operator=(const ManagerService&) = delete;
 
-  // It will end soon: hands out no more cores.
+  // It will end soon: it gives no more cores.
   void leave() { states_.leave(); }
   const health::ManagerStates& states() const { return states_; }
 
-  // Serves until cancelled; then gives its jobs back, so that others go on with them at once.
+  // Serves until cancelled; then releases its jobs, so that other managers continue them at once.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
-  // What membership says of a worker.
+  // News of membership about a worker.
   void on_worker_gone(const std::string& name, const std::string& why);
   void on_worker_back(const std::string& name);
 
   std::size_t jobs() const { return stewards_.size(); }
   std::size_t workers() const { return registry_.size(); }
-  // Whether it dispatches what it could.
+  // Whether it dispatches all that it could.
   health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
-  // What was told of all jobs and waits to be counted or copied, and how full that makes this manager.
+  // The reports of all jobs that wait to be counted or copied, and the resulting load of this manager.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
-  // Before what is asked of a quorum for new jobs. Open: none was to be had again and again, and nothing is asked.
+  // The breaker before questions to a quorum about new jobs. Open: quorums failed repeatedly, and none is asked.
   resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
   Duration quorum_again() const;  // zero unless it is open
 
-  // --- for its stewards
+  // --- for its coordinators
   void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning);
   // Cores are free, or wanted.
   void on_cores_changed();
-  // Somebody else owns the job now, or nobody.
+  // This manager does not own the job any more.
   void on_lost(Steward& job);
 
  private:
@@ -159,7 +159,7 @@ class ManagerService final : public cluster::Service {
   // --- manager_clients.cc
   void of_client(const Caller& caller, dispatch::Letter letter);
   static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
-  // A cancellation, or a number of users, of a job that is owned here.
+  // A cancellation, or a number of users, of a job that this manager owns.
   static runtime::task<void> change(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
   static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
   static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
@@ -177,14 +177,14 @@ class ManagerService final : public cluster::Service {
   std::set<std::string> said_stuck_;  // workers
   health::ManagerStates states_;
   OwnProgress progress_;
-  uint64_t dispatched_ = 0;  // shares of jobs that are not here any more
+  uint64_t dispatched_ = 0;  // assignments of jobs that are not here any more
   resilience::Breaker quorum_{resilience::BreakerSettings()};
   std::map<std::string, std::shared_ptr<Steward>> stewards_;
   std::set<std::shared_ptr<Steward>> claiming_;
-  std::set<std::string> busy_;       // jobs that are being founded, claimed, ended or forgotten
+  std::set<std::string> busy_;       // jobs that are being created, claimed, ended or deleted
   runtime::Condition jobs_changed_;  // stewards_ or busy_
   std::map<Ticket, Caller> callers_;
-  std::map<const link::Connection*, metrics::ClockOffset> clocks_;  // of workers, by what they tell for screens
+  std::map<const link::Connection*, metrics::ClockOffset> clocks_;  // of workers, from their live counters
   Ticket ticket_ = 0;
   bool sharing_out_ = false;
   bool closing_ = false;

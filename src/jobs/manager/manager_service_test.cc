@@ -1,5 +1,5 @@
-// A manager that is its cluster's only voter, with a client and a worker in virtual time: what it does when
-// no quorum confirms jobs, and when it is told more than it has copied.
+// A manager that is its cluster's only voter, with a client and a worker in virtual time: its behaviour when no quorum
+// confirms jobs, and when it has received more than it has copied.
 #include "jobs/manager/manager_service.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ class MemoryKv final : public cluster::Kv {
   std::map<std::string, std::string> kept_;
 };
 
-// Registers that nobody can be asked for while the test says so.
+// Registers that do not answer while the test says so.
 class TestStore final : public jobs::JobStore {
  public:
   explicit TestStore(jobs::JobStore& store) : store_(store) {}
@@ -87,7 +87,7 @@ class Around final : public Surroundings {
   std::string leader = "m1";
 };
 
-// A worker that does whatever it is told.
+// A worker that executes every order.
 class WillingWorker final : public cluster::Service {
  public:
   void on_request(link::Connection& connection, const wire::Inbound& request) override {
@@ -110,7 +110,7 @@ class Inattentive final : public jobs::JobHandle::Listener {
   void on_lost(const jobs::LostJob&) override {}
 };
 
-// A job that w1 runs, after 10,000 others who did not get far with it.
+// A job that w1 runs, after 10,000 assignments that did not get far with it.
 dispatch::JobSheet moved_10000_times(const std::string& bundle) {
   dispatch::JobSheet sheet;
   sheet.id = "j1";
@@ -179,9 +179,8 @@ class ManagerServiceTest : public testing::Test {
   dispatch::Response submit(const std::string& job, const std::string& bundle) {
     return ask(c1_, dispatch::Submit{job, "ann", bundle, 1});
   }
-  // As its owner leaves it: when it goes in good order; when it dies after the large value of a record that says that
-  // the job was cancelled, and before its register; or as the register is where it was missed that the job was
-  // forgotten.
+  // The state that its owner leaves: after an end in order; after a death between the blob of a record with a
+  // cancellation and its register; or in a register that has missed the deletion of the job.
   enum class Left { kWhole, kHalf, kForgotten };
   void leave_behind(const dispatch::JobSheet& sheet, const std::string& bundle, Left how) {
     machine_.run(leaving(this, sheet, bundle, how));
@@ -349,7 +348,7 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
 }
 
-// With a certificate of its own, a worker says what another one would have to say.
+// With its own certificate, a worker reports about another one's assignment.
 TEST_F(ManagerServiceTest, of_a_share_only_its_own_worker_is_heard) {
   start({});
   m1_.switchboard.report_refusals(&m1_.refusals);
@@ -378,7 +377,7 @@ TEST_F(ManagerServiceTest, of_a_share_only_its_own_worker_is_heard) {
   EXPECT_EQ(m1_.switchboard.refused(), refused);
 }
 
-// Its record is larger than the value of a register.
+// Its record exceeds the value of a register.
 TEST_F(ManagerServiceTest, a_job_of_which_10000_assignments_have_ended_is_taken_over_cancelled_and_shown) {
   start({});
   const std::string bundle = bundle_of(R"yaml(
@@ -439,7 +438,7 @@ TEST_F(ManagerServiceTest, a_register_that_missed_that_its_job_was_forgotten_is_
   EXPECT_EQ(service_->jobs(), 0u);
 }
 
-// Its owner died when one keeper had accepted the end: the next owner may end the job with another sheet.
+// Its owner died when one replica had accepted the end: the next owner may end the job with another record.
 TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_it_is_not_shown_before_that_is_known) {
   start({});
   until([&] { return job_keeper_.has_read(); });

@@ -38,7 +38,7 @@ Steward::Steward(Parts parts, StewardSettings settings, std::string id)
 
 Steward::~Steward() = default;
 
-// What a quorum did not confirm: nobody was there to be asked, or those who were did not answer in time.
+// A quorum did not confirm it: no voter could be asked, or too few answered in time.
 Refusal Steward::no_quorum(const std::string& what, const Error& error) const {
   const std::string_view name = error.code == Errc::kTimeout ? kQuorumTimeout : kQuorumUnavailable;
   return refusal(Refusal::Kind::kUnavailable, fmt::format("{}: {}: {}", name, what, error.message), kQuorumAgain);
@@ -62,7 +62,7 @@ dispatch::JobRules Steward::rules() const {
   return rules;
 }
 
-// --- how it begins ---------------------------------------------------------------------------------------------------
+// --- its begin -------------------------------------------------------------------------------------------------------
 
 task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   const Status planned = make_plan(std::move(letter.bundle));
@@ -78,7 +78,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   if (!taken) co_return no_quorum("the job's register", taken.error());
   owned_ = true;
   if (taken->value) {
-    // It was submitted before, to a manager that is gone, and this one had not heard of it.
+    // It was submitted before to a manager that is gone, and this one did not know of it.
     const auto before = dispatch::read_sheet(*taken->value);
     if (before && before->bundle == dispatch::bundle_hash(bundle_)) {
       co_return dispatch::Submitted{id_, before->state, 0};
@@ -119,7 +119,7 @@ task<Status> Steward::take_over(Instant deadline) {
   BW_CO_TRY(auto taken, co_await handle_->take(deadline, scope_.cancellation()));
   owned_ = true;
   if (!taken.value) {
-    // Its first owner died before anybody was told that there is a job.
+    // Its first owner died before it confirmed the job to anyone.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
     co_return fail(Errc::kNotFound, retired ? "nothing was ever written of it" : retired.error().error.message);
   }
@@ -128,7 +128,7 @@ task<Status> Steward::take_over(Instant deadline) {
   auto bundle = co_await parts_.copies.get({id_, kBundleCopy}, handle_->fence(), deadline, scope_.cancellation());
   if (!bundle && bundle.error().code != Errc::kNotFound) co_return about("what it is made from", bundle.error());
   if (!bundle || !*bundle) {
-    // It was kept before anything was written of the job, and went away with the job: the register missed that.
+    // The inputs were kept before the job had a record, and were deleted with the job: the register missed that.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
     co_return fail(Errc::kNotFound, retired ? "it was forgotten long ago" : retired.error().error.message);
   }
@@ -164,7 +164,7 @@ task<Status> Steward::take_over(Instant deadline) {
   Duration ago;
   if (sheet.started.unix_ns != 0) {
     ago = Duration::nanos(std::max<int64_t>(0, parts_.runtime.wall_now().unix_ns - sheet.started.unix_ns));
-    // A clock that was set does not take back what was measured.
+    // A wall clock that was set back does not shorten the measured time.
     ago = std::max(ago, account_->totals().elapsed());
   }
   job_ = std::make_unique<dispatch::JobDesk>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
@@ -285,13 +285,13 @@ task<void> Steward::keep_time(Steward* self) {
     {
       runtime::Cancellation nap(cancel);
       self->nap_ = &nap;
-      // At most so long: the wall clock may be set, and a deadline may come from a clock that was read earlier.
+      // A limit, because the wall clock may be set, and a deadline may come from a clock that was read earlier.
       const Instant until = std::min(self->next_deadline(), self->now() + Duration::seconds(1));
       co_await runtime.sleep_until(until, &nap);
       self->nap_ = nullptr;
     }
     if (cancel->cancelled()) co_return;
-    // Everything that is told in this turn of the loop is looked at together.
+    // All reports of this turn of the loop are processed together.
     co_await runtime.yield();
     const Instant at = self->now();
     self->settle(at);
@@ -306,7 +306,7 @@ task<void> Steward::keep_time(Steward* self) {
   }
 }
 
-// One write at a time, always of the newest sheet.
+// One write at a time, always of the newest record.
 task<void> Steward::write_on(Steward* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   while (self->owned_ && !cancel->cancelled() && self->written_ < self->job_->sheet().revision) {
@@ -325,8 +325,8 @@ task<void> Steward::write_on(Steward* self) {
   self->writing_ = false;
 }
 
-// What is kept apart is with a majority before the register says so. If only the first of the two is done, the next
-// owner goes on from either: nothing was done yet that depends on it.
+// A majority has the blob before the register refers to it. If only the first write is done, the next owner continues
+// from either state: no action depends on the new record yet.
 task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant deadline) {
   BW_CO_TRY(auto bytes, dispatch::encode_sheet(sheet));
   if (!bytes.large.empty()) {
@@ -339,8 +339,7 @@ task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant dead
   co_return Status();
 }
 
-// --- copies
-// -------------------------------------------------------------------------------------------------------------
+// --- copies ----------------------------------------------------------------------------------------------------------
 
 void Steward::settle(Instant now) {
   if (account_->next_deadline() > now || !account_->settle(now)) return;
@@ -357,7 +356,7 @@ void Steward::settle(Instant now) {
 }
 
 task<void> Steward::copy_on(Steward* self) {
-  // An account that knows of shares which no sheet knows would count them twice: the sheet goes first.
+  // An account with assignments that no record has would count them twice: the record goes first.
   if (self->written_ >= self->job_->sheet().revision) {
     const Status copied = co_await self->copy_account(self->now() + kCopyLimit);
     if (!copied && self->owned_ && !self->closing_) {
@@ -384,7 +383,7 @@ task<Status> Steward::copy_account(Instant deadline) {
   co_return Status();
 }
 
-// The account is whole: it is kept for good, and then the job is over.
+// The account is complete: it is kept for good, and then the job is over.
 task<void> Steward::conclude(Steward* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   const bool free = co_await self->kept_.wait(
@@ -398,7 +397,7 @@ task<void> Steward::conclude(Steward* self) {
     if (cancel->cancelled() || !self->owned_) co_return;
     if (copied) break;
     if (copied.error().code == Errc::kTooLarge) {
-      // It ends all the same: its result is there for as long as this manager keeps it in memory.
+      // It ends all the same: its result exists while this manager keeps it in memory.
       self->step(
           [&](Instant at, JobEffects& out) { self->job_->note(at, "result_not_kept", copied.error().message, out); });
       break;
@@ -411,8 +410,8 @@ task<void> Steward::conclude(Steward* self) {
   self->step([&](Instant at, JobEffects& out) { self->job_->concluded(at, out); });
 }
 
-// What is over needs nobody to hold it. A manager that missed the end finds that nobody does, and learns it by taking
-// the register.
+// A finished job needs no owner. A manager that missed the end finds no owner, and learns of the end when it takes the
+// register.
 task<void> Steward::let_go(Steward* self) {
   self->owned_ = false;
   self->kept_.changed();
@@ -420,8 +419,7 @@ task<void> Steward::let_go(Steward* self) {
   static_cast<void>(given);
 }
 
-// --- values between workflows: kept by a quorum before anybody begins with them
-// ---------------------------------------
+// --- values between workflows: a quorum keeps them before a dependent workflow begins --------------------------------
 
 // One at a time, always the newest.
 task<void> Steward::keep_context(Steward* self) {

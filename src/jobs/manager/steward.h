@@ -1,8 +1,8 @@
-// One job in the hands of this manager, at work: the kernel (jobs/dispatch/job_desk.h) with the register of the job,
-// its account, the workers that run its shares and the clients that watch it.
+// The coordinator of one job on its owner: drives the kernel (jobs/dispatch/job_desk.h) with the register of the job,
+// its account, the workers of its assignments and the clients that watch it.
 //
 //   steward.cc          its life: taken, written, copied, concluded, lost
-//   steward_workers.cc  what is said to workers, and what they say and have measured
+//   steward_workers.cc  messages to workers, and their reports and measurements
 //
 // One thread, that of its runtime.
 #pragma once
@@ -31,8 +31,8 @@ namespace bellwether::node {
 inline constexpr const char* kBundleCopy = "bundle";
 inline constexpr const char* kAccountCopy = "account";
 inline constexpr const char* kContextCopy = "context";
-inline constexpr const char* kRecordCopy = "record";  // of a job whose record is larger than its register's value
-// What a refusal of a new job begins with when no quorum has confirmed it.
+inline constexpr const char* kRecordCopy = "record";  // blob of a record that exceeds its register
+// The first word of a refusal of a new job that no quorum has confirmed.
 inline constexpr std::string_view kQuorumUnavailable = "QuorumUnavailable";
 inline constexpr std::string_view kQuorumTimeout = "QuorumTimeout";
 inline constexpr std::string_view kQuorumCircuitOpen = "QuorumCircuitOpen";
@@ -41,9 +41,9 @@ struct StewardSettings {
   dispatch::JobRules rules;
   Duration copy_every = Duration::seconds(2);    // of the account, while it changes
   Duration watch_pause = Duration::millis(50);   // between two answers to one watcher
-  Duration submit_limit = Duration::seconds(5);  // for the quorum's word on a new job; a client waits a little longer
+  Duration submit_limit = Duration::seconds(5);  // for the quorum's answer on a new job; a client waits a little longer
   std::size_t watchers_most = 256;
-  // Of what was told and is in no copy yet: beyond a part of it workers are asked to tell less often.
+  // Of reports that are in no copy yet: beyond a part of it workers are asked to report less often.
   std::size_t unsafe_bytes_most = std::size_t{32} << 20;
 };
 
@@ -67,15 +67,15 @@ class Steward final : private jobs::JobHandle::Listener {
   Steward(const Steward&) = delete;
   Steward& operator=(const Steward&) = delete;
 
-  // A new job: takes its register, keeps what it is made from, and begins. The answer for the client. Unless ready()
-  // then, this object is of no use: the job is not there, or it was there before.
+  // A new job: takes its register, keeps its inputs, and begins. Returns the answer for the client. Unless ready()
+  // then, this object is of no use: the job does not exist, or existed before.
   runtime::task<dispatch::Response> found(dispatch::Submit letter);
-  // Somebody else's: from its register and its copies. An error: it cannot be had, or has ended.
+  // Takes over another owner's job from its register and its copies. Error: not available, or it has ended.
   runtime::task<Status> take_over(Instant deadline);
 
-  // What is waited for is given up; close() is to follow.
+  // Gives up all waits; close() must follow.
   void abandon();
-  // Ends everything beside, and gives the register back. Before its end.
+  // Ends all its coroutines, and releases the register. Before its destruction.
   runtime::task<void> close();
 
   const std::string& id() const { return id_; }
@@ -84,30 +84,30 @@ class Steward final : private jobs::JobHandle::Listener {
   const dispatch::JobSheet& sheet() const { return job_->sheet(); }
   bool ready() const { return job_ != nullptr; }
   Instant over_since() const { return over_since_; }
-  // Cores of workers that its shares stand for.
+  // Cores of workers that its assignments use.
   void add_cores(std::map<std::string, uint32_t>& asked) const;
   bool wants_cores() const;
-  // Shares whose offers went out, in all; and those that have a place on a worker, and whose offers have not.
+  // The number of dispatched assignments; and the assignments that have a place on a worker and are not dispatched.
   uint64_t dispatched() const { return dispatched_.size(); }
   std::vector<dispatch::ShareId> undispatched() const;
 
   void pool(const std::vector<dispatch::WorkerSight>& workers);
   void worker_gone(const std::string& worker, const std::string& why);
-  // This share makes no progress, and is given to somebody else.
+  // This assignment makes no progress: another worker gets it.
   void evict(const std::string& worker, dispatch::ShareId share, const std::string& why);
   void reported(const std::string& worker, const dispatch::WorkerReport& report);
-  // The worker that a share was given to; nullptr: the job has no such share. What a worker says of one is said here
-  // (window(), end(), more_time()) only when it is that worker's.
+  // The worker of an assignment; nullptr: the job has no such assignment. The caller passes a worker's messages
+  // (window(), end(), more_time()) only if it is this worker.
   const std::string* holder(dispatch::ShareId share) const;
   dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
   dispatch::Response end(const dispatch::EndLetter& letter);
   dispatch::Response more_time(const std::string& worker, const dispatch::ExtendLetter& letter);
-  // Part of a LiveLetter of that number, collected then (on this clock). Dropped unless the worker was given that
-  // share, and runs it.
+  // Part of a LiveLetter of that number, collected then (on this clock). Dropped unless the worker has that assignment,
+  // and runs it.
   void live(const std::string& worker, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
   runtime::task<dispatch::Response> scale(dispatch::Scale letter);
-  // Watch or WatchLive: answers at once, or when there is news. REQUIRES ready().
+  // Watch or WatchLive: answers at once, or when it has news. REQUIRES ready().
   template <class Question>
   void watch(link::Connection& connection, wire::RequestId id, const Question& question) {
     watchers_->watch(connection, id, question);
@@ -116,13 +116,13 @@ class Steward final : private jobs::JobHandle::Listener {
   void forget(const link::Connection& connection) {
     if (watchers_ != nullptr) watchers_->forget(connection);
   }
-  // As Watchers has them.
+  // As in Watchers.
   void set_position(uint32_t position, const std::string& why) {
     if (watchers_ != nullptr) watchers_->set_position(position, why);
   }
   dispatch::JobSheet shown_sheet() const { return watchers_->shown_sheet(); }
   const std::string& bundle() const { return bundle_; }
-  // What was told of it and waits: for the rest of its second, or to be copied.
+  // Its reports that wait: for the rest of their second, or to be copied.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
 
@@ -134,7 +134,7 @@ class Steward final : private jobs::JobHandle::Listener {
   dispatch::JobRules rules() const;
   void start();
   dispatch::Refusal no_quorum(const std::string& what, const Error& error) const;
-  // A call of the kernel, call(now, effects): what follows of it is carried out.
+  // Calls the kernel, call(now, effects), and executes the effects.
   template <class Call>
   auto step(Call call) {
     const Instant at = now();
@@ -178,7 +178,7 @@ class Steward final : private jobs::JobHandle::Listener {
   static runtime::task<void> retire(Steward* self, std::string worker);
   void retire_all();
   runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::Letter letter, Duration timeout);
-  // Says what make() gives (nothing: it is not wanted any more) until take(answer) says that it is done.
+  // Sends the result of make() (nothing: it is obsolete) until take(answer) says that it is done.
   struct Said {
     std::string worker;
     dispatch::Letter letter;
@@ -201,14 +201,14 @@ class Steward final : private jobs::JobHandle::Listener {
   bool closing_ = false;
   bool writing_ = false;
   bool keeping_context_ = false;
-  uint64_t written_ = 0;      // revision of the sheet that a quorum has
+  uint64_t written_ = 0;      // revision of the record that a quorum has
   uint64_t copies_put_ = 0;   // of the account
-  uint64_t records_put_ = 0;  // that were kept apart
+  uint64_t records_put_ = 0;  // that are blobs
   bool copying_ = false;
   runtime::Condition kept_;  // written_, copying_ or owned_ has changed
   Instant next_copy_;
   std::unique_ptr<Watchers> watchers_;
-  std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
+  std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row without it, or with it as ready only
   std::set<dispatch::ShareId> beginning_;
   std::set<dispatch::ShareId> scaling_;
   std::set<dispatch::ShareId> dispatched_;  // offers that went out

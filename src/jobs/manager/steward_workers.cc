@@ -1,4 +1,4 @@
-// What is said to workers about a job's shares, and what they say and have measured.
+// Messages to workers about a job's assignments, and their reports and measurements.
 
 #include <algorithm>
 #include <utility>
@@ -19,16 +19,16 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kOfferLimit = Duration::seconds(10);  // the scenario is prepared meanwhile
+constexpr Duration kOfferLimit = Duration::seconds(10);  // the worker prepares the scenario meanwhile
 constexpr Duration kTellLimit = Duration::seconds(2);
 constexpr Duration kTellAgain = Duration::millis(100);
 constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
 constexpr Duration kCancelMost = Duration::seconds(3);
-// Beyond the time after which a worker stops by itself what nobody asks for.
+// After the time at which a worker stops an isolated assignment by itself.
 constexpr Duration kUnheardGrace = Duration::seconds(10);
-// Reports in a row without a share that should be there, or that should run.
+// Reports in a row without an assignment that should exist, or should run.
 constexpr uint32_t kMissedMost = 2;
 
 const Refusal* refusal_of(const Result<dispatch::Response>& answer) {
@@ -71,7 +71,7 @@ task<void> Steward::offer(Steward* self, ShareId id) {
   auto answer = co_await self->tell(worker, letter, kOfferLimit);
   const Refusal* refusal = refusal_of(answer);
   if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !self->closing_) {
-    // It does not have what the plan is made from.
+    // It does not have the inputs of the plan.
     const dispatch::BundleLetter bundle{self->id_, letter.order.bundle, self->bundle_};
     auto given = co_await self->tell(worker, bundle, kOfferLimit);
     if (is_noted(given)) {
@@ -130,7 +130,7 @@ task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
       [&](const Result<dispatch::Response>& answer) { return answer || self->parts_.surroundings.is_gone(worker); });
 }
 
-// Until it knows the number of the sheet, whatever that has become meanwhile.
+// Until it knows the number of the record, even if that changes meanwhile.
 task<void> Steward::scale(Steward* self, ShareId id) {
   if (!self->scaling_.insert(id).second) co_return;
   uint32_t vus = 0;
@@ -171,7 +171,7 @@ task<void> Steward::take_over(Steward* self, dispatch::job_effect::TakeOver taki
       });
 }
 
-// Until it has answered, or is dead: what it says decides who runs its parts.
+// Until it has answered, or is dead: its answer decides who runs its parts.
 task<void> Steward::hand_over(Steward* self, ShareId id) {
   const dispatch::ShareSheet* const known = self->job_->find(id);
   const uint64_t until = known == nullptr ? 0 : known->until;
@@ -192,8 +192,8 @@ task<void> Steward::hand_over(Steward* self, ShareId id) {
 }
 
 task<void> Steward::adopt(Steward* self, std::string worker) {
-  // A worker of which nothing is heard until then died when no manager was there to see it. Before, it may be on its
-  // way back to the cluster, and its load, which goes on meanwhile, must not be given to others as well.
+  // A worker that stays silent until then died while no manager could see it. Before that it may be returning to the
+  // cluster, and its load, which goes on meanwhile, must not run twice.
   const Instant unheard_at = self->now() + self->settings_.rules.isolation_limit + kUnheardGrace;
   std::string told;
   uint64_t life = 0;
@@ -201,7 +201,7 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
       [&]() -> std::optional<Said> {
         const auto& shares = self->job_->sheet().shares;
         const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
-          // Of one that has ended only what it left for others is wanted, and not for long.
+          // Of an ended assignment only its values for others are wanted, and not for long.
           return share.worker == worker && (dispatch::is_live(share) || (share.end && self->job_->asks(worker)));
         });
         if (mine == shares.end()) return std::nullopt;
@@ -247,7 +247,7 @@ void Steward::retire_all() {
   }
 }
 
-// A worker that does not hear it forgets by itself, later.
+// A worker that does not receive it deletes the job by itself, later.
 task<void> Steward::retire(Steward* self, std::string worker) {
   const Instant end = self->now() + kRetireFor;
   Duration pause = kTellAgain;
@@ -260,7 +260,7 @@ task<void> Steward::retire(Steward* self, std::string worker) {
   }
 }
 
-// --- what they say ---------------------------------------------------------------------------------------------------
+// --- reports of workers ----------------------------------------------------------------------------------------------
 
 void Steward::worker_gone(const std::string& worker, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
@@ -274,7 +274,7 @@ void Steward::evict(const std::string& worker, ShareId share, const std::string&
   step([&](Instant at, JobEffects& out) { job_->evicted(at, share, why, out); });
 }
 
-// What a worker has is compared with what it should have: letters may be lost, and so may what they were about.
+// Compares the assignments of a worker with the expected ones: messages may be lost, and so may assignments.
 void Steward::reported(const std::string& worker, const dispatch::WorkerReport& report) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
   std::map<ShareId, dispatch::SharePhase> held;
@@ -359,7 +359,7 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   stop.why = letter.why.empty() ? "cancelled" : letter.why;
   stop.number = letter.number;
   step([&](Instant at, JobEffects& out) { job_->stop(at, stop, which, out); });
-  // The workers are told without waiting for that.
+  // The workers get the order without waiting for that.
   const bool recorded = co_await is_recorded();
   if (!recorded) {
     co_return refusal(Refusal::Kind::kUnavailable,
@@ -370,7 +370,7 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   co_return dispatch::Noted{};
 }
 
-// Whether what was said until now survives this manager.
+// Whether the present state survives this manager.
 task<bool> Steward::is_recorded() {
   const uint64_t revision = job_->sheet().revision;
   co_await kept_.wait(
@@ -394,8 +394,7 @@ task<dispatch::Response> Steward::scale(dispatch::Scale letter) {
   co_return dispatch::Noted{};
 }
 
-// --- what they have measured
-// ------------------------------------------------------------------------------------------
+// --- measurements ----------------------------------------------------------------------------------------------------
 
 void Steward::open_stream(const dispatch::ShareSheet& share) {
   const Status opened = account_->open(StreamId(share.id.value()), share.from);
@@ -444,14 +443,14 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
   return answer;
 }
 
-// --- how much of it waits --------------------------------------------------------------------------------------------
+// --- waiting reports -------------------------------------------------------------------------------------------------
 
 std::size_t Steward::waiting_bytes() const {
   return account_ == nullptr ? 0 : account_->book().open_bytes() + account_->unsafe_bytes();
 }
 
-// The fullest of its buffers. What is not copied yet has been added up, and takes no more memory: it is what workers
-// have to keep, and to tell again when this manager dies.
+// The load of the fullest buffer. Uncopied seconds are summed up and take no more memory here: workers have to keep
+// them, and resend them if this manager dies.
 resilience::Backpressure Steward::pressure() const {
   if (account_ == nullptr) return resilience::Backpressure::kNone;
   const account::AccountBook& book = account_->book();

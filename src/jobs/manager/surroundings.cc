@@ -23,7 +23,7 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<Surroundi
                                                      const std::string& leader,
                                                      const std::vector<dispatch::WorkerLine>& workers) {
   std::map<std::string, Datacenter> all;
-  std::map<std::string, std::string> place_of;  // of workers that are there
+  std::map<std::string, std::string> place_of;  // of workers that are alive
   std::vector<health::ManagerView> managers;
   for (const Surroundings::Neighbour& one : neighbours) {
     if (!one.manager) {

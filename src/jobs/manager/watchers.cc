@@ -106,7 +106,7 @@ using dispatch::Refusal;
 
 namespace {
 
-constexpr Duration kWatchMost = Duration::seconds(30);  // a watcher is kept waiting for at most so long
+constexpr Duration kWatchMost = Duration::seconds(30);  // the maximum wait of a watcher
 // Of the seconds in one answer to a watcher; the rest comes with the next.
 constexpr std::size_t kNewsBytesMost = std::size_t{512} << 10;
 
@@ -175,7 +175,7 @@ void Watchers::watch(link::Connection& connection, wire::RequestId id, const dis
   keep(watchers_, std::move(one));
 }
 
-// --- the live channel: counters that workers tell for screens, and the windows of them -------------------------------
+// --- the live channel: counters of workers for screens, and their windows --------------------------------------------
 
 bool Watchers::heard(Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told) {
   if (!live_.heard(parts_.runtime.now(), collected, number, told) || counters_told_) return false;

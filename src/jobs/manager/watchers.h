@@ -1,4 +1,4 @@
-// Clients that watch a job. Each asks a question, which is answered at once or when there is news: of the job and its
+// Clients that watch a job. Each asks a question, and gets the answer at once or when it has news: of the job and its
 // totals, or of the windows of the live channel. One thread, that of its runtime.
 #pragma once
 
@@ -19,30 +19,30 @@
 
 namespace bellwether::node {
 
-// What the shares of one job are doing at the moment, for screens: of each share what its worker has told last, and
-// what all of them did in each tenth of a second (load/metrics/live_windows.h). Nothing is computed from it, for it may
-// be late, and lost; what counts is the account (jobs/account/run_account.h). Another owner begins with nothing: shares
-// that had ended before are missing from its sums, and its windows begin anew.
+// The live activity of one job's assignments, for screens: the last counters of each, and the sum of all in each tenth
+// of a second (load/metrics/live_windows.h). No result depends on it, because it may be late or lost; results come from
+// the account (jobs/account/run_account.h). A new owner begins with an empty board: its sums lack assignments that had
+// ended before, and its windows start again.
 //
-// It reads no clock. Nothing is allocated for a letter of a share that was heard before. One thread.
+// It reads no clock. A message of a known assignment allocates nothing. One thread.
 class LiveBoard {
  public:
-  // Second zero of the run, from which windows are counted. Has no effect after the first share.
+  // Second zero of the run, from which windows count. Has no effect after the first assignment.
   void set_zero(Instant zero);
-  // Its counters begin at zero. A share that was not announced here began earlier.
+  // Its counters begin at zero. An assignment without this call began earlier.
   void begins(Instant now, dispatch::ShareId share);
-  // Of a letter with this number, collected then (on this clock). Numbers grow within a life of a worker, and a share
-  // stays with one life of one worker: so the highest number of each share is the newest. False: something newer was
-  // known, and only windows may have been amended, or the share has ended. Not bounded: REQUIRES a share that the job
-  // has.
+  // Counters of message `number`, collected then (on this clock). Numbers grow within a life of a worker, and an
+  // assignment stays with one life of one worker: so the highest number of each assignment is the newest. False: newer
+  // counters were known, and only windows may have been amended, or the assignment has ended. Not bounded: REQUIRES an
+  // assignment of the job.
   bool heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
-  // What it has done stays in the sums; it has no virtual users any more.
+  // Its counters stay in the sums; it has no virtual users any more.
   void ended(Instant now, dispatch::ShareId share);
-  // The job is over: its last windows are closed, and what comes from now on changes nothing.
+  // The job is over: its last windows are closed, and later calls change nothing.
   void finish(Instant now);
 
   dispatch::LiveSum sum(Instant now) const;
-  // Another one after each change of the sums.
+  // Changes with the sums.
   uint64_t version() const { return version_; }
 
   // Closes the windows that are over.
@@ -50,7 +50,7 @@ class LiveBoard {
   Instant next_close() const { return windows_ ? windows_->next_close() : Instant::never(); }
   // Grows with each window that is closed or amended; zero before the first.
   uint64_t change() const { return windows_ ? windows_->change() : 0; }
-  // All but who tells it: the windows after `change`, and what was told last.
+  // Everything except the owner's identity: the windows after `change`, and the last counters.
   dispatch::LiveNews news(Instant now, uint64_t change) const;
 
  private:
@@ -69,7 +69,7 @@ class LiveBoard {
   dispatch::LiveSum sum_;  // of all; without the age
   uint64_t version_ = 0;
   std::optional<Instant> zero_;
-  std::optional<metrics::LiveWindows> windows_;  // once there is a share
+  std::optional<metrics::LiveWindows> windows_;  // after the first assignment
   bool finished_ = false;
 };
 
@@ -83,7 +83,7 @@ class Watchers {
     std::string owner;     // this manager
     uint64_t life = 0;     // of the account
     Duration pause;        // between two answers to one watcher
-    std::size_t most = 0;  // of them; others are told to come back
+    std::size_t most = 0;  // maximum of watchers; others are asked to come back
   };
   // All parts must outlive it.
   explicit Watchers(Parts parts) : parts_(std::move(parts)) {}
@@ -91,11 +91,10 @@ class Watchers {
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
   void forget(const link::Connection& connection);
-  // There is news, which they get together with what comes within the pause, or now.
+  // News: watchers get it together with more of it after the pause, or now.
   void changed();
   void changed_now() { due_ = parts_.runtime.now(); }
-  // REQUIRES a share of the job that runs. True: there are watchers who wait for counters, which is said once until
-  // answer().
+  // REQUIRES a running assignment of the job. True, once until answer(): some watchers wait for counters.
   bool heard(Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   LiveBoard& live() { return live_; }
 
@@ -104,9 +103,9 @@ class Watchers {
   // All are sent to another manager.
   void send_away();
 
-  // In the queue, from 1, and why the job waits; 0: it does not.
+  // In the queue, from 1, and the reason of the wait; 0: the job does not wait.
   void set_position(uint32_t position, const std::string& why);
-  // The job as clients see it: one that waits says for what.
+  // The job as clients see it: a waiting one shows the reason.
   dispatch::JobSheet shown_sheet() const;
 
  private:
@@ -116,7 +115,7 @@ class Watchers {
     wire::RequestId id;
     Question question;
     Instant until;
-    Instant live_at = Instant::never();  // from then on counters that have changed are news
+    Instant live_at = Instant::never();  // from then on changed counters are news
     uint64_t live_version = 0;           // of the counters, when it asked
   };
   using Watcher = Waiting<dispatch::Watch>;
@@ -127,7 +126,7 @@ class Watchers {
   bool has_counters(const Watcher& one) const { return one.live_version != live_.version(); }
   dispatch::Watched view(Instant now, const dispatch::Watch& question) const;
   dispatch::LiveNews view(Instant now, const dispatch::WatchLive& question) const;
-  // It waits, unless there are too many.
+  // It waits, unless too many do.
   template <class Question>
   void keep(std::list<Waiting<Question>>& waiting, Waiting<Question> one);
   template <class Question, class Due>
@@ -139,7 +138,7 @@ class Watchers {
   std::list<Watcher> watchers_;
   std::list<LiveWatcher> live_watchers_;
   Instant due_ = Instant::never();
-  bool counters_told_ = false;  // heard() has said so since the last answer()
+  bool counters_told_ = false;  // heard() has returned true since the last answer()
   uint32_t position_ = 0;
   std::string waits_for_;
 };

@@ -12,7 +12,7 @@ using dispatch::SharePhase;
 using health::Progress;
 using health::Routing;
 
-// A worker with two shares of different jobs, that reports once a second.
+// A worker with two assignments of different jobs, that reports once a second.
 class WorkerProgressTest : public testing::Test {
  protected:
   WorkerProgressTest() {
@@ -22,7 +22,7 @@ class WorkerProgressTest : public testing::Test {
                     {"j2", dispatch::JobFence(1), ShareId(7), SharePhase::kRunning, {}}};
   }
   void report() { progress_.reported(now_, report_); }
-  // Of each share: what was possible of turns, iterations and arrivals in a second, and what was done.
+  // Of each assignment: turns, iterations and arrivals in a second, possible and done.
   void second(const Headway& first, const Headway& other = {10, 10, 0, 0, 0, 0}) {
     now_ += Duration::seconds(1);
     add(report_.held[0].headway, first);

@@ -10,7 +10,7 @@
 namespace bellwether::node {
 namespace {
 
-// Both figures of a pair grow. One that does not was told by a process that makes no sense, and says nothing.
+// Both figures of a pair grow. A pair that does not comes from a faulty process, and is ignored.
 health::Work work(uint64_t could_before, uint64_t could, uint64_t did_before, uint64_t did) {
   const uint64_t possible = could - std::min(could, could_before);
   return {possible, std::min(possible, did - std::min(did, did_before))};
@@ -19,7 +19,7 @@ health::Work work(uint64_t could_before, uint64_t could, uint64_t did_before, ui
 health::Report report_of(const dispatch::Headway& before, const dispatch::Headway& now) {
   health::WorkerReport report;
   report.accepting = true;
-  report.free_cores = 1;  // who has room is known elsewhere
+  report.free_cores = 1;  // the registry handles free cores elsewhere
   report.workflows = 1;
   report.loop_turns = work(before.could_turn, now.could_turn, before.turned, now.turned);
   report.iterations = work(before.could_begin, now.could_begin, before.begun, now.begun);
@@ -46,7 +46,7 @@ void WorkerProgress::reported(Instant now, const dispatch::WorkerReport& report)
     Watched& share = at->second;
     share.health.answered(now);
     if (is_new || now - share.at < kJudgedEvery) continue;
-    // After a silence the first report may be an old one, that waited while this manager stood still: it evicts nobody.
+    // The first report after a silence may be an old one that waited while this manager stood still: it evicts nothing.
     share.may_evict = now - share.at <= kSilentMost;
     share.health.reported(now, report_of(share.judged, held.headway));
     share.judged = held.headway;
@@ -89,7 +89,7 @@ bool WorkerRegistry::heard(Instant now, const std::string& name, dispatch::Worke
   entry.progress.reported(now, report);
   entry.report = std::move(report);
   entry.heard = now;
-  entry.gone = false;  // who reports is alive, whatever membership thinks of it at the moment
+  entry.gone = false;  // a worker that reports is alive, even if membership says otherwise
   return true;
 }
 
@@ -124,7 +124,7 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std
     sight.free = report.cores - std::min(report.cores, taken);
     const bool heard = now - entry.heard < kFresh && !left_alone.contains(name);
     sight.takes_work = routing <= health::Routing::kInvestigate && heard;
-    // Until a share that stands still has ended; or all of them, where the worker had more to do than it could.
+    // Until a stuck assignment has ended; or until all have, if the worker was overloaded.
     const bool drains = report.state == to_string(health::WorkerState::kDraining) && used(report) > 0;
     sight.held = heard && (report.takes_work ? routing >= health::Routing::kDrain : drains);
     sight.healthy = report.healthy && routing == health::Routing::kRoute;

@@ -1,5 +1,5 @@
-// The workers that a manager has heard of, and what of their cores is free: as they say, and less what this manager has
-// asked them for and they have not said yet. One thread.
+// The workers that have reported to a manager, and their free cores: as reported, less the cores that this manager has
+// since requested. One thread.
 #pragma once
 
 #include <map>
@@ -15,18 +15,17 @@
 
 namespace bellwether::node {
 
-// Whether a worker does what its schedule lets it do, from its reports: judged share by share, for one that stands
-// still must not hide behind others, nor take others along. The worker is as good as the worst of them. Nobody's clock
-// but this manager's; time comes in. One thread.
+// Whether a worker does what its schedule lets it do, according to its reports. Each assignment is judged alone,
+// because a stuck one must not hide behind others, nor spoil their verdict. The worker's state is that of its worst
+// assignment. All times are of this manager's clock and come in. One thread.
 //
-// Only a report evicts. So a manager that stood still itself, and finds that much time has passed, hears first how far
-// the shares have come meanwhile.
+// Only a report evicts. So a manager that stood still itself first receives the present progress of the assignments.
 
-// For reports of one a second; docs/cluster/health.md has them in words.
+// For one report a second; docs/cluster/health.md explains them.
 inline constexpr health::SignalSettings kWorkerSignals{};
-// Reports that come faster are put together: what is possible in a tenth of a second says little.
+// Faster reports are merged: the possible work in a tenth of a second says little.
 inline constexpr Duration kJudgedEvery = Duration::millis(900);
-inline constexpr Duration kSilentMost = Duration::seconds(5);  // beyond it a report evicts nobody
+inline constexpr Duration kSilentMost = Duration::seconds(5);  // after it a report evicts nothing
 
 class WorkerProgress {
  public:
@@ -34,23 +33,23 @@ class WorkerProgress {
 
   void reported(Instant now, const dispatch::WorkerReport& report);
 
-  // Of a worker that has nothing to do: idle.
+  // Of a worker without work: idle.
   health::Progress progress(Instant now) const;
-  // Whether it is to get something new; kHold: it would take nothing.
+  // Whether it should get new work; kHold: it would accept none.
   health::Routing routing(Instant now) const;
 
   struct Stuck {
     std::string job;
     dispatch::ShareId share;
   };
-  // Shares that have been stuck for as long as is waited for. To be asked right after reported().
+  // Assignments that have been stuck up to the limit. Call it right after reported().
   std::vector<Stuck> to_evict(Instant now) const;
 
  private:
   struct Watched {
     health::NodeHealth health;
-    dispatch::Headway judged;  // what the last verdict has seen
-    Instant at;                // of that verdict
+    dispatch::Headway judged;  // at the last verdict
+    Instant at;                // time of that verdict
     bool may_evict = false;    // by that report
   };
   health::SignalSettings settings_;
@@ -62,19 +61,19 @@ class WorkerProgress {
 class WorkerRegistry {
  public:
   static constexpr std::size_t kMostWorkers = 10'000;
-  // Without a report for so long a worker gets nothing new; whether it is dead, membership says.
+  // Without a report for this time a worker gets no new work; membership decides whether it is dead.
   static constexpr Duration kFresh = Duration::seconds(5);
 
   struct Entry {
     dispatch::WorkerReport report;
     Instant heard;
     WorkerProgress progress;
-    bool gone = false;  // by membership, until it reports again as another life, or membership changes its mind
+    bool gone = false;  // according to membership, until it reports in another life, or membership changes its mind
   };
 
   explicit WorkerRegistry(const health::SignalSettings& signals = kWorkerSignals) : signals_(signals) {}
 
-  // False: there is no room for one more.
+  // False: too many workers.
   bool heard(Instant now, const std::string& name, dispatch::WorkerReport report);
   void gone(const std::string& name);
   void back(const std::string& name);
@@ -82,12 +81,12 @@ class WorkerRegistry {
   const Entry* find(const std::string& name) const;
   std::size_t size() const { return workers_.size(); }
 
-  // Who is stuck gets nothing new; who is slow or degraded, when there is no other way. `asked`: cores of each worker
-  // that this manager's jobs stand for. `left_alone`: get nothing new for now.
+  // A stuck worker gets no new work; a slow or degraded one only if nothing else is left. `asked`: cores of each worker
+  // that this manager's jobs use. `left_alone`: workers without new work for now.
   std::vector<dispatch::WorkerSight> sights(Instant now, const std::map<std::string, uint32_t>& asked,
                                             const std::set<std::string>& left_alone = {}) const;
   std::vector<dispatch::WorkerLine> lines(Instant now) const;
-  // Forgets those that have been gone, or silent, for long.
+  // Deletes workers that have been gone, or silent, for long.
   void sweep(Instant now);
 
  private:

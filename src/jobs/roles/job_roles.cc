@@ -19,7 +19,7 @@ namespace {
 
 using runtime::task;
 
-// A job goes on under another manager when this long has passed since its own was last heard of.
+// Another manager continues a job this long after the last sign of its owner.
 constexpr jobs::JobSettings kJobs{Duration::seconds(3)};
 constexpr Duration kCloseMost = Duration::seconds(1);
 
@@ -125,7 +125,7 @@ task<void> ManagerRole::run(runtime::Cancellation* cancel) {
   co_await work_->lines.close();
 }
 
-// Its jobs go to other managers at once, while the lines are still open.
+// Other managers get its jobs at once, while the lines are still open.
 task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {
   work_->service.leave();
   winding_up_.cancel();
@@ -133,7 +133,7 @@ task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel)
   co_await ended_changed_.wait(work_->tools.runtime, ended, deadline, cancel);
 }
 
-// --- what it knows of its cluster ------------------------------------------------------------------------------------
+// --- its view of the cluster -----------------------------------------------------------------------------------------
 
 std::optional<cluster::PeerAddress> ManagerRole::Around::find(const std::string& name) const {
   return tools_.members.find(name);
@@ -170,7 +170,7 @@ void ManagerRole::on_gone(const std::string& name, const std::string& why) { wor
 
 void ManagerRole::on_there(const std::string& name) { work_->service.on_worker_back(name); }
 
-// --- what it says ----------------------------------------------------------------------------------------------------
+// --- its log ---------------------------------------------------------------------------------------------------------
 
 void ManagerRole::on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) {
   Journal::Fields fields{{"job", job}};

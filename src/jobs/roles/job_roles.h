@@ -1,4 +1,4 @@
-// The roles of nodes that have to do with jobs: keeper of registers, manager, worker.
+// The roles of nodes for jobs: replica of registers, manager, worker. One thread, that of the node's runtime.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@
 
 namespace bellwether::node {
 
-// Of a manager or gate that keeps the registers of jobs, unless an etcd has them (cluster/replication/job_keeper.h).
+// Of a manager or gate with a replica of the jobs' registers, unless an etcd has them
+// (cluster/replication/job_keeper.h).
 class RegisterRole final : public NodeRole {
  public:
   runtime::task<Status> prepare(const NodeTools& tools) override;
@@ -36,15 +37,15 @@ class RegisterRole final : public NodeRole {
   std::unique_ptr<jobs::JobKeeper> keeper_;
 };
 
-// A manager that keeps jobs, their registers or at least their copies, and has jobs in hand (node/manager).
+// A manager with the jobs' registers, or at least their copies, that owns jobs (node/manager).
 class ManagerRole final : public NodeRole {
  public:
-  // `kv`: of the copies, which is no other's: votes must not wait for megabytes. `registers`: of this node, before this
-  // role among those of the node; nothing: an etcd has them.
+  // `kv`: for the copies alone, because votes must not wait for megabytes. `registers`: of this node, and before this
+  // role among its roles; nothing: an etcd has them.
   ManagerRole(std::unique_ptr<cluster::Kv> kv, std::shared_ptr<RegisterRole> registers, ManagerSettings settings = {})
       : kv_(std::move(kv)), registers_(std::move(registers)), settings_(settings) {}
 
-  // An error: what it was told of etcd is wrong.
+  // Error: the settings of etcd are wrong.
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
@@ -55,7 +56,7 @@ class ManagerRole final : public NodeRole {
   std::string progress() const override;
   std::vector<Figure> figures() const override;
 
-  // What it keeps; it lives as long as whoever has that.
+  // Its storage; the result keeps the role alive.
   static std::shared_ptr<const jobs::NodeStores> stores_of(const std::shared_ptr<ManagerRole>& manager) {
     return {manager, &manager->stores_};
   }
@@ -63,7 +64,7 @@ class ManagerRole final : public NodeRole {
   const ManagerService& service() const { return work_->service; }
 
  private:
-  // What it knows of its cluster.
+  // Its view of the cluster.
   class Around final : public Surroundings {
    public:
     Around(const NodeTools& tools, const ManagerRole& role) : tools_(tools), role_(role) {}
@@ -80,16 +81,16 @@ class ManagerRole final : public NodeRole {
     const NodeTools& tools_;
     const ManagerRole& role_;
   };
-  // What stands on its node.
+  // The parts of its work on its node.
   struct Work {
     const NodeTools tools;
     Around around;
-    std::unique_ptr<registers::Lines> own_lines;  // where its node keeps no registers
+    std::unique_ptr<registers::Lines> own_lines;  // if its node has no registers
     registers::Lines& lines;
     copies::CopyKeeper copy_keeper;
     copies::Copies copies;
     std::unique_ptr<jobs::JobStore> store;
-    std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's keeper has the view
+    std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's replica has the view
     ManagerService service;
     Work(const NodeTools& tools, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
          std::unique_ptr<jobs::EtcdJobView> view);
@@ -103,14 +104,14 @@ class ManagerRole final : public NodeRole {
   std::unique_ptr<Work> work_;
   jobs::NodeStores stores_;
   runtime::Cancellation winding_up_;
-  bool ended_ = false;  // what it serves
+  bool ended_ = false;  // its service has ended
   runtime::Condition ended_changed_;
 };
 
-// A worker: it makes load for whoever owns the jobs (node/worker).
+// A worker: it makes load for the owners of jobs (node/worker).
 
-// As the settings of a node have them, on this machine. Waits for the disk. kInvalid: more cores than this process may
-// use; errors of read_keyring().
+// From the settings of a node, on this machine. Waits for the disk. kInvalid: more cores than this process may use;
+// errors of read_keyring().
 Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config);
 
 class WorkerRole final : public NodeRole {

@@ -1,4 +1,4 @@
-// The test program: the tests, the shares that they start, and a worker whose death is a test.
+// The test program: the tests, the assignments that they start, and a worker whose death is a test.
 #include <charconv>
 #include <cstdio>
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::string framed(const FromChild& message) {
   say_and_wait(framed(ChildSecond{4, Duration::seconds(1), {}}) + framed(ChildSecond{6, Duration::seconds(1), {}}));
 }
 
-// With all that this process has open. Should nobody end it, it does not stay for ever.
+// With all open descriptors of this process. It ends by itself after a while.
 std::string number_of_twin() {
   const pid_t twin = ::fork();
   if (twin == 0) ::alarm(60);
@@ -55,7 +55,7 @@ int be_share(const char* number) {
   return share_main(socket_fd, &plan_of_test) ? 0 : 1;
 }
 
-// Begins a share of this text, says its process id, and waits.
+// Begins an assignment of this text, prints its process id, and waits.
 int be_worker(const char* text) {
   const auto runtime = runtime::test_runtime();
   ChildShares shares(*runtime);

@@ -15,11 +15,11 @@
 namespace bellwether::node {
 namespace {
 
-// From the end of what it says to that of its process.
+// From the end of its messages to that of its process.
 constexpr Duration kExitMost = Duration::seconds(5);
 
-// A process on its way. It has its end of the socket for as long as that takes, whatever becomes of the share: another
-// descriptor of the same number would be somebody else's.
+// A process that is starting. It keeps its end of the socket until then, even if the share is destroyed: a reused
+// descriptor number would belong to something else.
 struct Starting {
   explicit Starting(int socket_) : socket(socket_) {}
   Starting(const Starting&) = delete;
@@ -33,7 +33,7 @@ struct Starting {
 runtime::task<void> start_process(runtime::Runtime* runtime, std::shared_ptr<Starting> starting) {
   runtime::SpawnOptions options;
   options.argv = {"/proc/self/exe", "share", "--socket", std::to_string(starting->socket)};
-  // What a terminal signals is for the worker, which then decides about its shares.
+  // Signals of a terminal go to the worker, which then decides about its assignments.
   options.group = runtime::SpawnOptions::Group::kOwnSession;
   options.no_input = true;
   options.keep_open = {starting->socket};
@@ -93,7 +93,7 @@ class ChildShare final : public ShareProcess {
 
   static void overdue(void* self) { static_cast<ChildShare*>(self)->kill_all(); }
 
-  // With whatever it has started itself.
+  // With all processes that it has started.
   void kill_all() {
     if (child_ != nullptr) (void)child_->signal_group(SIGKILL);
   }
@@ -105,7 +105,7 @@ class ChildShare final : public ShareProcess {
   runtime::task<void> live(ChildOrder order) {
     const Status started = co_await begin_process(std::move(order));
     if (!started) {
-      co_await runtime_.yield();  // nothing is told before start() has returned
+      co_await runtime_.yield();  // no call of the listener before start() has returned
       listener_.on_prepared(started);
       conclude(ShareEnd::How::kNotPrepared, started.error().message);
       co_return;
@@ -142,14 +142,14 @@ class ChildShare final : public ShareProcess {
     co_return Status{};
   }
 
-  // What a program has started there ends with it: it may hold the socket open, and nobody else would end it.
+  // Processes that a program has started end with it: one may hold the socket open, and nothing else would end it.
   runtime::task<void> watch_process() {
     exit_ = co_await child_->wait(Instant::never(), nullptr);
     kill_all();
     exited_.set();
   }
 
-  // To the end of what it says; an error is something that makes no sense.
+  // To the end of its messages; the error is an invalid one.
   runtime::task<Status> listen() {
     while (true) {
       auto frame = co_await socket_->read(nullptr);
@@ -161,7 +161,7 @@ class ChildShare final : public ShareProcess {
     }
   }
 
-  // False when it is not the time for that.
+  // False if it comes at the wrong time.
   bool hear(const ChildPrepared& prepared) {
     if (phase_ != Phase::kPreparing) return false;
     const Status status = prepared.status();
@@ -205,7 +205,7 @@ class ChildShare final : public ShareProcess {
     end_ = told_.value_or(ShareEnd{});
     end_.how = how;
     end_.detail = std::move(detail);
-    runtime_.timers().arm(tell_end_, runtime_.now());  // from outside of what its listener may destroy
+    runtime_.timers().arm(tell_end_, runtime_.now());  // outside of the objects that its listener may destroy
   }
 
   runtime::Runtime& runtime_;

@@ -1,4 +1,4 @@
-// Shares as real processes against the test server.
+// Assignments as real processes against the test server.
 #include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ class ChildShareTest : public runtime::ChildTest {
   void wait_for_requests() {
     run_until([&] { return !heard_.counters.empty() && heard_.counters.back().requests > 0; });
   }
-  // Of all seconds that were told.
+  // Of all reported seconds.
   metrics::Window sum() const {
     const account::Shape shape{2, 2, 0};
     metrics::Window all(shape);
@@ -284,7 +284,7 @@ TEST_F(ChildShareTest, one_that_is_killed_here_was_killed) {
   wait_for_requests();
   share_->kill();
   EXPECT_EQ(wait_for_end().how, How::kKilled);
-  share_->stop(false);  // too late for anything
+  share_->stop(false);  // too late for any effect
   share_->kill();
 }
 
@@ -322,7 +322,7 @@ TEST_F(ChildShareTest, destroying_it_while_it_starts_is_safe) {
   EXPECT_FALSE(heard_.end);
 }
 
-// A listener that has no use for its share once it has ended.
+// A listener that destroys its share once it has ended.
 TEST_F(ChildShareTest, it_may_be_destroyed_when_it_says_that_it_has_ended) {
   std::unique_ptr<ShareProcess> share;
   const auto stop = [&](const Status&) { share->stop(true); };

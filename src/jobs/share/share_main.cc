@@ -25,10 +25,10 @@ namespace {
 using runtime::task;
 
 constexpr Duration kCountersEvery = Duration::millis(50);
-// What a worker that takes nothing may leave here: seconds of many hours.
+// Unsent bytes to a worker that does not read: seconds of many hours.
 constexpr std::size_t kMostWaiting = std::size_t{256} << 20;
 
-// All threads of this process stay there, those that make no load too: other processors may be somebody else's.
+// All threads of this process stay there, also those without load: other processors may serve other assignments.
 Status stay_on(const std::vector<int>& cpus) {
   if (cpus.empty()) return {};
   cpu_set_t usable;
@@ -46,7 +46,7 @@ Status stay_on(const std::vector<int>& cpus) {
   return {};
 }
 
-// Without a worker there is nobody to tell, and nothing to tidy up.
+// Without a worker no process can receive a report, and no cleanup is needed.
 [[noreturn]] void give_up(const Error& why) {
   if (why.code != Errc::kClosed) std::fprintf(stderr, "bellwether share: %s\n", why.message.c_str());
   ::_exit(1);
@@ -193,7 +193,7 @@ class Share final : public LoadGroup::Listener {
     group_->stop();
   }
 
-  // It is told with the end: who says much is no reason to send much.
+  // Sent with the end: frequent notes do not cause frequent messages.
   void noted(const std::string& text) override {
     if (notes_.size() >= dispatch::kMostNotes || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
     notes_.push_back(text);
@@ -208,7 +208,7 @@ class Share final : public LoadGroup::Listener {
   std::optional<plan::Plan> plan_;
   uint16_t workflow_ = 0;
   std::unique_ptr<LoadGroup> group_;
-  std::optional<SelfWatch> itself_;  // from the order on
+  std::optional<SelfWatch> itself_;  // after the order
   Instant start_;
   std::string aborted_by_;
   std::vector<std::string> notes_;

@@ -17,13 +17,13 @@ std::string_view wrong_parts(const ChildOrder& order) {
 
 namespace bellwether::message {
 
-using namespace node;  // NOLINT(google-build-using-namespace): the words of this room are this file's subject
+using namespace node;  // the messages of this room are this file's subject
 
 namespace {
 
 constexpr uint32_t kPartsOfAll = 1 << 16;
 constexpr int kProcessors = 1 << 16;
-// Far beyond any run, and far from where sums overflow.
+// Far beyond any run, and far from overflow in sums.
 constexpr Rule kLength = at_most(Duration::nanos(int64_t{1} << 61));
 constexpr Rule kFigure = at_most(account::kMostCount);
 constexpr Rule kToldText = cut(kMostShareText);

@@ -1,8 +1,8 @@
-// What a worker and the child process of a share tell each other. In this order: an order and what came of preparing
-// it; a begin, then seconds and counters; how it ended. To stop may be said at any time after the order, to save what
-// was measured at any time after the begin.
+// The messages between a worker and the child process of an assignment. Their order: an order, and the result of
+// preparing it; a begin, then seconds and counters; the end. A stop may come at any time after the order, a save at any
+// time after the begin.
 //
-// The two are on one machine and were started from one executable, so this may change with every version.
+// Both processes run on one machine from one executable, so the messages may change with every version.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,24 @@ namespace bellwether::node {
 
 inline constexpr std::size_t kMostBundleBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMostShareThreads = 1024;
-inline constexpr std::size_t kMostShareText = 16 << 10;  // of an error or a name; what is longer is cut
+inline constexpr std::size_t kMostShareText = 16 << 10;  // of an error or a name; longer ones are cut
 
 // --- to the child ----------------------------------------------------------------------------------------------------
 
-// What to run: parts [first, first + count) of a workflow that was cut into `of`, a thread each.
+// Parts [first, first + count) of a workflow that was cut into `of`, with one thread each.
 struct ChildOrder {
-  std::string bundle;  // what the plan is made from, in whatever form share_main() was given a maker for
+  std::string bundle;  // the inputs of the plan, in the form that the PlanOf of share_main() reads
   uint16_t workflow = 0;
   uint32_t first = 0;
   uint32_t count = 1;
   uint32_t of = 1;
-  std::vector<int> cpus;                // processors to stay on, dealt to the threads in turn; empty: anywhere
-  uint64_t seed = 0;                    // of the whole run
-  std::vector<plan::Given> given = {};  // what the workflow uses of others
-  std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run
-  // That its parts may begin between them, of a workflow which counts them; none: as planned.
+  std::vector<int> cpus;                           // processors for the threads, in turn; empty: all
+  uint64_t seed = 0;                               // of the whole run
+  std::vector<plan::Given> given = {};             // values of other workflows that this one uses
+  std::vector<signature::PublicKey> trusted = {};  // keys that may sign compiled programs
+  // That its parts may begin together, of a workflow which counts them; none: as planned.
   std::optional<uint64_t> iterations = std::nullopt;
-  // Users that the workflow is to have, in all its parts, where somebody says that while it runs.
+  // Users that the workflow is to have in all its parts, if it is externally controlled.
   std::optional<uint32_t> vus = std::nullopt;
   bool operator==(const ChildOrder&) const = default;
 };
@@ -53,20 +53,20 @@ struct ChildBegin {
   bool operator==(const ChildBegin&) const = default;
 };
 struct ChildStop {
-  bool graceful = true;  // iterations that run may finish, within the workflow's graceful_stop
+  bool graceful = true;  // running iterations may finish, within the workflow's graceful_stop
   bool operator==(const ChildStop&) const = default;
 };
-// The workflow is to have so many users, in all its parts. At any time.
+// The new number of users of the workflow, in all its parts. At any time.
 struct ChildScale {
   uint32_t vus = 0;
   bool operator==(const ChildScale&) const = default;
 };
-// Another share goes on from `at` of its clock, see vuser::Engine::hand_over(). After the begin.
+// Another assignment takes over at `at` of its clock, see vuser::Engine::hand_over(). After the begin.
 struct ChildHandOver {
   Duration at;
   bool operator==(const ChildHandOver&) const = default;
 };
-// It may be killed soon: what it has measured is to be told now.
+// It may be killed soon: report all that it has measured now.
 struct ChildSave {
   bool operator==(const ChildSave&) const = default;
 };
@@ -83,10 +83,10 @@ struct ChildPrepared {
   Status status() const { return code == Errc::kOk ? Status() : fail(code, error); }
   bool operator==(const ChildPrepared&) const = default;
 };
-// The seconds of the clock that began at `start`, one after the other, none left out.
+// The seconds of the clock that began at `start`, in order, without a gap.
 struct ChildSecond {
   uint64_t second = 0;
-  Duration covered;    // how much of it the load has lived through
+  Duration covered;    // the part of it in which the load ran
   std::string window;  // load/codec/window_codec.h
   bool operator==(const ChildSecond&) const = default;
 };
@@ -100,7 +100,7 @@ struct ChildCounters {
 struct ChildEnded {
   enum class How : uint8_t { kCompleted, kStopped, kAborted, kTimedOut };
   How how = How::kCompleted;
-  std::string step;                           // kAborted: the one that failed; kTimedOut: why, in words
+  std::string step;                           // kAborted: the one that failed; kTimedOut: the reason, in words
   Duration elapsed;                           // from the start of the clock to the end
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // see dispatch::ShareEnd
@@ -109,10 +109,9 @@ struct ChildEnded {
 };
 using FromChild = std::variant<ChildPrepared, ChildSecond, ChildCounters, ChildEnded>;
 
-// --- as bytes: the payloads of frames (cluster/wire/frame.h)
-// ------------------------------------------------------------
+// --- as bytes: the payloads of frames (cluster/wire/frame.h) ---------------------------------------------------------
 
-// Of one frame, either way: the largest bundle or window, and what stands around it.
+// Of one frame, either way: the largest bundle or window, and its envelope.
 inline constexpr std::size_t kMostShareFrame = (std::size_t{16} << 20) + (128 << 10);
 
 }  // namespace bellwether::node
@@ -129,7 +128,7 @@ namespace bellwether::node {
 std::string encode(const ToChild& message);
 std::string encode(const FromChild& message);
 
-// kProtocol for what is no such message, or has figures that cannot be. Windows are not looked into.
+// kProtocol: no such message, or figures out of bounds. Windows are unchecked.
 Result<ToChild> decode_to_child(std::string_view bytes);
 Result<FromChild> decode_from_child(std::string_view bytes);
 

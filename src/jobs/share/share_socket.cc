@@ -97,7 +97,7 @@ runtime::task<void> ShareSocket::write_on() {
   }
 }
 
-// False when the socket takes no more for now.
+// False if the socket takes no more for now.
 bool ShareSocket::send_some() {
   while (!out_.empty() && !broken_) {
     const std::string_view rest = std::string_view(out_.front()).substr(out_from_);
@@ -105,7 +105,7 @@ bool ShareSocket::send_some() {
     if (n < 0 && errno == EAGAIN) return false;
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      broken_ = true;  // whoever reads is told that the other end is gone
+      broken_ = true;  // the reader gets kClosed
       break;
     }
     out_from_ += static_cast<std::size_t>(n);

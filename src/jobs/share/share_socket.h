@@ -1,5 +1,5 @@
-// Frames over a stream socket between two processes of one machine. Writing never waits: what the socket does not take
-// is kept, and it is for the owner to look at how much that is. One runtime, one thread; one reader.
+// Frames over a stream socket between two processes of one machine. A write never waits: the socket keeps unsent bytes,
+// and the owner must limit them. One runtime, one thread; one reader.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ namespace bellwether::node {
 
 class ShareSocket {
  public:
-  // Takes `fd`, a connected stream socket, over. Errors: it is none, no descriptor is left.
+  // Takes ownership of `fd`, a connected stream socket. Errors: it is none, or no descriptor is left.
   static Result<std::unique_ptr<ShareSocket>> take(runtime::Runtime& runtime, int fd);
   ~ShareSocket();
   ShareSocket(const ShareSocket&) = delete;
   ShareSocket& operator=(const ShareSocket&) = delete;
 
-  // The payload of the next frame. kClosed: the other end is gone; kProtocol: a frame of no bytes or too many;
-  // kCancelled. Nothing can be read any more then.
+  // The payload of the next frame. kClosed: the other end is gone; kProtocol: an empty or too large frame; kCancelled.
+  // After an error nothing can be read.
   runtime::task<Result<std::string>> read(runtime::Cancellation* cancel);
   // REQUIRES a payload within the limit of a frame, and not empty.
   void write(std::string_view payload);
-  // Bytes that the socket has not taken yet.
+  // Bytes that are still unsent.
   std::size_t waiting() const { return waiting_; }
-  // Until the socket has taken all, or the other end is gone. One at a time.
+  // Until all is sent, or the other end is gone. One at a time.
   runtime::task<void> flush();
 
  private:
@@ -38,7 +38,7 @@ class ShareSocket {
 
   runtime::Runtime& runtime_;
   int read_fd_;
-  int write_fd_;  // the same socket: each descriptor is waited for by one
+  int write_fd_;  // the same socket: one waiter for each descriptor
   std::vector<std::byte> in_;
   std::size_t in_size_ = 0;
   std::deque<std::string> out_;

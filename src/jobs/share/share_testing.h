@@ -1,4 +1,4 @@
-// What the tests of shares have in common. Their shares are run by the test program itself, which is started again.
+// The common parts of the tests of assignments. The test program itself runs them as further processes.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace bellwether::node {
 
-// A bundle in these tests is the text of a scenario, or what the child is to do wrong.
+// A bundle in these tests is the text of a scenario, or the fault of the child.
 inline constexpr std::string_view kSayGarbage = "say garbage";
 inline constexpr std::string_view kSayTooEarly = "say a second too early";
 inline constexpr std::string_view kLeaveOut = "leave out a second";
 inline constexpr std::string_view kExit = "exit";
-inline constexpr std::string_view kLeaveBehind = "leave a process behind";  // whose number is told as what is wrong
+inline constexpr std::string_view kLeaveBehind = "leave a process behind";  // its error is that process's number
 
 inline Result<plan::Plan> plan_of_text(std::string_view text) {
   plan::TestSources sources{std::string(text)};
@@ -28,7 +28,7 @@ inline Result<plan::Plan> plan_of_text(std::string_view text) {
   return std::move(*plan);
 }
 
-// Notes all that a share says.
+// Records all reports of a share.
 class Heard final {
  public:
   void on_prepared(Status status) {

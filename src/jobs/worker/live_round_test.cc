@@ -7,7 +7,7 @@ namespace {
 
 using runtime::task;
 
-// Somebody who always has the same to say to m1.
+// A sender that always has the same message to m1.
 class LiveRoundTest : public sim::MachineTest {
  protected:
   LiveRoundTest() { running_.spawn(round_.run(running_.cancellation())); }

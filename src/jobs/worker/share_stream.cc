@@ -54,7 +54,7 @@ Status ShareStream::applied(const account::Delta& delta, const dispatch::Applied
 }
 
 void ShareStream::again() {
-  // It was possible before.
+  // It succeeded before.
   if (keeper_) static_cast<void>(keeper_->resume(applied_));
 }
 

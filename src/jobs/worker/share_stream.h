@@ -1,9 +1,9 @@
-// What one share has measured and its end, on their way to the owner of the job: what is to be said next, and what the
-// answers mean. One thing is under way at a time. Nothing is forgotten before the owner has it for good, or does not
-// want it.
+// The seconds and the end of one assignment, on their way to the owner of the job: the next message, and the effect of
+// its answer. One message is under way at a time. The stream deletes nothing before it is durable with the owner, or
+// unwanted.
 //
-// Number n of a stream is the n-th second that was told, and counts for second from + n - 1 of the run. A share that
-// began later than its stream has nothing to tell of the seconds before: empty ones stand for these.
+// Number n of a stream is its n-th reported second, and counts for second from + n - 1 of the run. An assignment that
+// began later than its stream has no earlier seconds: empty ones stand for them.
 //
 // No clock, no network. One thread.
 #pragma once
@@ -22,7 +22,7 @@ namespace bellwether::node {
 
 class ShareStream {
  public:
-  // Between the begin of a stream and the first second that its share tells, at most.
+  // Between the begin of a stream and the first reported second, at most.
   static constexpr uint64_t kMostGap = 3'600;
 
   ShareStream(account::Shape shape, std::size_t bytes_most)
@@ -30,30 +30,30 @@ class ShareStream {
 
   // Second 0 of the workflow is second `base` of the run, and the stream begins with second `from` of the run.
   void begin(uint64_t base, uint64_t from) { base_ = base, from_ = from; }
-  // A second of the workflow; seconds come in their order. kProtocol: it is no such thing.
+  // A second of the workflow, in order. kProtocol: it is no such thing.
   Status add(uint64_t second, std::string_view window);
   void end(dispatch::ShareEnd end) { end_ = std::move(end), end_noted_ = false; }
 
-  // What to say to the owner now: some seconds, or that and how the share has ended; nothing while there is no more.
-  // Up to `seconds_most` seconds are put together.
+  // The next message to the owner: some seconds, or the end after all of them; nothing if all is sent. It merges up to
+  // `seconds_most` seconds.
   using Next = std::variant<std::monostate, account::Delta, dispatch::ShareEnd>;
   Next next(uint64_t seconds_most = 1);
-  // Seconds that are to be said.
+  // Seconds to be sent.
   uint64_t unsent() const { return keeper_ ? keeper_->unsent() : 0; }
   bool has_ended() const { return end_.has_value(); }
-  // The answer to a delta. kNotFound: some seconds are lost to the account; kProtocol: an owner that contradicts
-  // itself. The rest goes on either way. `*progress`: the delta is in the account.
+  // The answer to a delta. kNotFound: some seconds are lost to the account; kProtocol: the owner contradicts itself. In
+  // both cases the rest goes on. `*progress`: the account has the delta.
   Status applied(const account::Delta& delta, const dispatch::Applied& answer, bool* progress);
   void noted() { end_noted_ = true; }
-  // There was no answer: it is to be said again.
+  // No answer came: send it again.
   void again();
   // Another owner, or the same after a while, has all up to this number. Errors as of applied().
   Status resume(uint64_t applied);
-  // Nothing that was measured is wanted.
+  // The owner wants none of the measured seconds.
   void discard() { keeper_.reset(); }
 
-  // All was said, and it is not certain yet that all of it survives the owner: prove() makes the last of it be said
-  // again, so that the answer tells.
+  // All was sent, but some of it may not survive the owner: prove() sends the last of it again, so that the answer
+  // shows it.
   bool is_in_doubt() const { return end_ && end_noted_ && keeper_ && !keeper_->empty(); }
   void prove();
   bool delivered() const { return end_ && end_noted_ && !is_in_doubt(); }
@@ -64,12 +64,12 @@ class ShareStream {
 
  private:
   account::Shape shape_;
-  std::optional<account::AccountKeeper> keeper_;  // nothing: what was measured is not wanted
+  std::optional<account::AccountKeeper> keeper_;  // nothing: the owner does not want the seconds
   uint64_t last_ = 0;                             // number
   uint64_t base_ = 0;
   uint64_t from_ = 0;
   uint64_t applied_ = 0;
-  uint64_t last_sent_first_ = 0;  // first number of the newest delta that was said; 0: none
+  uint64_t last_sent_first_ = 0;  // first number of the newest delta that was sent; 0: none
   std::optional<dispatch::ShareEnd> end_;
   bool end_noted_ = false;
 };

@@ -12,7 +12,7 @@ using account::kShape;
 
 class ShareStreamTest : public testing::Test {
  protected:
-  // A second with this many iterations, so that they can be told apart.
+  // A second with this many iterations, which identify it.
   static std::string second(uint64_t iterations) {
     metrics::Window window = account::empty_window();
     window.workflows[0].iterations = iterations;

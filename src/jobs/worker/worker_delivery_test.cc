@@ -1,4 +1,4 @@
-// How what was measured comes to whoever owns the job.
+// The delivery of measured seconds to the owner of the job.
 #include "jobs/worker/worker_service_testing.h"
 
 namespace bellwether::node {
@@ -35,7 +35,7 @@ TEST_F(WorkerDelivery, follows_who_is_named_as_the_owner) {
 }
 
 TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
-  one_.disown({});  // and names nobody
+  one_.disown({});  // it names no owner
   two_.own();
   measure(process, 0);
   until([&] { return service_->desk().owner_of("j1") == "m2"; });
@@ -72,7 +72,7 @@ TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {
 
 TEST_F(WorkerDelivery, a_new_owner_goes_on_from_the_copy_that_was_safe) {
   for (uint64_t second = 0; second < 4; ++second) measure(process, second);
-  until([&] { return applied(1) == 4; });  // and safe
+  until([&] { return applied(1) == 4; });  // and durable
   for (uint64_t second = 4; second < 7; ++second) measure(process, second);
   until([&] { return one_.windows >= 7; });
   one_.disown({});
@@ -96,7 +96,7 @@ TEST_F(WorkerDelivery, what_an_owner_noted_before_it_died_is_told_to_the_next_on
   process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   one_.disown({});
-  two_.own();  // from a copy that knows nothing
+  two_.own();  // from an empty copy
   ask(two_, two_.adoption(2));
   until([&] { return !two_.ends.empty(); });
   EXPECT_EQ(two_.ends[0].end.last_number, 1u);

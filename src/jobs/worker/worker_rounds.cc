@@ -80,7 +80,7 @@ task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, st
 }
 
 void ReportRound::heard(const std::string& manager, const Result<std::string>& answer) {
-  if (!answer) return;  // the links have told of it
+  if (!answer) return;  // the links have logged it
   const auto response = dispatch::decode_response(*answer);
   std::string complaint;
   if (response) {
@@ -150,7 +150,7 @@ void LiveRound::say(bool at_once) {
     }
     const bool is_urgent = at_once && one.apart <= kApart;
     if (!is_urgent && last != before.end() && now < last->second + one.apart) {
-      changed_ = true;  // what is newest then is said when it is time
+      changed_ = true;  // the newest state goes out when it is due
       continue;
     }
     said_[one.to.name] = now;
@@ -161,7 +161,7 @@ void LiveRound::say(bool at_once) {
   }
 }
 
-// There is a connection, and nothing waits on it.
+// It has a connection, and nothing waits on it.
 bool LiveRound::is_clear(const std::string& manager) const {
   const std::vector<const link::Connection*> all = links_.connections();
   return std::any_of(all.begin(), all.end(), [&](const link::Connection* one) {

@@ -1,5 +1,5 @@
-// What a worker says of itself in rounds: to all managers how it is, to the owners of jobs what their shares do. One
-// thread, that of its runtime.
+// The periodic messages of a worker: reports of its state to all managers, live counters of assignments to the owners
+// of jobs. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ namespace bellwether::node {
 
 class WorkerService;
 
-// The managers of a worker's cluster: those that are alive, as far as is known, by their names.
+// The managers of a worker's cluster that are alive, as far as is known, by name.
 using Managers = Callback<std::vector<cluster::PeerAddress>()>;
 
-// Tells every manager about once a second how this worker is, and at once when that has changed.
+// Sends the worker's state to every manager, about once a second and at once after a change.
 class ReportRound {
  public:
-  // Everything that is referred to outlives it.
+  // All references must outlive it.
   ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, Managers managers, WorkerService& worker);
   ReportRound(const ReportRound&) = delete;
   ReportRound& operator=(const ReportRound&) = delete;
@@ -31,11 +31,11 @@ class ReportRound {
   // Until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
   void changed();
-  // What this manager said of its buffer; a manager that is not known has said nothing.
+  // The load of this manager's buffer, as it last reported; an unknown manager has reported nothing.
   resilience::Pacer pacer(const std::string& manager) const;
 
  private:
-  // Who is told nothing new before the last report was answered, nor before there is room for it.
+  // A manager gets no new report before it has answered the last one, nor before the connection has room for it.
   struct Line {
     bool under_way = false;
     Instant answered;
@@ -57,8 +57,8 @@ class ReportRound {
   runtime::Scope* scope_ = nullptr;  // while it runs
 };
 
-// Tells the owners of jobs what their shares are doing at the moment, up to twenty times a second, for screens. It is
-// never in the way: what finds the way taken is not said, because something newer follows.
+// Sends the counters of assignments to the owners of their jobs, up to twenty times a second, for screens. They give
+// way to all other messages: on a busy connection they are dropped, because newer ones follow.
 class LiveRound {
  public:
   static constexpr Duration kApart = Duration::millis(50);
@@ -66,9 +66,9 @@ class LiveRound {
   struct Letter {
     cluster::PeerAddress to;
     dispatch::LiveLetter letter;
-    Duration apart;  // from the last one to this manager, at least
+    Duration apart;  // from the last message to this manager, at least
   };
-  // What is to be said now, to each owner that is known.
+  // The messages that are due, one for each known owner.
   using Letters = Callback<std::vector<Letter>()>;
   // All must outlive it.
   LiveRound(runtime::Runtime& runtime, cluster::PeerLinks& links, Letters letters)
@@ -79,7 +79,7 @@ class LiveRound {
   // Until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
   void changed();
-  // Something has ended: what there is is said now, unless the manager wants to hear less.
+  // An assignment has ended: send its counters now, unless the manager wants fewer messages.
   void at_once();
 
  private:
@@ -92,9 +92,9 @@ class LiveRound {
   bool changed_ = false;
   bool at_once_ = false;
   uint64_t number_ = 0;
-  std::map<std::string, Instant> said_;     // to managers, last
+  std::map<std::string, Instant> said_;     // last messages to managers
   runtime::Cancellation* nap_ = nullptr;    // until something changes
-  runtime::Cancellation* pause_ = nullptr;  // after something was said
+  runtime::Cancellation* pause_ = nullptr;  // after a message
 };
 
 }  // namespace bellwether::node

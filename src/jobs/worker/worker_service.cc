@@ -153,7 +153,7 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
   return order;
 }
 
-// Several shares of a job are made from one bundle, and many in a row.
+// Several assignments of a job use one bundle, and often in a row.
 Result<PlanFacts> WorkerService::facts(const std::string& hash, const std::string& bundle) {
   const auto found = facts_.find(hash);
   if (found != facts_.end()) return found->second;
@@ -305,11 +305,11 @@ std::vector<LiveRound::Letter> WorkerService::live() const {
   return letters;
 }
 
-// --- how it is -------------------------------------------------------------------------------------------------------
+// --- its state -------------------------------------------------------------------------------------------------------
 
 void WorkerService::sample(const cluster::VitalSigns& signs, int health_score) {
   health::WorkerSample sample;
-  // Shares have processes of their own: what this one uses is all for the control plane.
+  // Assignments have separate processes: this process uses its CPU time for the control plane only.
   const double spare = signs.cores - static_cast<double>(desk_.cores() - desk_.free_cores());
   sample.control_cpu = signs.cpu_share * signs.cores / std::max(spare, 1.0);
   sample.loop_lag = Duration::from_seconds_f(signs.loop_lag * cluster::kLoopBeat.seconds_f());

@@ -1,6 +1,6 @@
-// A worker of a cluster, at work: what its desk decides (jobs/dispatch/worker_desk.h), done with processes, connections
-// and time. It answers managers, reports to them, runs shares, and brings what they measure to whoever owns their jobs.
-// One thread, that of its runtime.
+// A worker of a cluster: the driver of its desk (jobs/dispatch/worker_desk.h), with processes, connections and time. It
+// answers managers, reports to them, runs assignments, and delivers their seconds to the owners of their jobs. One
+// thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -27,24 +27,24 @@
 
 namespace bellwether::node {
 
-// What a worker needs to know of a plan that its shares run in other processes.
+// The facts that a worker needs of a plan whose assignments run in other processes.
 struct PlanFacts {
   account::Shape shape;
   std::vector<Duration> graceful_stops;  // one for each workflow
 };
 
-// Of the bytes of a bundle (jobs/dispatch/codec/bundle_codec.h). What is wrong with them otherwise.
+// From the bytes of a bundle (jobs/dispatch/codec/bundle_codec.h). An error names their fault.
 Result<PlanFacts> facts_of(std::string_view bundle);
 
 struct WorkerSettings {
   std::vector<int> cpus;                                  // that this process may use; not empty
-  uint32_t cores = 0;                                     // how many of them serve shares; 0: all
+  uint32_t cores = 0;                                     // how many of them serve assignments; 0: all
   bool pin = true;                                        // each part stays on the processor of its core
-  std::size_t stream_bytes_most = std::size_t{64} << 20;  // kept of one share while no owner takes it
-  Duration hand_over = Duration::seconds(10);             // what runs when it leaves, to others, before it is stopped
-  // A worker that no manager has heard of for so long counts as unknown.
+  std::size_t stream_bytes_most = std::size_t{64} << 20;  // kept of one assignment while no owner takes it
+  Duration hand_over = Duration::seconds(10);             // time to hand over when it leaves, before it stops the rest
+  // A worker without an answered report for this time counts as unknown.
   Duration unknown_after = Duration::seconds(10);
-  std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run here; empty: nobody
+  std::vector<signature::PublicKey> trusted = {};  // keys that may sign compiled programs; empty: none
 };
 
 class WorkerService final : public cluster::Service {
@@ -52,18 +52,18 @@ class WorkerService final : public cluster::Service {
   // For the log.
   using Note = Callback<void(bool warning, const std::string& text)>;
 
-  // Everything that is referred to outlives it. It serves until run() ends, and reports while that goes on.
+  // All references must outlive it. It serves until run() ends, and reports during run().
   WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
                 Managers managers, ShareFactory& factory, WorkerSettings settings, Note note);
   ~WorkerService() override;
   WorkerService(const WorkerService&) = delete;
   WorkerService& operator=(const WorkerService&) = delete;
 
-  // Until cancelled; then all its processes are gone, and what was not delivered is lost: drain() comes first.
+  // Until cancelled; then all its processes are gone, and undelivered data is lost: call drain() first.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // Takes nothing new, and waits until all that it has is delivered. kTimeout at the deadline, kCancelled.
+  // Accepts no new work, and waits until everything is delivered. kTimeout at the deadline, kCancelled.
   runtime::task<Status> drain(Instant deadline, runtime::Cancellation* cancel);
-  // The same, and what runs is handed over to other workers, or stopped for them to go on with it.
+  // The same, and other workers take over what runs, or it is stopped for them to continue.
   runtime::task<Status> leave(Instant deadline, runtime::Cancellation* cancel);
 
   // About once a second. `health_score`: of the node, 0 to 8.
@@ -77,13 +77,13 @@ class WorkerService final : public cluster::Service {
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_closed(link::Connection& connection) override;
 
-  // --- for its shares, which never call from within one of their functions, and for its rounds
+  // --- for its assignments, which never call it within their own functions, and for its rounds
   void tell(dispatch::DeskEvent event);
-  // Whom to send to: who owns the job, as far as is known, comes first.
+  // The managers to send to: the known owner of the job comes first.
   std::vector<cluster::PeerAddress> ways(const std::string& job) const;
-  // Whether this manager may answer for the owner: it is the one that is known, or none is known that lives.
+  // Whether this manager may answer for the owner: it is the known one, or no live one is known.
   bool may_own(const std::string& job, const std::string& manager) const;
-  // Counters for screens are others; `last`: the share has ended.
+  // Counters for screens have changed; `last`: the assignment has ended.
   void on_counters(bool last) {
     if (last) {
       live_.at_once();
@@ -92,7 +92,7 @@ class WorkerService final : public cluster::Service {
     }
   }
   dispatch::WorkerReport report();
-  // This manager has heard of it.
+  // This manager has received a report.
   void on_report_noted(const std::string& manager);
   void note(bool warning, const std::string& text) { note_(warning, text); }
 
@@ -144,7 +144,7 @@ class WorkerService final : public cluster::Service {
   dispatch::WorkerDesk desk_;
   health::WorkerStates states_;
   std::pair<health::WorkerState, std::string> told_state_;
-  Instant noted_;  // a report, by any manager
+  Instant noted_;  // of a report, by any manager
   Loop loop_{runtime_, desk_, *this};
   runtime::Condition settled_;  // after each event
   bool idle_ = false;

@@ -81,7 +81,7 @@ class WorkerServiceTest : public sim::MachineTest {
     measured_.merge(window);
     process.to.on_second(second, account::encode_window(window), Duration::seconds(1));
   }
-  // What is safe is what was measured.
+  // The durable account equals the measurements.
   void expect_all_counted(FakeManager& owner) {
     owner.make_safe();
     EXPECT_TRUE(same(safe_.sum, measured_));

@@ -18,14 +18,13 @@ namespace event = dispatch::desk_event;
 
 constexpr Duration kShareAnswerMost = Duration::seconds(2);
 constexpr Duration kEstimateMost = Duration::hours(24);
-// After its end counters are told for so long, for what came last may find the way taken at first.
+// Counters are sent this long after the end, because the connection may be busy at first.
 constexpr Duration kLastWords = Duration::millis(200);
 constexpr Duration kProveEvery = Duration::seconds(2);
-// For an owner that takes only batches: so many seconds make one, and it has at most so many.
+// For an owner that takes only batches: seconds in one, at least and at most.
 constexpr uint64_t kBatchLeast = 3;
 constexpr uint64_t kBatchMost = 10;
-// For ever: what was measured is kept until somebody has it. The cap is what a new owner may have to wait for, at
-// worst.
+// For ever: the worker keeps its seconds until a manager has them. The cap is the longest wait of a new owner.
 constexpr resilience::RetryPolicy kDelivery{std::numeric_limits<unsigned>::max(), Duration::millis(100),
                                             Duration::seconds(2), resilience::Jitter::kEqual};
 
@@ -97,7 +96,7 @@ void WorkerShare::save() {
   if (process_ != nullptr) process_->save();
 }
 
-// How far it is: what it has done, of that and what it is in the middle of. What it would still begin nobody knows.
+// Its progress: the part that is done of all that was done and is under way. Iterations to come are unknown.
 resilience::ExtensionRequest WorkerShare::request(resilience::ExtensionRequest::Reason reason) const {
   const double done = static_cast<double>(told_.tally.requests + told_.tally.iterations);
   const double doing = static_cast<double>(std::max<int64_t>(told_.tally.vus_active, 0));
@@ -124,7 +123,7 @@ task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration
   if (!answer || self->over_.cancelled() || !self->worker_.may_own(self->key_.job, from)) co_return;
   const auto response = dispatch::decode_response(*answer);
   const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;
-  if (given == nullptr) co_return;  // it is asked for again, or what was measured finds the owner
+  if (given == nullptr) co_return;  // it asks again, or the seconds reach the owner
   self->worker_.tell(event::OwnerAnswered{self->key_.job, from});
   self->worker_.tell(event::TimeGiven{self->key_, *given});
 }
@@ -158,7 +157,7 @@ void WorkerShare::on_counters(const ChildCounters& counters) {
 }
 
 void WorkerShare::on_ended(const ShareEnd& ended) {
-  const auto self = shared_from_this();  // until the end of this function, whatever follows from it
+  const auto self = shared_from_this();  // until the end of this function
   dispatch::ShareEnd end{outcome_of(ended.how), ended.detail,  0, ended.elapsed, ended.provided,
                          ended.notes,           ended.findings};
   if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}, {}};
@@ -177,7 +176,7 @@ std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const 
       key_.job, key_.share, told_.tally.requests, told_.tally.failed, told_.tally.iterations, told_.tally.dropped, vus};
 }
 
-// A process that is stopped tells nothing: what it could have done meanwhile is known here, by the time that passes.
+// A stopped process reports nothing: the time that passes here shows what it could have done meanwhile.
 void WorkerShare::count_turns(Instant now) {
   could_turn_ += (now - turns_counted_) * static_cast<int64_t>(loops_);
   turns_counted_ = now;
@@ -195,7 +194,7 @@ dispatch::Headway WorkerShare::headway(Instant now) {
           made.served};
 }
 
-// --- what it says to the owner ---------------------------------------------------------------------------------------
+// --- messages to the owner -------------------------------------------------------------------------------------------
 
 void WorkerShare::tell_end(const dispatch::ShareEnd& end) {
   stream_.end(end);
@@ -215,7 +214,7 @@ void WorkerShare::wake() {
 
 void WorkerShare::follow() {
   followed_ = true;
-  pacer_ = resilience::Pacer();  // what its buffer is like, the new one says
+  pacer_ = resilience::Pacer();  // the new owner reports the load of its buffer
   wake();
   if (pausing_ != nullptr) pausing_->cancel();
   if (asking_ != nullptr) asking_->cancel();
@@ -240,8 +239,7 @@ task<void> WorkerShare::deliver(std::shared_ptr<WorkerShare> self) {
   }
 }
 
-// What was measured is never dropped: it waits, and is put together. Ends wait for nothing but what was measured
-// before.
+// Seconds are never dropped: they wait, and are merged. Ends wait only for earlier seconds.
 Instant WorkerShare::held_back_until(Instant now) const {
   if (stream_.unsent() == 0) return now;
   Instant until = said_ + pacer_.interval(now, Duration::zero());
@@ -257,7 +255,7 @@ task<void> WorkerShare::hold_back(Instant until) {
   resting_ = nullptr;
 }
 
-// Until there is something to say. What is in doubt is asked for now and then.
+// Until it has something to send. It asks now and then for what is in doubt.
 task<void> WorkerShare::rest() {
   const bool in_doubt = stream_.is_in_doubt();
   const Instant until = in_doubt ? runtime_.now() + proofs_.next() : Instant::never();
@@ -293,7 +291,7 @@ task<void> WorkerShare::say(ShareStream::Next what) {
     asking_ = nullptr;
     if (over_.cancelled()) co_return;
     moved = std::exchange(followed_, false);
-    // What an owner said who is none any more is not heard.
+    // Answers of a former owner are ignored.
     if (!moved) taken = heard(what, to.name, answer, again_after);
   }
   if (taken) {
@@ -302,7 +300,7 @@ task<void> WorkerShare::say(ShareStream::Next what) {
     co_return;
   }
   stream_.again();
-  // Who was named in the answer is asked next; but two who name each other must not keep everybody busy.
+  // The manager that the answer names is next; but two that name each other must not keep the worker busy.
   misses_ = moved || followed_ ? 0 : misses_ + 1;
   if (moved) co_return;
   followed_ = false;
@@ -319,7 +317,7 @@ dispatch::Letter WorkerShare::letter_of(const ShareStream::Next& what) const {
 
 bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, const Result<std::string>& answer,
                         Duration& again_after) {
-  if (!answer) return false;  // the links have told of it
+  if (!answer) return false;  // the links have logged it
   const auto response = dispatch::decode_response(*answer);
   if (!response) {
     complain(fmt::format("'{}' answers what cannot be read: {}", from, response.error().message));
@@ -334,7 +332,7 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
     }
     return false;
   }
-  // One that was replaced and has not heard of it may take what the owner then never gets.
+  // A former owner that does not know of its successor may take seconds that the new owner then never gets.
   if (!worker_.may_own(key_.job, from)) return false;
   const auto* delta = std::get_if<account::Delta>(&what);
   const auto* applied = std::get_if<dispatch::Applied>(&*response);
@@ -366,7 +364,7 @@ void WorkerShare::tell_delivered() {
   worker_.tell(event::Delivered{key_});
 }
 
-// The same thing is told once.
+// The same text is logged once.
 void WorkerShare::complain(const std::string& text) {
   if (text == complaint_) return;
   complaint_ = text;

@@ -1,5 +1,5 @@
-// One share on this worker: its process, and the way of what it measures to the owner of the job. What becomes of it,
-// the desk decides (jobs/dispatch/worker_desk.h); this one does it. One thread, that of its runtime.
+// One assignment on this worker: its process, and the delivery of its seconds to the owner of the job. The desk decides
+// (jobs/dispatch/worker_desk.h); this executes. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class WorkerService;
 
 class WorkerShare final : public std::enable_shared_from_this<WorkerShare> {
  public:
-  // Everything that is referred to outlives it.
+  // All references must outlive it.
   WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, WorkerService& worker, dispatch::ShareKey key,
               ShareStream stream, Duration graceful_stop);
   WorkerShare(const WorkerShare&) = delete;
@@ -42,19 +42,18 @@ class WorkerShare final : public std::enable_shared_from_this<WorkerShare> {
   void tell_end(const dispatch::ShareEnd& end);
   void resume(uint64_t applied);
   void discard() { stream_.discard(); }
-  // Somebody else owns the job: what waits for an answer waits in vain.
+  // The job has another owner: requests to the last one get no answer.
   void follow();
-  // Says to the owner what there is to say, again and again, until close().
+  // Sends everything to the owner, with retries, until close().
   static runtime::task<void> deliver(std::shared_ptr<WorkerShare> self);
   void close() { over_.cancel(); }
 
   const ShareStream& stream() const { return stream_; }
-  // What it has done so far, for screens; nothing before its begin, some time after its end, and while the owner drops
-  // it.
+  // Its counters, for screens; nothing before its begin, some time after its end, and while the owner drops them.
   std::optional<dispatch::LiveLetter::Share> live(Instant now) const;
-  // How far it has come; nothing before its begin and after its end.
+  // Its headway; nothing before its begin and after its end.
   dispatch::Headway headway(Instant now);
-  // What the owner said of its buffer.
+  // The load of the owner's buffer, as last reported.
   const resilience::Pacer& pacer() const { return pacer_; }
 
  private:
@@ -64,14 +63,14 @@ class WorkerShare final : public std::enable_shared_from_this<WorkerShare> {
   void on_ended(const ShareEnd& end);
 
   runtime::task<void> say(ShareStream::Next what);
-  // Until then nothing is to be said, for the owner has too much to take in; in the past: it may be.
+  // The time before which it sends nothing, because the owner has too much to process; in the past: it may send.
   Instant held_back_until(Instant now) const;
   runtime::task<void> hold_back(Instant until);
   runtime::task<void> rest();
   runtime::task<void> pause(Duration at_least);
   resilience::ExtensionRequest request(resilience::ExtensionRequest::Reason reason) const;
   dispatch::Letter letter_of(const ShareStream::Next& what) const;
-  // Whether the owner has taken it; else `again_after` may say how long to wait at least.
+  // Whether the owner has taken it; else `again_after` may give a minimum wait.
   bool heard(const ShareStream::Next& what, const std::string& from, const Result<std::string>& answer,
              Duration& again_after);
   bool heard_applied(const account::Delta& delta, const std::string& from, const dispatch::Applied& applied);
@@ -89,14 +88,14 @@ class WorkerShare final : public std::enable_shared_from_this<WorkerShare> {
   Duration graceful_stop_;
   Periodic proofs_;
   std::unique_ptr<ShareProcess> process_;
-  std::string nonsense_;  // what its process said, for which it was killed
+  std::string nonsense_;  // the invalid message of its process, which was killed for it
   bool begun_ = false;
   uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
   Instant begun_at_;
   Instant ended_at_;
   ChildCounters told_;     // the last
   uint32_t loops_ = 0;     // that are to turn
-  Duration could_turn_;    // the time that was given to each of them, together
+  Duration could_turn_;    // the time for each of them, summed up
   Instant turns_counted_;  // until when
 
   resilience::Pacer pacer_;
@@ -107,7 +106,7 @@ class WorkerShare final : public std::enable_shared_from_this<WorkerShare> {
   bool told_delivered_ = false;
   std::string complaint_;  // the last one
   runtime::Cancellation over_;
-  runtime::Cancellation* resting_ = nullptr;  // what deliver() waits for, at most one of them
+  runtime::Cancellation* resting_ = nullptr;  // the wait of deliver(), at most one
   runtime::Cancellation* pausing_ = nullptr;
   runtime::Cancellation* asking_ = nullptr;
 };

@@ -1,5 +1,5 @@
-// A worker among managers, for tests: nodes with real links on any runtime, processes that do what the test says, and
-// a manager that keeps the account of a job.
+// A worker among managers, for tests: nodes with real links on any runtime, processes under control of the test, and a
+// manager that keeps the account of a job.
 #pragma once
 
 #include <map>
@@ -58,7 +58,7 @@ inline dispatch::ShareOrder test_order(uint32_t share, uint64_t fence = 1, const
   return order;
 }
 
-// Two windows hold the same; how many users there were at a time is no sum.
+// Whether two windows are equal, apart from the users at a time, which are no sum.
 inline bool same(const metrics::Window& a, const metrics::Window& b) {
   const auto bytes = [](const metrics::Window& window) {
     metrics::Window sums = account::empty_window();
@@ -121,7 +121,7 @@ class FakeShares final : public ShareFactory {
     if (on_start != nullptr) on_start(context, *made);
     return made;
   }
-  // The one that runs this part first; nullptr when there is none.
+  // The one whose first part is this; nullptr: none.
   FakeProcess* of(uint32_t part) const {
     for (FakeProcess* one : alive) {
       if (one->order.first == part) return one;
@@ -133,7 +133,7 @@ class FakeShares final : public ShareFactory {
   void* context = nullptr;
 };
 
-// What the owners of a job have made safe: it survives them.
+// The durable account of a job: it survives its owners.
 struct SafeAccount {
   metrics::Window sum = account::empty_window();
   std::map<uint32_t, uint64_t> applied;  // by share
@@ -141,7 +141,7 @@ struct SafeAccount {
   std::map<uint32_t, dispatch::ShareEnd> ends;
 };
 
-// A manager that answers a worker; it owns the job j1 when it is told to.
+// A manager that answers a worker; it owns the job j1 after own().
 class FakeManager final : public cluster::Service {
  public:
   FakeManager(TestNode& node, SafeAccount& safe) : node_(node), safe_(safe) {
@@ -157,10 +157,10 @@ class FakeManager final : public cluster::Service {
   bool silent = false;       // answers nothing
   double loses_answers = 0;  // of windows and ends, after it has acted on them
   bool all_is_excess = false;
-  resilience::Backpressure pressure = resilience::Backpressure::kNone;  // that it says it is under
-  dispatch::Refusal not_mine;                                           // what it says of jobs that it does not own
+  resilience::Backpressure pressure = resilience::Backpressure::kNone;  // as it reports
+  dispatch::Refusal not_mine;                                           // its answer on jobs of other owners
 
-  // Goes on where the safe account stands.
+  // Continues from the durable account.
   void own() {
     owns_ = true;
     book_.emplace(account::kShape, account::AccountBook::Settings{});
@@ -174,7 +174,7 @@ class FakeManager final : public cluster::Service {
     not_mine.kind = dispatch::Refusal::Kind::kNotOwner;
   }
   bool owns() const { return owns_; }
-  // What it has applied survives it from now on.
+  // Its applied seconds survive it from now on.
   void make_safe() {
     for (const auto& closed : book_->take(Instant::never())) sum_.merge(closed.window);
     safe_.sum = account::empty_window();

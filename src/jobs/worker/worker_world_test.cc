@@ -1,5 +1,5 @@
-// A worker and three managers in a simulated world: what the shares measured is counted once, all of it, and the load
-// goes on whatever happens.
+// A worker and three managers in a simulated world: every measured second counts once, and the load goes on in all
+// cases.
 #include <gmock/gmock.h>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace {
 TEST(WorkerWorld, all_is_counted_once_whatever_becomes_of_the_owners) {
   std::vector<uint64_t> seeds(40);
   std::iota(seeds.begin(), seeds.end(), 1);
-  seeds.push_back(219);  // an owner that was replaced takes the end of a share
+  seeds.push_back(219);  // a former owner takes the end of an assignment
   for (const uint64_t seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     WorkerWorld world(seed);
@@ -86,7 +86,7 @@ TEST(WorkerWorld, a_manager_that_is_nearly_full_gets_batches_and_nothing_that_it
   FakeManager& manager = *world.stage.at_work[0];
   ASSERT_FALSE(manager.lives.empty());
   manager.pressure = resilience::Backpressure::kReject;
-  world.run_for(Duration::seconds(3));  // it is heard with the next answers
+  world.run_for(Duration::seconds(3));  // the next answers show it
   const uint64_t windows = manager.windows;
   const std::size_t lives = manager.lives.size();
   const std::size_t reports = manager.reports.size();

@@ -19,17 +19,17 @@ namespace bellwether::node {
 inline constexpr std::size_t kManagers = 3;
 inline constexpr uint16_t kPort = 9000;
 
-// What the test decides, and what it sees from outside. Outlives all processes.
+// The decisions of the test, and its outside view. Outlives all processes.
 struct Stage {
-  SafeAccount safe;                                    // what a quorum would keep
-  metrics::Window measured = account::empty_window();  // by all shares
+  SafeAccount safe;                                    // the durable account of a quorum
+  metrics::Window measured = account::empty_window();  // by all assignments
   std::size_t owner = 0;                               // a manager
   uint64_t fence = 1;
   std::set<uint32_t> to_run;
-  std::set<uint32_t> begun;  // as owners have written down
+  std::set<uint32_t> begun;  // according to owners' records
   std::map<uint32_t, int> started;
-  std::map<uint32_t, uint64_t> seconds;  // that each share lived through
-  uint64_t length = 30;                  // of a share, in seconds
+  std::map<uint32_t, uint64_t> seconds;  // that each assignment ran
+  uint64_t length = 30;                  // of an assignment, in seconds
   Duration isolation_limit = Duration::minutes(10);
   std::size_t stream_bytes_most = std::size_t{1} << 20;
   double loses_answers = 0;
@@ -44,7 +44,7 @@ struct Place {
   std::size_t index = 0;
 };
 
-// A process that lives its seconds.
+// A process that runs its seconds.
 class ScheduledShare final : public ShareProcess {
  public:
   ScheduledShare(runtime::Runtime& runtime, Stage& stage, const ChildOrder& order, Listener listener)
@@ -113,7 +113,7 @@ class ScheduledShares final : public ShareFactory {
   Stage& stage_;
 };
 
-// Is there for as long as its process.
+// Exists while its process does.
 template <class What>
 class Shown {
  public:
@@ -144,7 +144,7 @@ inline bool is_noted(const Result<dispatch::Response>& response) {
   return response && std::holds_alternative<dispatch::Noted>(*response);
 }
 
-// Gives the shares to the worker, once each, whoever began with it.
+// Gives the assignments to the worker, once each in all, under any owner.
 inline runtime::task<void> hand_out(FakeManager& manager, Stage& stage, uint64_t fence) {
   for (const uint32_t share : stage.to_run) {
     if (stage.begun.contains(share)) continue;
@@ -171,7 +171,7 @@ inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* cont
                 kLetters);
   FakeManager manager(node, stage.safe);
   const Shown<FakeManager> shown(stage.at_work[place.index], manager);
-  uint64_t fence = 0;  // under which it owns the job; 0: it does not
+  uint64_t fence = 0;  // of its ownership of the job; 0: it does not own it
   bool adopted = false;
   Instant copied;
   while (true) {
@@ -182,7 +182,7 @@ inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* cont
       adopted = false;
       manager.own();
     } else if (!chosen && fence != stage.fence) {
-      // One that was replaced believes in itself until it hears of its successor.
+      // A former owner acts as owner until it learns of its successor.
       if (fence != 0 && stage.prng.chance(0.9)) {
         co_await runtime.sleep(Duration::millis(200));
         continue;
@@ -198,7 +198,7 @@ inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* cont
       adopted = answer && std::holds_alternative<dispatch::Adopted>(*answer);
     }
     if (chosen && adopted) co_await hand_out(manager, stage, fence);
-    // A quorum takes nothing from an owner that was replaced.
+    // A quorum accepts nothing from a former owner.
     if (fence == stage.fence && stage.owner == place.index && runtime.now() - copied > Duration::seconds(2)) {
       manager.make_safe();
       copied = runtime.now();

@@ -15,7 +15,7 @@ using scenario::QuickRun;
 using scenario::RecordedScenario;
 using Pair = std::pair<std::string, std::string>;
 
-// What becomes of a RecordedScenario on its way: maps as lists, an error as its kind and its words.
+// A RecordedScenario for the codec: maps as lists, an error as its kind and its text.
 struct File {
   std::string path;
   uint64_t bytes_max = 0;
@@ -47,7 +47,7 @@ using namespace dispatch;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// What comes from files and people is bytes: nobody promised that it is UTF-8.
+// Values from files and people are bytes, perhaps not UTF-8.
 constexpr Rule kBytes = text(kMostBundleBytes);
 constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
 constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
@@ -101,7 +101,7 @@ constexpr auto kDescription<Travelling> =
 namespace bellwether::dispatch {
 namespace {
 
-// What `answer` has in bytes, or says.
+// The bytes of `answer`, or its message.
 std::string_view content_of(const Result<std::string>& answer) { return answer ? *answer : answer.error().message; }
 std::string_view content_of(const Result<scenario::FileView>& answer) {
   return answer ? answer->bytes : std::string_view(answer.error().message);
@@ -189,7 +189,7 @@ Error too_large(std::size_t bytes, const Part& greatest) {
                       mib(bytes), mib(kMostBundleBytes), greatest.name, mib(greatest.bytes), greatest.remedy)};
 }
 
-// Of the files that are not to be copied before it is known that they can travel.
+// The views of files, which are not copied before their total size is known.
 std::size_t bytes_of_views(const RecordedScenario& record) {
   std::size_t bytes = 0;
   for (const auto& [question, answer] : record.views) bytes += content_of(answer).size();

@@ -1,5 +1,4 @@
-// The bytes of a bundle (load/scenario/bundle.h). The same bundle is the same bytes, so that their
-// hash names it.
+// The bytes of a bundle (load/scenario/bundle.h). Equal bundles have equal bytes, so their hash identifies them. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +12,12 @@
 namespace bellwether::dispatch {
 
 inline constexpr std::size_t kMostScenarioBytes = std::size_t{4} << 20;  // of the text of the scenario file
-inline constexpr std::size_t kMostBundleBytes = std::size_t{16} << 20;   // of all that travels
+inline constexpr std::size_t kMostBundleBytes = std::size_t{16} << 20;   // of all that is sent
 inline constexpr std::size_t kMostBundleEntries = 10'000;                // files, variables, --set, headers: of each
 
-// kTooLarge, with what is too large and the greatest of it.
+// kTooLarge, with the element and its maximum.
 Result<std::string> encode_bundle(const scenario::Bundle& bundle);
-// kProtocol, with what is wrong. Whether a plan can be made of it, plan::plan_of() says.
+// kProtocol names the fault. plan::plan_of() says whether a plan can be made of it.
 Result<scenario::Bundle> decode_bundle(std::string_view bytes);
 
 // SHA-256 of the bytes, as hexadecimal digits.

@@ -1,5 +1,4 @@
-// Bytes as a bundle of a scenario: whatever is accepted survives being encoded and decoded again, and makes a plan or
-// is refused with words.
+// Bytes as a bundle of a scenario: accepted bytes survive a second round trip, and make a plan or an error with a text.
 #include <cstddef>
 #include <cstdint>
 

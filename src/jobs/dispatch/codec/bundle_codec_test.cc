@@ -139,7 +139,7 @@ TEST(BundleCodec, a_view_arrives_as_a_file) {
   const RecordedScenario::FileQuestion users{"users.csv", 64};
   sent.views.emplace(users, scenario::view_of("a\n1\n"));
   sent.views.emplace(RecordedScenario::FileQuestion{"none.csv", 64}, fail(Errc::kNotFound, "no such file"));
-  // Asked for as a text, too: it travels once.
+  // Requested as a text, too: it is sent once.
   sent.views.emplace(RecordedScenario::FileQuestion{"a.json", 10}, scenario::view_of("{}"));
   const auto got = std::get<RecordedScenario>(travelled(sent));
   EXPECT_EQ(got.files.size(), sent.files.size() + 2);
@@ -151,7 +151,7 @@ TEST(BundleCodec, a_view_arrives_as_a_file) {
 
 TEST(BundleCodec, data_that_is_too_large_is_never_copied) {
   RecordedScenario record = full_record();
-  // Bytes that nobody may look at: 1 TiB from here on.
+  // Bytes that must not be read: 1 TiB from here on.
   record.views.emplace(RecordedScenario::FileQuestion{"big.csv", 1},
                        scenario::FileView{std::string_view("x", 1ULL << 40), nullptr});
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
@@ -181,7 +181,7 @@ TEST(BundleCodec, says_what_is_too_large_to_travel) {
   EXPECT_THAT(encode_bundle(record).error().message, HasSubstr("at most 10000 environment variables"));
 }
 
-// Parts of a bundle as they travel.
+// Parts of an encoded bundle.
 std::string part(uint32_t number, const std::string& bytes) {
   std::string out;
   message::put_tag(number, message::WireType::kBytes, out);

@@ -8,7 +8,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-using namespace rule;  // NOLINT(google-build-using-namespace): every line of this file is made of these
+using namespace rule;  // every line of this file is made of these
 
 std::string_view wrong_report(const WorkerReport& report) {
   if (report.free > report.cores) return "more free cores than there are";
@@ -196,7 +196,7 @@ using namespace wire::roles;  // NOLINT(google-build-using-namespace): a table o
 using resilience::Operation;
 using resilience::Urgency;
 
-// Who may send it, how urgent it is, and which limit it counts against (cluster/net/message_classes.h).
+// Senders, urgency, and the limit that it counts against (cluster/net/message_classes.h).
 template <class T>
 consteval Field letter(uint32_t number, std::string_view name, wire::Roles senders, Urgency urgency,
                        Operation operation) {
@@ -209,15 +209,15 @@ template <>
 constexpr auto kDescription<Letter> =
     describe<Letter>(
         "a letter about jobs",
-        // A worker that is not heard counts as lost, and its load would be given to others.
+        // A silent worker counts as lost, and others would get its load.
         letter<WorkerReport>(1, "report", kWorkers, Urgency::kCritical, Operation::kHeartbeat),
-        // What is measured, and how it ends: the account of a run.
+        // The measurements and the end: the account of a run.
         letter<WindowLetter>(2, "window", kWorkers, Urgency::kCritical, Operation::kStatistics),
         letter<EndLetter>(3, "end", kWorkers, Urgency::kCritical, Operation::kProgress),
         letter<LiveLetter>(4, "live", kWorkers, Urgency::kNormal, Operation::kProgress),
         letter<Offer>(5, "offer", kManagers, Urgency::kHigh, Operation::kDispatch),
         letter<BundleLetter>(6, "bundle", kManagers, Urgency::kHigh, Operation::kDispatch),
-        // All shares of a workflow begin at once, what is handed over is at its second, and what is to stop must stop.
+        // All assignments of a workflow begin at once, a hand-over is at its second, and a stop must arrive.
         letter<BeginLetter>(7, "begin", kManagers, Urgency::kCritical, Operation::kDispatch),
         letter<StopLetter>(8, "stop", kManagers, Urgency::kCritical, Operation::kDispatch),
         letter<AdoptLetter>(9, "adopt", kManagers, Urgency::kCritical, Operation::kDispatch),
@@ -231,7 +231,7 @@ constexpr auto kDescription<Letter> =
         letter<ListDatacenters>(17, "list_datacenters", kAsking, Urgency::kLow, Operation::kStatus),
         letter<TakeOverLetter>(18, "take_over", kManagers, Urgency::kCritical, Operation::kDispatch),
         letter<HandOverLetter>(19, "hand_over", kManagers, Urgency::kCritical, Operation::kDispatch),
-        // Who gets no more time is stopped.
+        // Without more time the assignment is stopped.
         letter<ExtendLetter>(20, "extend", kWorkers, Urgency::kCritical, Operation::kProgress),
         letter<WatchLive>(21, "watch_live", kAsking, Urgency::kNormal, Operation::kStatistics),
         letter<Scale>(22, "scale", kAsking, Urgency::kHigh, Operation::kCancel),

@@ -1,8 +1,8 @@
-// Letters and their answers as bytes. What is encoded by any version is decoded by any other: fields that are not known
-// are ignored, those that are not there are zero or empty.
+// Messages and their answers as bytes. Any version decodes the bytes of any other: it ignores unknown fields, and
+// missing ones are zero or empty. Pure.
 //
-// Texts for people are made fit on both sides (fit_text() of parts.h), and a share that ended before its clock began
-// has run for nothing. Everything else arrives as it was sent, or not at all.
+// Both sides make texts for people fit (fit_text() of parts.h), and an assignment that ended before its clock began has
+// run for zero time. Everything else arrives as sent, or not at all.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace bellwether::dispatch {
 inline constexpr std::size_t kMostLetterBytes = std::size_t{20} << 20;
 inline constexpr std::size_t kMostResponseBytes = std::size_t{96} << 20;
 
-// Names, ids, fences, spans, counts and sizes have limits (letters_codec.cc), and nothing is told of one share twice.
-// Bundles and windows are not looked into.
-// A refusal of a kind that is not known is kUnavailable: what is kept back may be wanted later.
+// Names, ids, fences, spans, counts and sizes have limits (letters_codec.cc), and a message names an assignment once.
+// The codec does not inspect bundles and windows. It reads a refusal of an unknown kind as kUnavailable, so that the
+// sender may retry.
 
 }  // namespace bellwether::dispatch
 

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 TEST(LettersCodec, letters_travel_within_their_limits) { message::expect_sound<Letter>(3'000); }
 TEST(LettersCodec, answers_travel_within_their_limits) { message::expect_sound<Response>(2'000); }
 
-// The corpus of the fuzzer was written by the code that protoc had generated for the same messages.
+// The corpus of the fuzzer comes from the code that protoc generated for the same messages.
 TEST(LettersCodec, the_bytes_are_those_of_older_versions) {
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator("tests/fuzz/corpus/messages_fuzz/letters")) {
@@ -106,10 +106,10 @@ TEST(LettersCodec, words_neither_steer_a_terminal_nor_go_on_for_ever) {
   EXPECT_EQ(std::get<StopLetter>(*decode_letter(wild)).why, "~?~") << "who reads makes them fit, too";
 }
 
-// Each empty thing in a list takes two bytes, and some seventy in memory.
+// An empty element of a list takes two bytes, and some seventy in memory.
 TEST(LettersCodec, a_flood_of_nothing_is_refused_at_the_first_that_is_too_many) {
   std::string flood;
-  for (std::size_t i = 0; i < std::size_t{5} << 20; ++i) flood.append("\x42\0", 2);  // one more share that is held
+  for (std::size_t i = 0; i < std::size_t{5} << 20; ++i) flood.append("\x42\0", 2);  // one more assignment of a worker
   std::string letter = "\x0a";
   for (std::size_t size = flood.size(); size > 0; size >>= 7) {
     letter += static_cast<char>(size > 127 ? (size & 127) | 128 : size);

@@ -12,7 +12,7 @@ bool is_inside_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0) ==
 }  // namespace
 
 std::string fit_text(std::string_view text) {
-  // More than this is not looked at: making it printable makes it at most half as long.
+  // The rest is ignored: printable() makes a text at most half as long.
   std::string out = printable(text.substr(0, kMostTextBytes * 2 + 2));
   if (out.size() <= kMostTextBytes) return out;
   std::size_t end = kMostTextBytes;

@@ -1,4 +1,4 @@
-// Limits and parts that messages about jobs have in common (core/message/describe.h).
+// Limits and parts that the messages about jobs share (core/message/describe.h). Pure.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@
 
 namespace bellwether::dispatch {
 
-// As texts for people travel: nothing that steers a terminal, at most kMostTextBytes, cut between two letters. What is
-// so already stays as it is.
+// Makes a text for people fit to send: without terminal control, at most kMostTextBytes, cut between two characters. A
+// text that fits stays as it is.
 std::string fit_text(std::string_view text);
 
-// Parts of what came from elsewhere, held to their bounds. A reader goes on after a part that is wrong, and remembers
-// the first of them: whoever uses it asks once, at the end.
+// Reads untrusted values within their bounds. It goes on after a wrong value and remembers the first one: the caller
+// checks once, at the end.
 class FieldReader {
  public:
-  // What was wrong; null when all is well.
+  // The first fault; null if all is well.
   const char* wrong() const { return wrong_; }
   void refuse(const char* why) {
     if (wrong_ == nullptr) wrong_ = why;
@@ -46,7 +46,7 @@ class FieldReader {
     refuse("a state, phase or kind that does not exist");
     return Value();
   }
-  // False: they are not to be read.
+  // False: do not read them.
   bool fits(int number, std::size_t most) {
     const bool good = static_cast<std::size_t>(number) <= most;
     if (!good) refuse("more of something than there may be");
@@ -59,7 +59,7 @@ class FieldReader {
 
 namespace rule {
 
-// So that there is always a next one.
+// Limited, so that a next one always exists.
 inline constexpr uint64_t kHighestFence = UINT64_MAX / 2;
 
 inline constexpr message::Rule kJob = message::text(kMostIdBytes, "id of a job", &is_job_id, "abcXYZ019-_");
@@ -79,7 +79,7 @@ inline constexpr message::Rule kTime = message::at_most(kLatestTime);  // 0: not
 
 }  // namespace rule
 
-// Nothing is told of one share twice.
+// No two elements have the same key.
 template <class List, class Key>
 bool are_distinct(const List& list, Key key) {
   std::vector<decltype(key(list[0]))> keys;
@@ -102,7 +102,7 @@ inline std::string_view wrong_given(const plan::Given& one) {
 inline std::string_view wrong_finding(const plan::Finding& one) {
   return plan::is_possible(one) ? "" : "figures of a strain that cannot be";
 }
-// What is told is over, for whoever hears of it.
+// A finding in a message is over.
 inline void complete_finding(plan::Finding& one) { one.over = true; }
 
 }  // namespace bellwether::dispatch
@@ -134,7 +134,7 @@ inline constexpr auto kDescription<dispatch::ShareEnd> = describe<dispatch::Shar
     "the end of a share", field<&dispatch::ShareEnd::outcome>(1, one_of(dispatch::kShareOutcomes)),
     field<&dispatch::ShareEnd::detail>(2, dispatch::rule::kText),
     field<&dispatch::ShareEnd::last_number>(3, dispatch::rule::kSecond),
-    // One that ended before its clock began has run for nothing.
+    // An assignment that ended before its clock began has run for zero time.
     field<&dispatch::ShareEnd::ran>(4, clamped(dispatch::rule::kSpan)),
     field<&dispatch::ShareEnd::provided>(5, list(plan::kMostTold)),
     field<&dispatch::ShareEnd::notes>(6, list(dispatch::kMostNotes, dispatch::rule::kText)),

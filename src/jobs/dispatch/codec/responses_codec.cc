@@ -36,9 +36,9 @@ using namespace dispatch::rule;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// Of one that only a newer version knows, as much is obeyed as this one can.
+// An unknown value of a newer version becomes the strongest known one.
 constexpr Rule kPressure = one_of(resilience::kBackpressures, resilience::Backpressure::kReject);
-// Of as many counts as a job may have shares.
+// Counts of all assignments of a job.
 constexpr Rule kSum = at_most(account::kMostCount * kMostShares);
 
 }  // namespace
@@ -49,7 +49,7 @@ constexpr auto kDescription<Noted> = describe<Noted>("a note", field<&Noted::pre
 template <>
 constexpr auto kDescription<Refusal> =
     describe<Refusal>("a refusal",
-                      // What a newer version refuses is kept back, and may be wanted later.
+                      // The sender may retry an unknown refusal of a newer version.
                       field<&Refusal::kind>(1, one_of(kRefusalKinds, Refusal::Kind::kUnavailable)),
                       field<&Refusal::why>(2, kText), field<&Refusal::owner>(3, or_empty(kNode)),
                       field<&Refusal::fence>(5, kKnownFence), field<&Refusal::again_after>(6, kSpan));

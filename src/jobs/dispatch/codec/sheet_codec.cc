@@ -64,7 +64,7 @@ class SheetWriter {
   }
 
  private:
-  // A column; not written when it is all zeros.
+  // A column; omitted if it is all zeros.
   template <class List, class Column, class Get>
   static void column(const List& from, Column* to, Get get) {
     bool any = false;
@@ -162,7 +162,7 @@ class SheetWriter {
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
-// Bounds of single figures are those of check_sheet(); here is only what a sheet could not hold.
+// check_sheet() checks the bounds of single figures; this checks only what a JobSheet could not hold.
 class SheetReader : public FieldReader {
  public:
   explicit SheetReader(const wire::JobSheet& from) : from_(from) {}
@@ -216,14 +216,14 @@ class SheetReader : public FieldReader {
     return kNone;
   }
 
-  // As many as there are, or none at all.
+  // The column has all elements, or none.
   template <class List, class Column, class Set>
   void column(const Column& from, List& to, Set set) {
     if (from.size() == 0) return;
     if (static_cast<std::size_t>(from.size()) != to.size()) return refuse("columns of different lengths");
     for (std::size_t i = 0; i < to.size(); ++i) set(to[i], from.Get(static_cast<int>(i)));
   }
-  // How many there are; none when those are too many.
+  // Makes this number of elements; none if it is too large.
   template <class List>
   void make(int number, std::size_t most, List& to) {
     if (fits(number, most)) to.resize(static_cast<std::size_t>(number));
@@ -285,7 +285,7 @@ class SheetReader : public FieldReader {
       one.worker = text(lives.worker(static_cast<int>(value)));
       one.life = lives.life(static_cast<int>(value));
     };
-    // All of the first one: a column of zeros.
+    // The first one decides for all: a column of zeros.
     if (from_.shares().worker_size() == 0) {
       for (ShareSheet& one : to) set(one, 0);
     }
@@ -342,7 +342,7 @@ class SheetReader : public FieldReader {
     column(from.detail(), to, [this](auto& one, uint32_t value) { one.detail = text(value); });
   }
 
-  // Of workflows, of shares two each, of losses, events and findings; more are nobody's.
+  // Of workflows, two of each assignment, of losses, events and findings; further ones belong to nothing.
   static constexpr std::size_t kMostTexts =
       kMostWorkflows + 2 * kMostShares + kMostLosses + 2 * kMostJobEvents + plan::kMostFindings;
 

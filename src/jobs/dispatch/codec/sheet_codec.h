@@ -1,4 +1,4 @@
-// The sheet of a job as bytes (proto/sheet.proto), for its register and for those who watch.
+// The job record as bytes (proto/sheet.proto), for its register and for clients that watch. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@ namespace bellwether::dispatch {
 
 inline constexpr std::size_t kMostSheetBytes =
     registers::kMostValueBytes - 1;  // the register needs one to say that it is a value
-// Of a record with as much of everything as it may hold (job_sheet.h), not compressed.
+// Of a record with the maximum of everything (job_sheet.h), not compressed.
 inline constexpr std::size_t kMostLargeSheetBytes = std::size_t{16} << 20;
 
-// A record for its register, compressed when that makes it smaller. One that is larger than a register's value is kept
-// apart, as a large value; its register then has its summary: the record without its lists.
+// A record for its register, compressed if that makes it smaller. A record above the limit of a register is a blob; the
+// register then has its summary: the record without its lists.
 struct EncodedSheet {
   std::string value;  // for the register
-  std::string large;  // the whole record, when `value` is its summary; else empty
+  std::string large;  // the whole record, if `value` is its summary; else empty
 };
-// kInvalid as check_sheet() says it.
+// kInvalid as in check_sheet().
 Result<EncodedSheet> encode_sheet(const JobSheet& sheet);
 bool is_summary(std::string_view value);
 
-// For those who watch: without looking at it, and not compressed, because what goes over a connection is anyhow.
+// For clients: unchecked, and not compressed, because the connection compresses.
 std::string sheet_bytes(const JobSheet& sheet);
-// Of each kind; texts for people are made fit. kInvalid: no such bytes, or what check_sheet() refuses.
+// Of each kind; texts for people are made fit. kInvalid: not such bytes, or refused by check_sheet().
 Result<JobSheet> read_sheet(std::string_view bytes);
 
 // As a field of a message (core/message/describe.h).
@@ -40,10 +40,10 @@ bool from_wire_bytes(std::string_view bytes, JobSheet& to);
 inline bool is_good_value(const JobSheet& sheet) { return check_sheet(sheet).has_value(); }
 void draw_value(Prng& prng, JobSheet& to);
 
-// Values between workflows as bytes, as they are kept by a quorum of managers.
+// Values between workflows as bytes, for a quorum of managers.
 
 std::string encode_context(const plan::Values& context);
-// kInvalid says what is wrong with it.
+// kInvalid names the fault.
 Result<plan::Values> decode_context(std::string_view bytes);
 
 }  // namespace bellwether::dispatch

@@ -1,4 +1,4 @@
-// Bytes as the sheet of a job: whatever is read can be written down, and is read again as the same.
+// Bytes as a job record: an accepted record can be encoded, and decodes to an equal one.
 #include <cstddef>
 #include <cstdint>
 

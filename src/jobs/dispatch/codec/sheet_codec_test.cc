@@ -8,7 +8,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-// A run of `shares` shares on as many workers, in its fifth minute, all of whose figures are as long as they get.
+// A run of `shares` assignments on as many workers, in its fifth minute, with all figures at their longest.
 JobSheet run_of(uint32_t shares) {
   JobSheet sheet;
   sheet.id = std::string(kMostIdBytes, 'j');
@@ -38,7 +38,7 @@ JobSheet run_of(uint32_t shares) {
   return sheet;
 }
 
-// Its events are words that do not get smaller.
+// Its events are texts that do not compress.
 void add_history(JobSheet& sheet, std::size_t losses, std::size_t events, std::size_t detail_bytes) {
   Prng prng(5);
   for (std::size_t i = 0; i < losses; ++i) {
@@ -145,7 +145,7 @@ TEST(SheetCodec, words_for_people_are_made_fit) {
   }
 }
 
-// A good one as it travels, spoilt.
+// The bytes of a good one, spoilt.
 template <class Spoil>
 ::testing::AssertionResult sheet_codec_refuses(Spoil spoil, const std::string& says) {
   JobSheet sheet = run_of(3);

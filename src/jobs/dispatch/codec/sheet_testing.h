@@ -1,4 +1,4 @@
-// Sheets with anything in them that may be there, drawn from a seed.
+// Job records with any valid content, drawn from a seed.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class AnySheet {
  private:
   bool flip() { return prng_.chance(0.5); }
   std::size_t few() { return prng_.below(4); }
-  // Small and large numbers alike, zero among them.
+  // Small and large numbers alike, including zero.
   uint64_t number(uint64_t most) { return std::min(most, prng_.next() >> prng_.below(64)); }
   uint32_t small(uint32_t most) { return static_cast<uint32_t>(number(most)); }
   uint64_t second() { return number(kMostSeconds); }
@@ -43,7 +43,7 @@ class AnySheet {
     const std::string rest = word("The end: no 'way' \xfe\xff", 1, kMostTextBytes - 10);
     return empty && mark_.empty() ? std::string() : mark_ + rest;
   }
-  // Increasing, so that none is there twice.
+  // Increasing, so that all differ.
   ShareId next_share() { return last_ = ShareId(last_.value() + 1 + small(1'000)); }
   PartRange parts() {
     PartRange out;
@@ -65,7 +65,7 @@ class AnySheet {
   ShareId last_;
 };
 
-// Bytes with texts that fit, as if one had written them who does not make texts fit.
+// Bytes with unfit texts, as from a writer that does not make them fit.
 inline std::string with_wild_texts(std::string bytes, std::string_view fit_mark, std::string_view wild_mark) {
   for (std::size_t at = 0; (at = bytes.find(fit_mark, at)) != std::string::npos;) {
     bytes.replace(at, fit_mark.size(), wild_mark);
@@ -73,7 +73,7 @@ inline std::string with_wild_texts(std::string bytes, std::string_view fit_mark,
   return bytes;
 }
 
-// Whoever adds a part finds that this does not compile, and adds it to what is drawn below, too.
+// A new part breaks the build here; draw it below, too.
 inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, const ShareSheet& share) {
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
                                 a20, a21] = sheet;
