@@ -42,7 +42,7 @@ struct Options {
 
 namespace detail {
 struct TermCell;
-class Session;
+class LeaderSession;
 }  // namespace detail
 
 // One term of office, ours or nobody's. Cheap to copy; stays as it is when the term has ended: then it is not valid.
@@ -58,7 +58,7 @@ class Term {
   uint64_t epoch() const;
 
  private:
-  friend class detail::Session;
+  friend class detail::LeaderSession;
   explicit Term(std::shared_ptr<const detail::TermCell> cell) : cell_(std::move(cell)) {}
   std::shared_ptr<const detail::TermCell> cell_;
 };
@@ -112,8 +112,8 @@ class Leadership {
   uint64_t failed_callbacks() const;
 
  private:
-  explicit Leadership(std::unique_ptr<detail::Session> session);
-  std::unique_ptr<detail::Session> session_;
+  explicit Leadership(std::unique_ptr<detail::LeaderSession> session);
+  std::unique_ptr<detail::LeaderSession> session_;
 };
 
 // What a guarded resource keeps: the highest epoch it has seen, in a file, written before the act may happen. One

@@ -16,13 +16,13 @@ std::chrono::nanoseconds Term::valid_for() const {
 uint64_t Term::epoch() const { return cell_ == nullptr ? 0 : cell_->epoch; }
 
 std::unique_ptr<Leadership> Leadership::join(const Options& options, Listener* listener, std::string& error) {
-  auto session = std::make_unique<detail::Session>(options, listener);
+  auto session = std::make_unique<detail::LeaderSession>(options, listener);
   error = session->start();
   if (!error.empty()) return nullptr;
   return std::unique_ptr<Leadership>(new Leadership(std::move(session)));
 }
 
-Leadership::Leadership(std::unique_ptr<detail::Session> session) : session_(std::move(session)) {}
+Leadership::Leadership(std::unique_ptr<detail::LeaderSession> session) : session_(std::move(session)) {}
 Leadership::~Leadership() = default;
 
 Term Leadership::term() const { return session_->term(); }

@@ -16,23 +16,23 @@ Duration of(std::chrono::milliseconds span) { return Duration::millis(span.count
 
 }  // namespace
 
-Session::Session(Options options, Listener* listener)
+LeaderSession::LeaderSession(Options options, Listener* listener)
     : options_(std::move(options)),
       listener_(listener),
       gate_(options_.fail_policy == FailPolicy::kOpen ? lead::FailPolicy::kOpen : lead::FailPolicy::kClosed) {}
 
 template <class Add>
-void Session::wish(Add add) {
+void LeaderSession::wish(Add add) {
   {
     const std::lock_guard lock(mutex_);
     add(wishes_);
     if (std::exchange(attention_called_, true)) return;
   }
-  const bool posted = runtime_->post([](void* session) { static_cast<Session*>(session)->attend(); }, this);
+  const bool posted = runtime_->post([](void* session) { static_cast<LeaderSession*>(session)->attend(); }, this);
   check(posted, "one message always fits");
 }
 
-Session::~Session() {
+LeaderSession::~LeaderSession() {
   if (leading_.joinable()) {
     wish([](Wishes& wishes) { wishes.resign = election::Resign{.cause = "leaving", .heir = {}, .stay_out = true}; });
     leading_.join();
@@ -47,7 +47,7 @@ Session::~Session() {
   }
 }
 
-std::string Session::start() {
+std::string LeaderSession::start() {
   auto timing = election::LeaseTiming::of(of(options_.lease));
   if (const auto wrong = timing.validate(); !wrong) return wrong.error().message;
   auto runtime = runtime::EpollRuntime::create({});
@@ -67,7 +67,7 @@ std::string Session::start() {
   return {};
 }
 
-runtime::task<std::string> Session::open_store() {
+runtime::task<std::string> LeaderSession::open_store() {
   auto store = co_await store::open_store(*runtime_, options_.store);
   if (!store) co_return store.error().message;
   store_ = std::move(*store);
@@ -79,9 +79,9 @@ runtime::task<std::string> Session::open_store() {
   co_return std::string();
 }
 
-void Session::lead() { runtime_->run(campaign()); }
+void LeaderSession::lead() { runtime_->run(campaign()); }
 
-runtime::task<void> Session::campaign() {
+runtime::task<void> LeaderSession::campaign() {
   election::ElectorConfig config;
   const runtime::ProcessIdentity self = runtime_->self();
   config.key = options_.key;
@@ -105,7 +105,7 @@ runtime::task<void> Session::campaign() {
 
 // --- the leading thread ----------------------------------------------------------------------------------------------
 
-void Session::attend() {
+void LeaderSession::attend() {
   Wishes wanted;
   {
     const std::lock_guard lock(mutex_);
@@ -118,7 +118,7 @@ void Session::attend() {
   if (wanted.resign) candidate_->resign(std::move(*wanted.resign));
 }
 
-void Session::on_elected(const election::TermOfOffice& won) {
+void LeaderSession::on_elected(const election::TermOfOffice& won) {
   auto cell = std::make_shared<TermCell>();
   cell->epoch = epoch_ = won.epoch.value();
   cell->end = won.end;
@@ -132,21 +132,21 @@ void Session::on_elected(const election::TermOfOffice& won) {
   queue(Won{term});
 }
 
-void Session::on_renewed(Instant ends, Duration) { gate_.leads_until(ends); }
+void LeaderSession::on_renewed(Instant ends, Duration) { gate_.leads_until(ends); }
 
-void Session::on_drain(const std::string& cause) { depose(epoch_, cause); }
+void LeaderSession::on_drain(const std::string& cause) { depose(epoch_, cause); }
 
-void Session::on_term_ended(const election::TermEnded& ended) {
+void LeaderSession::on_term_ended(const election::TermEnded& ended) {
   gate_.term_ended();
   depose(ended.epoch.value(), fmt::format("{}: {}", to_string(ended.reason), ended.why));
 }
 
-void Session::depose(uint64_t epoch, const std::string& reason) {
+void LeaderSession::depose(uint64_t epoch, const std::string& reason) {
   if (std::exchange(told_deposed_, true)) return;
   queue(Over{epoch, reason});
 }
 
-void Session::on_leader_changed(const election::LeaseRecord& record, const std::string&) {
+void LeaderSession::on_leader_changed(const election::LeaseRecord& record, const std::string&) {
   const Leader leader{record.holder, record.epoch.value()};
   {
     const std::lock_guard lock(mutex_);
@@ -155,11 +155,11 @@ void Session::on_leader_changed(const election::LeaseRecord& record, const std::
   queue(leader);
 }
 
-void Session::on_fail_open(bool open, const std::string&) { gate_.set_open(open); }
+void LeaderSession::on_fail_open(bool open, const std::string&) { gate_.set_open(open); }
 
 // --- the calling thread ----------------------------------------------------------------------------------------------
 
-void Session::queue(Call one) {
+void LeaderSession::queue(Call one) {
   {
     const std::lock_guard lock(mutex_);
     calls_.push_back(std::move(one));
@@ -167,7 +167,7 @@ void Session::queue(Call one) {
   more_.notify_one();
 }
 
-void Session::deliver() {
+void LeaderSession::deliver() {
   std::unique_lock lock(mutex_);
   while (true) {
     more_.wait(lock, [this] { return ending_ || !calls_.empty(); });
@@ -180,7 +180,7 @@ void Session::deliver() {
   }
 }
 
-void Session::call(const Call& one) {
+void LeaderSession::call(const Call& one) {
   try {
     if (listener_ != nullptr) {
       std::visit(Overloaded{[this](const Won& won) { listener_->on_elected(won.term); },
@@ -197,17 +197,17 @@ void Session::call(const Call& one) {
 
 // --- any thread ------------------------------------------------------------------------------------------------------
 
-Term Session::term() const {
+Term LeaderSession::term() const {
   const std::lock_guard lock(mutex_);
   return term_;
 }
 
-Leader Session::leader() const {
+Leader LeaderSession::leader() const {
   const std::lock_guard lock(mutex_);
   return leader_;
 }
 
-bool Session::permits(std::string_view surface) {
+bool LeaderSession::permits(std::string_view surface) {
   lead::LeaderGate::Surface* asked = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -216,7 +216,7 @@ bool Session::permits(std::string_view surface) {
   return asked->permits(runtime::BootClock::now());
 }
 
-std::vector<SurfaceCounts> Session::surfaces() const {
+std::vector<SurfaceCounts> LeaderSession::surfaces() const {
   const std::lock_guard lock(mutex_);
   std::vector<SurfaceCounts> counts;
   for (const auto& one : gate_.surfaces()) {
@@ -225,11 +225,11 @@ std::vector<SurfaceCounts> Session::surfaces() const {
   return counts;
 }
 
-void Session::progress() {
+void LeaderSession::progress() {
   wish([](Wishes& wishes) { wishes.progress = true; });
 }
 
-void Session::hand_over(const std::string& heir) {
+void LeaderSession::hand_over(const std::string& heir) {
   wish([&heir](Wishes& wishes) { wishes.resign = election::Resign{.cause = "handed over", .heir = heir}; });
 }
 

@@ -25,10 +25,10 @@ struct TermCell {
   std::shared_ptr<const election::TermEnd> end;
 };
 
-class Session final : public lead::CandidateListener {
+class LeaderSession final : public lead::CandidateListener {
  public:
-  Session(Options options, Listener* listener);
-  ~Session() override;
+  LeaderSession(Options options, Listener* listener);
+  ~LeaderSession() override;
   // Opens the store and begins; empty when all is well.
   std::string start();
 
