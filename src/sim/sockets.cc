@@ -27,7 +27,6 @@ bool is_any(IpAddress address) { return address == IpAddress::any() || address =
 Endpoint any_at(uint16_t port) { return {IpAddress::any(), port}; }
 
 using runtime::Cancellation;
-using runtime::Endpoint;
 using runtime::task;
 
 constexpr std::size_t kLargestDatagram = 65'507;

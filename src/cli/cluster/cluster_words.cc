@@ -244,7 +244,6 @@ std::string ballot_json(const VotesAnswer& votes) {
   return out.dump(2) + "\n";
 }
 
-using Json = nlohmann::ordered_json;
 using cluster::ContextView;
 using cluster::OutcomeAnswer;
 

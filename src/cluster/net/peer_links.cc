@@ -240,7 +240,6 @@ task<void> PeerLinks::close(Duration most) {
 }
 
 using resilience::Category;
-using runtime::task;
 
 namespace {
 

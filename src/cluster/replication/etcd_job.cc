@@ -29,8 +29,6 @@ tl::unexpected<NotWritten> not_written(Error error, bool perhaps) {
 
 void set(void* event) { static_cast<runtime::Event*>(event)->set(); }
 
-using runtime::task;
-
 constexpr Duration kRenewAgainAfter = Duration::millis(200);
 
 }  // namespace

@@ -58,8 +58,6 @@ runtime::task<Result<store::EtcdPlace>> place_of(runtime::Runtime& runtime, std:
 
 }  // namespace
 
-using runtime::task;
-
 EtcdJobView::EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, Note note,
                          Duration names_every)
     : runtime_(runtime),

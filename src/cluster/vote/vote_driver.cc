@@ -327,8 +327,6 @@ void VoteDriver::carry_out(const vote::Refused& refused) {
 
 // What a node of a scored vote says of itself, whom it believes, what it remembers of others, and whom it hears.
 
-using runtime::task;
-
 namespace {
 
 constexpr const char* kReputation = "vote/reputation";  // the text of a book

@@ -95,9 +95,6 @@ void put(const metrics::MetricWindow& from, wire::MetricDelta& to) {
   put_unless_empty(from.trend, [&] { return to.mutable_trend(); });
 }
 
-using metrics::Histogram;
-using metrics::Window;
-
 // How much there can be.
 struct Limits {
   std::size_t size = 0;  // of the message

@@ -63,8 +63,6 @@ bool has_room(std::size_t more, scenario::Mark mark, Plan& plan, scenario::Readi
 
 }  // namespace
 
-using scenario::in_quotes;
-
 namespace {
 
 Check::Subject subject_of(scenario::Subject subject) {

@@ -262,8 +262,6 @@ HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Comp
   return call;
 }
 
-using scenario::in_quotes;
-
 namespace {
 
 // What a server of tokens may answer with.
