@@ -107,7 +107,9 @@ void add_help(CLI::App& app, int& exit_code) {
     const auto names = command_names(app);
     const std::string name = words.empty() ? std::string() : words.front();
     if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) {
-      std::fputs((name.empty() ? app.help() : app.get_subcommand(name)->help()).c_str(), stdout);
+      // CLI::App::help() of the whole is that of the command which was given.
+      const std::string whole = app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
+      std::fputs((name.empty() ? whole : app.get_subcommand(name)->help(app.get_name())).c_str(), stdout);
     } else {
       exit_code = refuse("help", fmt::format("there is no command '{}'{}", name, did_you_mean(name, names)));
     }
