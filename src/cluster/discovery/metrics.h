@@ -1,5 +1,5 @@
-// What discovery counts. Plain numbers of one thread; samples() gives them their names and labels, for whoever serves
-// them in the text format of Prometheus.
+// What discovery counts. Plain numbers of one thread; samples() gives them their names and labels, for a page in the
+// text format of Prometheus.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The health of a datacenter as a gate sees it, from the heartbeats of its managers. BUSY is no failure: all is well
-// and all is in use, which passes by itself; DEGRADED is a structural loss; UNHEALTHY takes no work at all.
+// The health of a datacenter as a gate sees it, from the heartbeats of its managers. BUSY is no failure: all cores are
+// in use, which passes by itself. DEGRADED is a structural loss. UNHEALTHY takes no work at all.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class ManagerStates {
 
   ManagerState state() const { return state_; }
   bool hands_out() const { return state_ == ManagerState::kActive; }
-  // For people: what it waits for, or has gone on without; empty when there is nothing to say.
+  // For people: what it waits for, or has gone on without; else empty.
   const std::string& reason() const { return reason_; }
 
  private:
@@ -87,13 +87,12 @@ struct DatacenterVerdict {
   WorkerFigures workers;    // the figures that it was judged by
 };
 
-// All managers that are known in this datacenter, dead ones too. The worst that holds wins:
+// `managers`: all that are known in this datacenter, dead ones too. The worst state that holds wins:
 //   UNHEALTHY  no manager is alive, or no worker is registered
 //   DEGRADED   no majority of the managers is alive, or ready; no manager has a quorum; one is stuck; no majority of
-//   the
-//              workers is healthy
+//              majority of the workers is healthy
 //   BUSY       no core is free
-// Workers are counted as the leader counts them, or as whoever was heard last when it is not alive.
+// Workers are counted as the leader counts them, or, if it is not alive, as the manager heard last counts them.
 DatacenterVerdict judge(const std::vector<ManagerView>& managers);
 
 }  // namespace bellwether::health

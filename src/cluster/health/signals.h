@@ -1,11 +1,11 @@
-// The health of one node as those see it who give it work: three signals that are never mixed. Liveness: does it
-// answer? Readiness: does it take new work? Progress: does it do what its schedule lets it do? A kernel without input
-// and output; whoever watches tells it of answers and reports.
+// The health of one node as the nodes that give it work see it: three signals that are never mixed. Liveness: it
+// answers. Readiness: it takes new work. Progress: it does what its schedule lets it do. A kernel without input and
+// output; its caller passes it answers and reports.
 //
-// Progress is measured against what was possible, not against results. A worker whose target is frozen for ten minutes
-// turns its loops, serves its due times and has no iteration that it could start: that is full progress, and so is
-// waiting because of pacing or think time. A manager is measured by dispatches against work that it could dispatch, a
-// gate by jobs forwarded against jobs that it could forward.
+// Progress is relative to the work that was possible, not to results. A worker whose target is frozen for ten minutes
+// turns its loops, serves its due times and has no iteration that it could start: that is full progress. So is waiting
+// because of pacing or think time. A manager's progress is its dispatches relative to the work that it could dispatch;
+// a gate's is the jobs that it forwarded relative to those that it could forward.
 #pragma once
 
 #include <array>
@@ -53,8 +53,8 @@ struct WorkerReport {
   bool accepting = false;
   uint32_t free_cores = 0;
   uint32_t workflows = 0;
-  // Turns of its load loops against one in 100 ms each; iterations that could start, for which there was a user and a
-  // time; due times of arrivals that were started, or dropped and charged.
+  // Turns of its load loops, relative to one in 100 ms each; iterations that could start because a user and a time were
+  // there; due times of arrivals that were started, or dropped and charged.
   Work loop_turns;
   Work iterations;
   Work due_times;
@@ -64,7 +64,7 @@ struct ManagerReport {
   bool accepting_jobs = false;
   uint32_t active_workers = 0;
   uint32_t jobs = 0;
-  Work dispatches;  // shares whose turn it was and for which there was room, and those that were dispatched
+  Work dispatches;  // assignments that were due and had room, and those that were dispatched
 };
 struct GateReport {
   uint32_t connected_datacenters = 0;

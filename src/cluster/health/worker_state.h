@@ -1,13 +1,13 @@
-// The state that a worker reports of itself: whether it takes work, and how gladly. Judged by what its control plane
-// needs, never by the load that it makes: a generator at full speed uses all of its load cores by design, and says so
-// in the report of the run, not here.
+// The state that a worker reports of itself: whether, and how readily, it takes work. It depends on the needs of its
+// control plane, never on the load that it makes: a generator at full speed uses all of its load cores by design, and
+// the report of the run says so, not this state.
 //
-//   REGISTERING → HEALTHY ⇄ DEGRADED → DRAINING → HEALTHY or DEGRADED, once its work is done and nothing is critical
 //   any of them → OFFLINE
 //
+//
 // A kernel: samples go in about once a second, the state comes out. A state gets worse after two samples in a row that
-// say so, and better after five, with a margin between, so that it does not flap. Whoever drained goes on as the worst
-// of those five: on a machine that is never quite quiet it would else never work again.
+// say so, and better after five, with a margin between, so that it does not flap. A worker that drained goes on as the
+// worst of those five: on a machine that is never quite quiet it would else never work again.
 #pragma once
 
 #include <string_view>
@@ -55,7 +55,7 @@ class WorkerStates {
   void unregistered();
   // `has_work`: workflows run. Counts while registered.
   void sample(const WorkerSample& sample, bool has_work);
-  // It is to end: no new work; OFFLINE once the last workflow has ended, which sample() tells.
+  // It is to end: no new work; sample() returns OFFLINE once the last workflow has ended.
   void shut_down();
   // It cannot go on.
   void failed() { state_ = WorkerState::kOffline; }

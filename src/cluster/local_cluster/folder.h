@@ -1,5 +1,5 @@
 // The folder of a local cluster: its secret, certificates and settings, the data and messages of each node, and a
-// record of what runs. One command at a time works with it.
+// record of its processes. One command at a time works with it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What a local cluster consists of: its nodes with their names, roles, ports and settings, and what is remembered of it
-// in its folder between commands. Texts in, texts out.
+// The parts of a local cluster: its nodes with their names, roles, ports and settings, and the record of it in its
+// folder between commands. Texts in, texts out.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ProcessMark {
   bool operator==(const ProcessMark&) const = default;
 };
 
-// Of a process that runs now. Incomplete when the system hides it, and then it lives for nobody.
+// Of a process that runs now. Incomplete when the system hides it; then no process matches it.
 ProcessMark mark_of(int64_t pid);
 bool lives(const ProcessMark& mark);
 // Reaches that process or none. kNotFound: it lives no more.
@@ -74,7 +74,7 @@ Layout make_layout(const Shape& shape, uint16_t base_port);
 
 // As `bellwether node --config` reads it.
 std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder);
-// For those who ask the cluster and are no node of it.
+// For clients of the cluster, which are no nodes of it.
 std::string client_settings(const Layout& layout, const std::string& folder);
 // The alternative names of a certificate.
 std::string certificate_names(const LocalNode& node);

@@ -208,7 +208,7 @@ Status Start::furnish() {
   }
   progress_(fmt::format("making secrets{} and settings in {}", shape.tls ? ", certificates" : "", folder_.path()));
   sight_.layout = std::move(layout);
-  // The record first: what is made of the rest is known to be ours, whatever happens.
+  // The record first: it identifies all that is made later as ours, even after a crash.
   good = folder_.write(sight_.layout);
   if (good) good = folder_.furnish(sight_.layout);
   return good;

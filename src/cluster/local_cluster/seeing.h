@@ -1,4 +1,4 @@
-// What there is to see of a local cluster: its processes, and what its managers say.
+// The visible state of a local cluster: its processes, and the answers of its managers.
 #pragma once
 
 #include "cluster/local_cluster/local_cluster.h"

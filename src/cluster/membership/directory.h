@@ -1,8 +1,8 @@
-// Who is called what and is reached where: names and profiles of members, each kept once and handed out as a small
-// number, so that a member table can be an array of plain records. A node has one of its own; in the simulator all
-// nodes of a world share one, which is what makes ten thousand views of ten thousand members fit into memory.
+// The names and profiles of members, each kept once and handed out as a small number, so that a member table can be an
+// array of plain records. A node has its own directory. In the simulator all nodes of a world share one, so that ten
+// thousand views of ten thousand members fit into memory.
 //
-// Entries are counted: what nobody holds is forgotten and its number used again. Not thread-safe.
+// Entries are counted: an entry without users is forgotten and its number used again. Not thread-safe.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Watching others: whom to probe next, probes and their proxies, probes for others, and what it means that nobody has
-// answered.
+// The failure detector: which member to probe next, probes and their proxies, probes for others, and the consequence of
+// a missing answer.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class FailureDetector {
       : self_(self), roster_(roster), trust_(trust), gossip_(gossip), updates_(updates) {}
 
   void begin();
-  // No more probes of its own.
+  // It sends no more probes.
   void end() { next_probe_ = next_dead_probe_ = Instant::never(); }
   // Deadlines move: what this process would have read waits to be read.
   void postpone(Duration lateness);

@@ -1,4 +1,4 @@
-// What a member says: packets to others, with the news that every one of them carries, and events to its subscribers.
+// What a member sends: packets to others, each with news, and events to its subscribers.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class Gossip {
   // Returns the sequence that the answer will have.
   uint32_t ping(NodeId to, const Endpoint& where, std::optional<NodeIndex> who, Effects& out);
   uint32_t ping(NodeIndex to, Effects& out) { return ping(table_.id(to), table_.endpoint(to), to, out); }
-  // Tells a process that speaks from an earlier incarnation, after a restart without memory, what the group knows of
-  // its name, so that it can go beyond that.
+  // Sends a process that speaks from an earlier incarnation, after a restart without memory, the group's record of its
+  // name, so that it can go beyond that.
   void correct(NodeIndex node, const Endpoint& who, Effects& out) const;
 
   // --- gossip

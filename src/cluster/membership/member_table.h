@@ -1,5 +1,5 @@
-// One node's view of the group: a record for each member, how many are in which state, and a digest of the view that
-// two nodes can compare in four bytes, or bucket by bucket.
+// One node's view of the group: a record for each member, a count for each state, and a digest of the view that two
+// nodes compare in four bytes, or bucket by bucket.
 //
 // Records are plain and small (28 bytes), found by the directory's numbers. Not thread-safe.
 #pragma once

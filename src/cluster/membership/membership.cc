@@ -125,7 +125,7 @@ void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& 
   }
   const auto who = head.from == self_.id ? std::nullopt : table_.find(head.from);
   gossip_.send(ack, from, who, out);
-  // Another process than the one that we know under this name: it must hear of that one.
+  // Another process than the known one has this name: it must learn of the known one.
   if (who && head.life != table_.at(*who).life) return gossip_.correct(*who, from, out);
   if (head.from != self_.id) view_sync_.on_ping(head, from, who, out);
 }

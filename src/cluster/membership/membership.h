@@ -1,17 +1,15 @@
-// One node's part in a group: who is in it, who is suspected, who is gone. SWIM with all of Lifeguard, and on top of
-// them what docs/cluster/membership.md explains: proxies whose probe fails are witnesses, a node that hears nobody
-// accuses nobody, suspects are told first, one neighbour is watched beside the random rounds, views are compared by
-// digest.
+// One node's part in a group: its view of who is in it, suspected, or gone. SWIM with all of Lifeguard, and the
+// additions of docs/cluster/membership.md: proxies whose probe fails are witnesses, a node that receives nothing
+// accuses no member, suspects learn of it first, one neighbour is watched beside the random rounds, views are compared
+// by digest.
 //
-// A state machine without clock, socket or thread: each step is told the time of the monotonic clock and answers with
+// A state machine without clock, socket or thread: each step takes the time of the monotonic clock and answers with
 // effects. Deadlines pass only in Tick steps, so a driver that reads its sockets before its timers is fair to others.
 //
 // What it guarantees:
 //   - only the process that bears a name raises its incarnation;
-//   - whoever is told of its own death refutes it, also after a restart without memory;
-//   - memory, packets and work a step are bounded, whatever arrives.
-//
-// Its parts, each of which knows only those above it:
+//   - a member that learns of its own death refutes it, also after a restart without memory;
+//   - memory, packets and work a step are bounded for any input.
 //
 //   self.h        who the member is, and how far it may trust its own watch
 //   roster.h      who is in the group
@@ -54,7 +52,7 @@ class Membership {
   Degradation degradation() const { return trust_.level(); }
   std::size_t pending_news() const { return gossip_.pending(); }
   uint64_t malformed() const { return self_.malformed; }
-  // The name behind a mark; empty when nobody in the view has it. Looks at the whole view.
+  // The name behind a mark; empty when no member of the view has it. Looks at the whole view.
   std::string name_of(AccuserMark mark) const { return roster_.name_of(mark); }
   // All present members, for Start::remembered of a later life.
   std::vector<Update> remember() const { return roster_.remember(); }

@@ -1,4 +1,4 @@
-// What a Membership is told and what it asks for.
+// The events that a Membership takes and the effects that it asks for.
 #pragma once
 
 #include <compare>
@@ -17,11 +17,11 @@
 
 namespace bellwether::membership {
 
-// Which version of whose state was seen last, so that what arrives late or twice is refused. A version is ordered first
-// by the life of its owner (a number that grows with each of its starts) and then by the owner's count within that
-// life, so that an owner which restarts and counts from 1 again is not taken for stale.
+// The version of a member's state that was seen last, so that a late or repeated one is refused. A version is ordered
+// first by the life of its owner (a number that grows with each of its starts) and then by the owner's count within
+// that life, so that an owner which restarts and counts from 1 again is not taken for stale.
 //
-// Check and update are one operation; entities that nobody updates are forgotten. Bounded. Not thread-safe.
+// Check and update are one operation; entities without updates are forgotten. Bounded. Not thread-safe.
 struct StateVersion {
   uint32_t life = 0;
   uint64_t count = 0;
@@ -107,7 +107,7 @@ struct LoopLag {  // the lag of the event loop over its period, whenever it is m
 struct SetState {  // what rides on our acks from now on; at most kMaxState bytes
   std::string bytes;
 };
-struct SetMeta {  // our meta has changed: the group is told
+struct SetMeta {  // our meta has changed: it is sent to the group
   std::string meta;
 };
 
@@ -121,7 +121,7 @@ struct SendDatagram {
   Endpoint to;
   std::string bytes;
 };
-// One request on a reliable connection; its answer, or that there is none, comes back as StreamAnswered.
+// One request on a reliable connection; its answer, or the lack of one, comes back as StreamAnswered.
 struct SendStream {
   uint64_t exchange;
   Endpoint to;
@@ -139,7 +139,7 @@ enum class MemberChange : uint8_t {
   kDied,
   kLeft,       // said so itself
   kUpdated,    // its address, role or meta changed
-  kRestarted,  // another process bears the name now: whatever ran there is gone
+  kRestarted,  // another process bears the name now: the earlier one is gone
   kForgotten,  // its tombstone has been removed
 };
 const char* to_string(MemberChange change);
@@ -163,7 +163,7 @@ struct MemberEvent {
   uint32_t incarnation = 0;
   Cause cause = Cause::kGossip;
   Accusers accusers;  // Membership::name_of() knows their names
-  NodeId told_by;     // whose packet brought it; zero when nobody's did
+  NodeId told_by;     // whose packet brought it; zero: no packet did
 };
 struct StateArrived {  // newer than all that came before from this member
   std::string name;

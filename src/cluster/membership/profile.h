@@ -1,5 +1,6 @@
-// All figures of the membership protocol in one table: a profile for each kind of network, and what they add up to. The
-// two ancestors of the protocol are settings of the same kernel, so that a comparison compares rules and not programs.
+// All figures of the membership protocol in one table: a profile for each kind of network, and the figures that follow
+// from it. The two ancestors of the protocol are settings of the same kernel, so that a comparison compares rules and
+// not programs.
 //
 // Sources: SWIM (Das, Gupta, Motivala, DSN 2002), Lifeguard (Dadgar, Phillips, Currey, arXiv 1707.00788).
 #pragma once
@@ -34,7 +35,7 @@ struct Figures {
   Duration verdict_after;       // after so long without any answer, direct or through proxies, the probe has failed
   int proxies = 3;              // that are asked to probe for us
   bool nacks = true;            // a proxy that gets no answer says so
-  bool watch_successor = true;  // every other probe goes to the next member by id: nobody waits long for a probe
+  bool watch_successor = true;  // every other probe goes to the next member by id: no member waits long for a probe
   bool adaptive_timeout = true;
 
   // --- local health
@@ -45,12 +46,12 @@ struct Figures {
 
   // --- suspicion
   Duration suspicion_unit;          // a suspicion lasts unit·max(1, log10 n) once enough members have confirmed it,
-  double suspicion_max_factor = 6;  // and so many times longer while nobody has
+  double suspicion_max_factor = 6;  // and this many times longer while no member has
   int confirmations = 3;            // that are enough, beside the first accuser
   bool nack_testifies = true;       // a proxy without answer is an accuser too
-  bool tell_suspect = true;         // a suspect is told first in every packet to it (Lifeguard's buddy system)
-  bool tell_at_once = true;         // and by a packet of its own, which it answers with one
-  bool deaf_pause = true;           // time in which we hear nobody does not count against anybody
+  bool tell_suspect = true;         // every packet to a suspect says so first (Lifeguard's buddy system)
+  bool tell_at_once = true;         // and so does a separate packet, which it answers with one
+  bool deaf_pause = true;           // time in which we receive nothing counts against no member
 
   // --- gossip
   Duration gossip_interval;
@@ -62,7 +63,7 @@ struct Figures {
   Duration sync_settle;          // views that differ although nothing was news for so long are compared
   Duration sync_interval;        // but no oftener than this
   Duration dead_probe_interval;  // a dead member is asked whether it is really dead
-  Duration island_interval;      // seeds and forgotten members are asked whether there is an island to join
+  Duration island_interval;      // seeds and forgotten members are asked whether they form an island to join
   Duration tombstone_ttl;
   bool guard = true;     // hold evictions while more than half look failing
   Duration guard_limit;  // how long a systemic failure holds evictions (correlation_guard.h), and deafness deaths

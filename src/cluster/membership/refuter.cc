@@ -21,7 +21,8 @@ void Refuter::hear(const Update& update, const Source& source, Effects& out) {
   if (self_.state == MembershipState::kLeaving) return;
   if (update.kind != UpdateKind::kAlive && update.kind != UpdateKind::kJoin) {
     if (update.incarnation >= incarnation_) return refute(update, source, out);
-    // Who still says what was refuted long ago may have missed it, and hears of it from nobody else.
+    // A sender that still repeats what was refuted long ago may have missed the refutation, and gets it from no other
+    // node.
     if (source.reachable) gossip_.correct(roster_.me(), source.endpoint, out);
     return;
   }

@@ -1,4 +1,4 @@
-// How news about members changes the view, and is passed on.
+// How news about members changes the view and is passed on.
 #pragma once
 
 #include "cluster/membership/refuter.h"

@@ -87,7 +87,7 @@ void ViewSync::on_ack(const PacketHead& head, const Endpoint& from, std::optiona
 }
 
 void ViewSync::on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
-  // None of the seeds may run any more while a group still knows this name: whoever asks belongs to it.
+  // All seeds may have ended while a group still knows this name: a node that asks belongs to it.
   if (self_.state == MembershipState::kJoining && !who && islands_.size() < kMostIslands && !is_island(from)) {
     islands_.push_back(from);
     next_join_ = self_.now;

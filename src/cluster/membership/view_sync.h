@@ -1,6 +1,6 @@
-// Coming together: joining through seeds, asking islands whether there is a group to become one with, and comparing
-// views over reliable streams. Two views that agree cost nothing beyond the four bytes of digest in each ping. Two that
-// differ exchange the hashes of 256 buckets of members and then only the records of those buckets that differ.
+// Joining through seeds, merging with islands, and comparing views over reliable streams. Two views that agree cost
+// nothing beyond the four bytes of digest in each ping. Two that differ exchange the hashes of 256 buckets of members
+// and then only the records of those buckets that differ.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class ViewSync {
       : self_(self), roster_(roster), gossip_(gossip), updates_(updates) {}
 
   void begin(const Start& start, Effects& out);
-  // Nobody is asked any more.
+  // It asks no node any more.
   void end() { next_join_ = next_island_ = Instant::never(); }
 
   // --- when it is time

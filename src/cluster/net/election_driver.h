@@ -1,6 +1,6 @@
-// One voter of an elected group, at work: the kernel (election/quorum/quorum_elector.h) with a disk, connections and
-// the boot clock. It carries the kernel's effects out in their order, tells a listener what matters, and hands out the
-// term of office that whatever is guarded asks before it acts. One thread, that of its runtime.
+// The driver of one voter of an elected group: it runs the kernel (election/quorum/quorum_elector.h) with a disk,
+// connections and the boot clock. It executes the kernel's effects in their order, reports events to a listener, and
+// hands out the term of office that guarded work checks before it acts. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -76,11 +76,11 @@ class ElectionDriver final : public Leadership, private Service {
 
   // What happened; before run() it is dropped.
   void tell(quorum::Event event);
-  // That there is a node of this name, which may be asked to vote.
+  // Adds a node of this name, which may be asked to vote.
   void learn(const std::string& name) { names_[member_id(name)] = name; }
 
   const quorum::QuorumElector& kernel() const { return kernel_; }
-  // Empty for nobody, and for one whose name nobody here knows.
+  // Empty for no member, and for a member whose name this node does not know.
   std::string name_of(quorum::MemberId member) const;
   // Messages that were refused: not what they should be, or from somebody else than they say.
   uint64_t refused() const { return refused_; }

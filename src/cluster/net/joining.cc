@@ -9,7 +9,7 @@ using runtime::task;
 namespace event = discovery::event;
 namespace effect = discovery::effect;
 
-// Whoever is let in says nothing yet: the connection only shows that both ends belong to one cluster.
+// An admitted node sends nothing yet: the connection only shows that both ends belong to one cluster.
 class Silent final : public link::ConnectionHandler {
  public:
   void on_request(link::Connection& connection, const wire::Inbound& request) override {

@@ -1,5 +1,5 @@
 // A Kv in an SQLite file (https://sqlite.org), with a write-ahead log that is synchronised at every change. Each value
-// carries a checksum, which SQLite does not do by itself. The work happens on a thread of its own.
+// carries a checksum, because SQLite adds none. The work happens on a separate thread.
 #pragma once
 
 #include <memory>

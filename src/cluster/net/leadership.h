@@ -1,6 +1,6 @@
-// Who leads a cluster, whatever decides it: the votes of its nodes (election_driver.h), or a store that they delegate
-// it to. A node stands through this and hands out the term of office; what is led cannot tell the difference. One
-// thread, that of the runtime.
+// The leadership of a cluster, independent of its source: the votes of the nodes (election_driver.h), or a store that
+// they delegate it to. A node stands through this interface, which hands out the term of office; guarded work cannot
+// see the difference. One thread, that of the runtime.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,10 @@ class Leadership {
   // work_stopped() says when the work has stopped.
   class Listener : public election::TermListener {
    public:
-    // Empty: nobody is known to lead. `term` is the fencing token, whoever gives it out.
+    // Empty: no known leader. `term` is the fencing token of either source.
     virtual void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) = 0;
-    // Where scores are voted on: an election in which this node took part is over: the winner, or nobody (empty); its
-    // term; and why it ended so.
+    // With scored votes: an election in which this node took part is over: the winner (empty: none), its term, and why
+    // it ended so.
     virtual void on_election_complete(const std::string&, election::Term, const std::string&) {}
     virtual void on_voters_changed(const std::vector<std::string>&) {}
     // After leave(): this node stands no more.
@@ -31,7 +31,7 @@ class Leadership {
   };
 
   struct Voter {
-    std::string name;  // empty: nobody here knows it
+    std::string name;  // empty: its name is unknown here
     bool joining = false;
     bool leaving = false;
   };
@@ -69,7 +69,7 @@ class Leadership {
   virtual void leave(const std::string& cause) = 0;
   // Begins to change who votes.
   virtual Status change_voters(bool add, const std::string& name) = 0;
-  // Why this node can neither stand nor tell who leads; empty: it can.
+  // Why this node can neither stand nor name the leader; empty: it can.
   virtual std::string obstacle() const = 0;
   // Whether this node could lead, as far as it knows itself.
   virtual bool electable() const = 0;
@@ -80,7 +80,7 @@ class Leadership {
   virtual std::optional<VoteView> last_vote() const { return std::nullopt; }
   // The last messages of a scored vote, the oldest first.
   virtual std::vector<VoteMessageView> vote_messages() const { return {}; }
-  // An election, as an operator asks for it; `forced`: also soon after the last one. kRefused says why there is none.
+  // An election at an operator's request; `forced`: also soon after the last one. kRefused says why none begins.
   virtual Status call_election(bool) {
     return fail(Errc::kUnsupported, "elections are called where nodes vote by scores: leadership: vote");
   }

@@ -20,16 +20,16 @@ struct Row {
   uint16_t type;
   std::string_view name;
   MessageClass is;
-  Roles senders;  // whom the router lets send it
+  Roles senders;  // the roles from which the router takes it
 };
 
-// Every type of message that there is, but letters. What has no row here is refused.
+// Every type of message except letters. A type without a row is refused.
 constexpr Row kTable[] = {
     {message_type::kMembershipStream, "membership", {Urgency::kCritical, Operation::kHeartbeat}, kNodes},
     {message_type::kLeadership, "leadership", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     {message_type::kVote, "vote", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     {message_type::kKeyShare, "key_share", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
-    // Whoever has to mend a cluster must be heard when it is at its worst.
+    // An operator who mends a cluster must be heard when it is at its worst.
     {message_type::kAdmin, "admin", {Urgency::kCritical, Operation::kOther}, kOperators},
     // Registers of jobs and copies of their accounts. Which of them are keepers is for the register to know.
     {message_type::kJobs, "jobs", {Urgency::kCritical, Operation::kOther}, kVoters},

@@ -14,7 +14,7 @@ using wire::Role;
 using Kind = SettingSpec::Kind;
 
 constexpr std::size_t kVotersMax = 9;
-// A scored vote is told to everybody by everybody: beyond that an election is mostly messages.
+// In a scored vote every node sends to every node: beyond that an election is mostly messages.
 constexpr std::size_t kScoredVotersMax = 100;
 static_assert(kScoredVotersMax <= vote::kMostNodes);
 

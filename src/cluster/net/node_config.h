@@ -1,4 +1,4 @@
-// What a node is told about itself and its cluster: the typed form of its settings, checked as a whole.
+// The settings of a node about itself and its cluster, typed and checked as a whole.
 #pragma once
 
 #include <optional>
@@ -36,18 +36,19 @@ struct VoteChoice {
   vote::VoteTiming timing;
   std::string key;               // a file, PEM: what this node signs with
   std::string keys;              // a folder with NAME.pem of each member: its public key
-  std::string operator_key;      // a file, PEM: who attests capabilities; empty: nobody does, and all are believed
+  std::string operator_key;      // a file, PEM: the key that attests capabilities; empty: no attestation, all claims
+                                 // are believed
   std::string attestation;       // a file, of this node
   double reputation_weight = 0;  // 0 to 1
-  // Of the key that only an admin has, files; both empty: there is none.
+  // Of the key that only an admin has, files; both empty: the cluster has no such key.
   std::string key_share;
   std::string key_commitment;
-  std::vector<std::string> key_command;  // works with that key; empty: nobody does
+  std::vector<std::string> key_command;  // works with that key; empty: no command does
 };
 
 inline constexpr uint16_t kDefaultPort = 9000;
 inline constexpr const char* kQuorum = "quorum";  // a cluster whose voters elect its leader
-inline constexpr const char* kVote = "vote";      // … by the scores of those who stand
+inline constexpr const char* kVote = "vote";      // … by the scores of the candidates
 inline constexpr const char* kSecretVariable = "BELLWETHER_AUTH_SECRET";
 inline constexpr const char* kPreviousSecretVariable = "BELLWETHER_AUTH_SECRET_PREVIOUS";
 
@@ -67,7 +68,7 @@ struct NodeConfig {
   std::vector<std::string> dns_names;
   std::optional<Duration> join_limit;  // nothing: it tries for ever
 
-  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
+  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, dead or alive
   std::string leadership;           // "quorum", "vote", or the URL of a store that decides who leads
   VoteChoice vote;                  // of "vote"
   ContextChoice context;
@@ -80,7 +81,7 @@ struct NodeConfig {
   std::string data;  // a folder
 
   uint32_t cores = 0;      // of a worker, for load; 0: all
-  bool pin = true;         // each of them is a processor of its own
+  bool pin = true;         // each of them has one processor to itself
   Duration hand_over;      // of a worker that leaves: what it runs, to others, for so long at most
   std::string trust_keys;  // of a worker: a file or a folder; empty: it runs no compiled programs
 
@@ -98,7 +99,7 @@ struct NodeConfig {
   bool votes_by_score() const { return leadership == kVote; }
 };
 
-// How long a lease of a cluster in a store is when nobody says: local 2 s, lan 5 s, wan 15 s.
+// The default lease of a cluster in a store: local 2 s, lan 5 s, wan 15 s.
 Duration usual_store_lease(std::string_view profile);
 
 // All settings of a node, in the order in which people should meet them.

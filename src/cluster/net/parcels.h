@@ -1,12 +1,12 @@
-// Requests and answers that are larger than a message may be (cluster/wire/session.h): in pieces, each a request of its
-// own, over one connection. Senders cut and receivers put together; whoever is in between sees a request and its
+// Requests and answers that are larger than a message may be (cluster/wire/session.h): in chunks, each a separate
+// request, over one connection. Senders cut and receivers assemble; the code between them sees a request and its
 // answer.
 //
-//   a request    kParcelPiece × n, of which the last is answered by what answers the whole
-//   an answer    status kParcel, with a number and the size; then kParcelFetch × n by whoever asked
+//   a request    kParcelPiece × n; the answer to the last one is the answer to the whole
+//   an answer    status kParcel, with a number and the size; then kParcelFetch × n by the node that asked
 //
-// What is not whole, or not fetched, is thrown away with its connection, when more comes than there is room for, and
-// after a minute. The bytes of a piece are its numbers, big-endian, and what it holds. One thread.
+// A request or answer that is incomplete, or not fetched, is dropped with its connection, when space runs out, and
+// after a minute. The bytes of a chunk are its numbers, big-endian, and its data. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What PeerLinks does with a question: whom it leaves alone, for how long, and what it asks again.
+// How PeerLinks sends a request: which peers it leaves alone, for how long, and what it repeats.
 #include "cluster/net/peer_links.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority p
   wake(peer);
 }
 
-// What waits goes out, when there is a connection that takes it.
+// Sends the waiting messages when a connection takes them.
 void PeerLinks::deliver(Peer& peer) {
   const Instant now = runtime_.now();
   std::erase_if(peer.letters, [&](const Letter& letter) { return letter.best_before < now; });
@@ -152,9 +152,9 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   co_return made;
 }
 
-// Lives for as long as there is a connection or somebody wants one. After the end of a connection it tries again in any
-// case, for a while: whether the peer's port is still there tells a process that has ended from a network that is
-// disturbed. One try is not enough, for a process that is being ended may still take a connection, and drop it.
+// Lives while a connection exists or is wanted. After the end of a connection it always tries again for a while:
+// whether the peer's port is still open distinguishes a process that has ended from a disturbed network. One try is not
+// enough, for a process that is being ended may still take a connection, and drop it.
 task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   while (!cancel->cancelled()) {

@@ -1,5 +1,5 @@
-// Hands what comes in on connections to the part of the node that it is for, by the type of the message. What the
-// sender's role may not send (message_classes.h) is handed to nobody. One thread, that of its runtime.
+// Hands each message from a connection to the part of the node that serves its type. A message that the sender's role
+// may not send (message_classes.h) is handed to none. One thread, that of its runtime.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class Service {
   // To be answered by connection.respond(), at once or later, while the connection is open.
   virtual void on_request(link::Connection& connection, const wire::Inbound& request);
   virtual void on_message(link::Connection& connection, const wire::Inbound& message);
-  // It has ended: whoever would answer on it later must not. Also told of those that never asked anything.
+  // The connection has ended: a service must not answer on it later. Also called for connections without requests.
   virtual void on_closed(link::Connection&) {}
 };
 
@@ -47,10 +47,10 @@ class Switchboard final : public link::ConnectionHandler {
 
   // Where refusals of messages are counted and told of. It outlives this, or is taken off again by nullptr.
   void report_refusals(link::RefusalWatch* refusals) { refusals_ = refusals; }
-  // Counts and tells that a message was not taken. For services too, who know more than a sender's role.
+  // Counts and reports that a message was not taken. For services too, which know more than a sender's role.
   void refuse(const link::Connection& connection, wire::Refusal why, const std::string& what);
 
-  // `service` gets all messages of this type until it is taken off again. REQUIRES that nobody else does.
+  // `service` gets all messages of this type until it is taken off again. REQUIRES that no other service does.
   void connect(uint16_t type, Service& service);
   void disconnect(uint16_t type);
 
@@ -62,7 +62,7 @@ class Switchboard final : public link::ConnectionHandler {
   void on_closed(link::Connection& connection, const Error& why) override;
   // As connection.respond() with kOk; an answer that is too large for a message is kept to be fetched.
   void respond(link::Connection& connection, wire::RequestId id, std::string body);
-  // Messages that there are not, or that nobody here is for.
+  // Messages of unknown types, and of types without a service here.
   uint64_t unknown() const { return unknown_; }
   // Messages that were not for their sender to send.
   uint64_t refused() const { return refused_; }
@@ -100,7 +100,7 @@ class FrontDesk {
   using LoadChanged = Callback<void(resilience::LoadState state, std::string_view reason)>;
   struct Counts {
     std::array<uint64_t, resilience::kUrgencies> admitted{};
-    std::array<uint64_t, resilience::kUrgencies> shed{};      // for there is too much to do
+    std::array<uint64_t, resilience::kUrgencies> shed{};      // because the node has too much to do
     std::array<uint64_t, resilience::kOperations> limited{};  // for their sender has had its share
   };
 

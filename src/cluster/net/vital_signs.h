@@ -1,6 +1,6 @@
-// How this process is: how much of the processors and of the memory that it may use it does use, and how late its loop
-// runs. What it may use is the least of what the machine has and of what its control groups (cgroup v2) allow: in a
-// container the machine's own figures would say that all is well until the end. One thread, that of its runtime.
+// The state of this process: the part of its processors and memory that it uses, and the lag of its loop. Its limits
+// are the least of the machine's and of those that its control groups (cgroup v2) allow: in a container the machine's
+// own figures would say that all is well until the end. One thread, that of its runtime.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct VitalSigns {
     return memory_most == 0 ? 0 : static_cast<double>(memory) / static_cast<double>(memory_most);
   }
   uint64_t descriptors = 0;       // open files and connections
-  uint64_t descriptors_most = 0;  // 0: there is no limit, or it is not known
+  uint64_t descriptors_most = 0;  // 0: no limit, or an unknown one
   double descriptor_share() const {
     return descriptors_most == 0 ? 0 : static_cast<double>(descriptors) / static_cast<double>(descriptors_most);
   }
@@ -90,7 +90,7 @@ std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_secon
 std::optional<Duration> waited_of(std::string_view schedstat);
 // /proc/self/statm: resident pages.
 std::optional<uint64_t> resident_pages_of(std::string_view statm);
-// cpu.max: processors that the group may use; nothing when there is no limit.
+// cpu.max: processors that the group may use; nothing when it has no limit.
 std::optional<double> cores_of(std::string_view cpu_max);
 // memory.max, memory.current: bytes; nothing for "max".
 std::optional<uint64_t> bytes_of(std::string_view memory);

@@ -1,5 +1,5 @@
-// What a node knows of the scored votes that it takes part in, for people: heartbeats and promises as they are now,
-// what it has counted since it was started, the last messages, and the last election. Plain values.
+// A node's view of the scored votes that it takes part in, for people: current heartbeats and promises, counts since
+// its start, the last messages, and the last election. Plain values.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct ElectionLengths {
   void add(Duration span);
 };
 
-// Of an admin's heartbeats to one other node. One is missed when there is no answer by the time of the next.
+// Of an admin's heartbeats to one other node. One is missed when no answer has come by the time of the next.
 struct BeatCounts {
   uint64_t answered = 0;
   uint64_t missed = 0;
@@ -86,14 +86,14 @@ struct VoteStatus {
   std::vector<Follower> followers;
   VoteCounts counts;
   std::size_t elections_last_hour = 0;
-  std::size_t failed_last_hour = 0;  // nobody won
+  std::size_t failed_last_hour = 0;  // without a winner
 };
 
 // One message of a scored vote.
 struct VoteMessageView {
   WallTime at;
   bool sent = false;
-  std::string peer;  // to whom, or who is said to have sent it; empty: to all
+  std::string peer;  // the receiver, or the claimed sender; empty: all
   std::string kind;  // empty: it could not be read
   uint64_t term = 0;
   uint64_t sequence = 0;
@@ -101,8 +101,8 @@ struct VoteMessageView {
   std::string json;     // all that it says; empty: it could not be read
 };
 
-// The last election as one node has seen it: who stood, what each said of itself and what that is worth, who has voted
-// for whom, and why it ended as it did.
+// The last election as one node has seen it: the candidates, the claims of each and their value, the votes, and why it
+// ended as it did.
 struct VoteView {
   struct Node {
     std::string name;
@@ -140,7 +140,7 @@ struct VoteView {
   uint64_t term = 0;         // 0: there was none since this node was started
   bool over = false;
   std::string trigger;
-  std::string winner;  // empty: nobody
+  std::string winner;  // empty: none
   std::string why;     // it ended so
   std::string rule;    // "majority", "plurality", "highest_score"
   std::size_t needed = 0;

@@ -1,4 +1,4 @@
-// What operators ask a node, and what it answers: plain structs, each described once (core/message/README.md).
+// The requests of operators to a node, and its answers: plain structs, each described once (core/message/README.md).
 #pragma once
 
 #include <cstddef>
@@ -99,7 +99,7 @@ namespace bellwether::node {
 
 // What a node knows of its scored votes, as an answer to operators. Pure.
 
-// Of the messages only the newest are told that fit: an answer is one frame.
+// The answer contains only the newest messages that fit: it is one frame.
 inline constexpr std::size_t kVoteMessageBytes = 512 * 1024;
 
 VotesAnswer votes_answer(cluster::VoteView view, std::vector<cluster::VoteMessageView> messages, std::string self);

@@ -1,4 +1,4 @@
-// How nodes of a cluster are reached, and what a node calls itself to others.
+// How a node reaches other nodes of its cluster, and how it introduces itself to them.
 #pragma once
 
 #include <string>

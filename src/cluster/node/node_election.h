@@ -1,5 +1,5 @@
-// The part of a node that knows who leads: it votes, stands for the key in a store, or follows whoever says that it
-// leads; it tells the roles of terms that begin and end. One thread, that of its runtime.
+// The part of a node that knows the leader: it votes, stands for the key in a store, or follows the node that says that
+// it leads; it informs the roles of terms that begin and end. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -39,17 +39,17 @@ class NodeElection final : public cluster::Leadership::Listener {
   void on_peer_state(const std::string& name, const PeerState& state);
   void set_health(const quorum::LocalHealth& health);
 
-  // nullptr: it follows whoever says that it leads.
+  // nullptr: it follows the node that says that it leads.
   cluster::Leadership* leadership() { return leadership_.get(); }
   const cluster::Leadership* leadership() const { return leadership_.get(); }
   // By its own term of office, at this moment.
   bool leads() const { return term_.valid_for(runtime_.boot_now()) > Duration::zero(); }
   const election::TermOfOffice& term() const { return term_; }
-  const std::string& leader() const { return leader_; }  // empty: nobody is known
+  const std::string& leader() const { return leader_; }  // empty: unknown
   uint64_t leader_term() const { return leader_term_; }
   uint64_t changes() const { return changes_; }
   LeaderView view() const;
-  // Why it can neither stand nor tell who leads; empty: it can.
+  // Why it can neither stand nor name the leader; empty: it can.
   std::string obstacle() const { return leadership_ == nullptr ? std::string() : leadership_->obstacle(); }
 
   // As operators ask for it: each begins it and says in words what will happen, or why not.

@@ -175,7 +175,7 @@ void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   }
 }
 
-// What is taken in and what is not, and whom this node leaves alone.
+// Admission: what this node takes and refuses, and which peers it leaves alone.
 void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   using namespace resilience;
   const cluster::FrontDesk::Counts& counts = sources.front_desk.counts();
@@ -240,7 +240,7 @@ web::Answer NodePage::answer_to(const web::Request& request) const {
   if (request.path == "/livez") {
     return verdict(probes_.verdicts().live() ? "" : "its loop stalled whenever it was looked at, or it does not start");
   }
-  // At once, without the threshold: whoever asks has one of its own, and whoever balances load has none.
+  // At once, without the threshold: an orchestrator has its own threshold, and a load balancer needs none.
   if (request.path == "/readyz") return verdict(desk_.not_ready());
   if (request.path == "/startupz") return verdict(desk_.joined() ? "" : "it has not joined its cluster yet");
   if (request.path == "/leader") {

@@ -1,5 +1,5 @@
-// A node over HTTP, for those who know nothing of clusters: /livez, /readyz and /startupz for orchestrators, /health
-// with what is behind them, /leader for load balancers, /metrics for Prometheus.
+// A node over HTTP, for programs outside the cluster: /livez, /readyz and /startupz for orchestrators, /health with the
+// reasons behind them, /leader for load balancers, /metrics for Prometheus.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // The port of a node: all that others send comes in here, and all that it sends goes out here. It owns the sockets, the
-// connections and the secrets that they stand on, decides what is taken in, and counts what is refused. One thread,
-// that of its runtime.
+// connections and their secrets, decides on admission, and counts refusals. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -31,9 +30,9 @@ class NodePort final {
   runtime::task<Status> open();
   // Answers until cancelled. REQUIRES open().
   runtime::task<void> serve(runtime::Cancellation* cancel);
-  // Who is told of processes that are gone; nullptr: nobody (any more). Outlives its being told.
+  // Receives reports of processes that are gone; nullptr: no receiver (any more). Outlives these calls.
   void report_to(NodeMembers* members) { members_ = members; }
-  // From whoever measures (cluster/net/vital_signs.h).
+  // From the measurement of vital signs (cluster/net/vital_signs.h).
   void on_loop_lag(double ratio) { front_desk_.on_loop_lag(ratio); }
   void on_vital_signs(const cluster::VitalSigns& signs);
 

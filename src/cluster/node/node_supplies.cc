@@ -71,8 +71,8 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
   return cluster::VoteSeal(leadership_key(config), std::move(*own), std::move(keys));
 }
 
-// This node's part of the key that only an admin has; nothing where there is none. Waits for the disk. Errors: as of
-// secrets.h; kInvalid: the key share is not the one that was split, or there are too few nodes to ever have the key.
+// This node's part of the key that only an admin has; nothing where the cluster has none. Waits for the disk. Errors:
+// as of secrets.h; kInvalid: the key share is not the one that was split, or too few nodes exist to ever have the key.
 Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeConfig& config) {
   if (config.vote.key_share.empty()) return std::nullopt;
   auto share = read_key_share(config.vote.key_share);
@@ -125,9 +125,9 @@ Result<cluster::VettingSettings> read_vetting(const cluster::NodeConfig& config)
 
 // Which address of this machine the way to somebody begins with.
 
-// By the system's routes; nothing is sent. Nothing when there is no way.
+// By the system's routes; nothing is sent. Nothing when no route exists.
 std::optional<runtime::IpAddress> own_address_towards(const runtime::Endpoint& there) {
-  // A connected UDP socket has an address of its own as soon as it knows where to, without a packet.
+  // A connected UDP socket gets a local address from its destination, without a packet.
   const int fd = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::nullopt;
   const int off = 0;

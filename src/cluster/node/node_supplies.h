@@ -1,6 +1,5 @@
-// What a node is given beside its settings and its runtime: keys, disks, and what measures its machine. Whoever makes a
-// node brings them: `bellwether node` from files, the environment and the system (local_supplies()), a world of the
-// simulator from whatever it has in their place.
+// What a node is given beside its settings and its runtime: keys, disks, and measurements of its machine. `bellwether
+// node` takes them from files, the environment and the system (local_supplies()), the simulator from its world.
 #pragma once
 
 #include <memory>
@@ -40,7 +39,7 @@ struct NodeSupplies {
   cluster::VettingSettings vetting = {};
   std::unique_ptr<cluster::ResourceSource> resources;  // required of one who votes by scores, or leads contexts
   std::unique_ptr<cluster::VitalSource> vitals;        // nothing: only the lag of its loop is known
-  // Which address of this machine the way to somebody begins with; nothing where there is no way.
+  // The address of this machine from which the route to an endpoint begins; nothing where no route exists.
   std::optional<runtime::IpAddress> (*own_address)(const runtime::Endpoint& there) = nullptr;
 
   explicit NodeSupplies(wire::Keyring keys) : keyring(std::move(keys)) {}

@@ -1,4 +1,4 @@
-// What a node says of itself through membership, and small translations between the rooms that a node composes.
+// The state that a node publishes through membership, and small translations between the rooms that a node composes.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct PeerMeta {
   std::string decided_by;            // what it leaves it to who leads: "quorum", "etcd" …; empty: it does not say
   bool operator==(const PeerMeta&) const = default;
 };
-// It changes seldom, and is told to the whole group.
+// It changes seldom, and goes to the whole group.
 std::string write_meta(const PeerMeta& meta);
 PeerMeta read_meta(std::string_view bytes);  // empty when it is something else
 
 struct PeerState {
   bool leads = false;
   uint64_t term = 0;
-  std::string leader;  // of this term, as far as the node knows; empty: nobody
+  std::string leader;  // of this term, as far as the node knows; empty: none
   bool ready = false;
   bool electable = false;
   int health_score = 0;      // 0 good to 8 bad
@@ -63,7 +63,7 @@ std::string kind_of_decision(const std::string& leadership);
 // "lan", "wan", "local".
 quorum::QuorumTiming timing_named(std::string_view profile);
 
-// What a node tells of itself: lines of its journal, each with its name.
+// The journal of a node: lines, each with its name.
 class NodeLog {
  public:
   // `runtime` and `journal` must outlive it.

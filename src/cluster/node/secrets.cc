@@ -124,7 +124,7 @@ Result<std::string> read_secret_file(const std::string& path) {
 
 namespace {
 
-// From the file when one is named, else from the variable; nothing when there is neither.
+// From the file when one is named, else from the variable; nothing when both are missing.
 Result<std::optional<wire::Secret>> read(const std::string& file, const char* variable,
                                          cluster::Settings::Environment environment) {
   std::string text;

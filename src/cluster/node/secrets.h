@@ -27,11 +27,10 @@ Result<wire::Keyring> read_secrets(const cluster::NodeConfig& config, cluster::S
 Result<secret::SecretBytes> read_secret_bytes(const std::string& path, std::size_t most);
 // Of such a file. Errors: also those of secret::decode_key_share().
 Result<secret::KeyShare> read_key_share(const std::string& path);
-// Public, but nobody but its owner may change it: another commitment would bring another key.
+// Public, but only its owner may change it: another commitment would bring another key.
 Result<secret::Commitment> read_commitment(const std::string& path);
 
-// Durable when it returns. Errors: kExists: there is one already, which is left as it is; kIo, and then it is not
-// there.
+// Durable when it returns. Errors: kExists: the file exists, and stays as it is; kIo, and then the file does not exist.
 Status write_new_file(const std::string& path, Bytes bytes, uint32_t mode);
 
 // The keys whose compiled programs a worker runs, on its disk.

@@ -204,7 +204,7 @@ void StoreElection::review() {
   tell_of_leader(now);
 }
 
-// Whoever takes over must be able to: a leader that is not fit is better than none.
+// The next leader must be able to lead: an unfit leader is better than none.
 void StoreElection::step_down_when_unfit(Instant now) {
   const Elector& elector = candidate_->elector();
   if (unfit_.empty() || elector.state() != Elector::State::kLeading || now < stable_from_) return;
