@@ -89,8 +89,8 @@ struct DatacenterVerdict {
 
 // `managers`: all that are known in this datacenter, dead ones too. The worst state that holds wins:
 //   UNHEALTHY  no manager is alive, or no worker is registered
-//   DEGRADED   no majority of the managers is alive, or ready; no manager has a quorum; one is stuck; no majority of
-//              majority of the workers is healthy
+//   DEGRADED   no majority of the managers is alive, or ready; no manager has a quorum; one is stuck;
+//              no majority of the workers is healthy
 //   BUSY       no core is free
 // Workers are counted as the leader counts them, or, if it is not alive, as the manager heard last counts them.
 DatacenterVerdict judge(const std::vector<ManagerView>& managers);

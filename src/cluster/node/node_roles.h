@@ -48,8 +48,8 @@ class NodeRole : public election::TermListener {
   virtual runtime::task<void> run(runtime::Cancellation*) { co_return; }
   // The node is about to leave: nothing new is taken, and what is left is brought to an end, at most until `deadline`.
   virtual runtime::task<void> wind_up(Instant /*deadline*/, runtime::Cancellation*) { co_return; }
-  // Whether it has something to drain: the same without a limit, and without stopping anything. False of drain(): it
-  // was cancelled.
+  // drains(): whether it has something to drain. drain(): like wind_up(), but without a limit, and it stops nothing;
+  // false: it was cancelled.
   virtual bool drains() const { return false; }
   virtual runtime::task<bool> drain(runtime::Cancellation*) { co_return true; }
 

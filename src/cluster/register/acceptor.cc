@@ -27,7 +27,7 @@ void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects&
   slots_.erase(slot);
 }
 
-// What was promised in an earlier life is kept: nobody but the owner is promised anything before a lease is over.
+// Promises of an earlier life stay valid: only the owner is promised anything before a lease is over.
 void JobAcceptor::start(Instant now, const AcceptorStart& start) {
   check(slots_.empty(), "an acceptor starts once");
   readable_ = start.readable;
@@ -80,7 +80,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
   if (ask.claim.owner != from) return;
   if (ask.claim != promised) {
     if (ask.claim.fence <= promised.fence) return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
-    // Whoever held the job itself needs not wait for itself.
+    // The owner of a job needs not wait for its own lease.
     if (promised.owner != from && now < slot.leased_until) {
       BW_PROBE("register: a job is held under a lease");
       Answer leased = answer(slot, ask, Verdict::kLeased);

@@ -1,5 +1,5 @@
 // What one configured peer keeps of every job: the newest claim that it has promised, and the newest write that it has
-// accepted. It reads no clock: each step is told the time of the boot clock. No answer leaves before what it says is
+// accepted. It reads no clock: each step takes the time of the boot clock. No answer leaves before its content is
 // durable.
 #pragma once
 
@@ -33,8 +33,8 @@ struct JobKept {
   uint64_t number = 0;
   bool ok = true;
 };
-// The job was retired so long ago that its register goes away. One that is not retired here stays: what was promised
-// and accepted is dropped for nobody's word.
+// The job was retired so long ago that its register goes away. A job that is not retired here stays: no message can
+// drop promises and accepted writes.
 struct Forget {
   std::string key;
 };
@@ -55,7 +55,7 @@ struct Reply {
   MemberId to;
   Answer answer;
 };
-// Who was refused because of a lease is told that it was given back. It may be lost.
+// Informs a node that was refused because of a lease that the lease was given back. It may be lost.
 struct TellFreed {
   MemberId to;
   std::string key;

@@ -32,7 +32,7 @@ namespace {
 
 constexpr Rule kKey = not_empty(text(kMostKeyBytes));
 constexpr Rule kValue = text(kMostValueBytes);
-constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that there is always a next one
+constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that a next one always exists
 constexpr Rule kWhy = fitted(kMostWhyBytes, &fit_why);
 constexpr Rule kPiece = at_most(static_cast<uint32_t>(copies::kMostPieces - 1));
 

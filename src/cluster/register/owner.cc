@@ -239,7 +239,7 @@ void JobOwner::finish(OwnerEffects& out) {
   }
 }
 
-// A majority has promised it to nobody else before then, as this node's clock shows it.
+// Until then a majority gives promises to no other node, as this node's clock shows it.
 Instant JobOwner::leased_until() const {
   std::array<Instant, quorum::kMostMembers> sent;
   std::size_t count = 0;
@@ -262,7 +262,7 @@ void JobOwner::lose(Instant now, MemberId owner, const std::string& why, OwnerEf
     first = false;
   }
   waiting_.clear();
-  // Whoever has it holds it for a lease; it is asked for again after that, or a little later when nobody is known to.
+  // Another owner holds it for a lease; this node asks again after that, or a little later when no owner is known.
   if (wants_) {
     const Duration rest = owner == quorum::kNobody ? config_.retry : config_.lease;
     wait(now + rest + spread());

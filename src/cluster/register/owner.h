@@ -1,9 +1,9 @@
-// One node's way to own one job: takes it over, writes and reads it, renews its lease, and notices when somebody else
-// has it. It reads no clock: each step is told the time of the boot clock, freshly read, and answers with effects.
+// One node's ownership of one job: takes it over, writes and reads it, renews its lease, and notices another owner. It
+// reads no clock: each step takes the time of the boot clock, freshly read, and answers with effects.
 //
 // What it guarantees, given acceptors that keep what they have confirmed:
-//   - what was written, or read, is seen by everybody who owns the job later;
-//   - writes and reads of a job take effect one after the other, each between its asking and its answer;
+//   - every later owner of the job sees all values that were written or read;
+//   - writes and reads of a job take effect one after the other, each between its call and its answer;
 //   - no two owners have one fence.
 // And with clocks within the drift: no two believe at once that they hold the job.
 #pragma once
@@ -32,7 +32,7 @@ struct JobOwnerConfig {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-// Own the job from now on, as soon as nobody else does.
+// Own the job from now on, as soon as it is free.
 struct TakeJob {};
 struct GiveJobBack {};
 struct WriteJob {
@@ -42,8 +42,8 @@ struct WriteJob {
 struct ReadJob {
   uint64_t ticket = 0;
 };
-// The wish is not wanted any more. One that waits is dropped (JobFailed follows); one that is under way goes on,
-// perhaps for as long as the lease does, and its end is told.
+// Withdraws a wish. One that waits is dropped (JobFailed follows); one that is under way goes on, at most for the rest
+// of the lease, and its end is reported.
 struct Withdraw {
   uint64_t ticket = 0;
 };
@@ -62,7 +62,7 @@ struct SendAsk {
   MemberId to;
   Ask ask;
 };
-// The job is ours until `ends`, under this fence. Empty value: nobody has written it yet.
+// The job is ours until `ends`, under this fence. Empty value: never written.
 struct JobTaken {
   JobFence fence;
   Instant ends;

@@ -1,9 +1,10 @@
-// The rules of one who keeps copies: which version is taken, which pieces of it are still wanted, when it is complete,
-// what is refused. A kernel: time comes in as a value, and what must be durable before an answer goes out as a value.
+// The rules of a keeper of copies: which version it takes, which pieces of it are still wanted, when it is complete,
+// and what it refuses. A kernel: time comes in as a value; writes that must be durable before an answer go out as
+// values.
 //
-// Whoever drives it asks decide() of a question until an Answer comes; anything else is to be written first, in the
-// order in which it was decided, and reported to written(). So what is answered is durable, a version that was torn by
-// a crash leaves the one before it whole, and promises are kept across crashes. One thread.
+// The driver calls decide() for a question until an Answer comes; it first writes everything else, in the order of the
+// decisions, and reports it to written(). So every answer is durable, a version that was torn by a crash leaves the one
+// before it whole, and promises are kept across crashes. One thread.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +65,7 @@ struct KeepDrop {
   std::vector<CopyKey> keys;
   std::vector<Slot> slots;
 };
-// Pieces that nobody wants any more, and jobs that were dropped so long ago that it need not be known.
+// Pieces that are no longer wanted, and jobs that were dropped so long ago that it need not be known.
 struct Discard {
   std::vector<Slot> slots;
   std::vector<std::string> jobs;
@@ -187,9 +188,9 @@ class Tally {
   std::vector<Vote> votes_;
 };
 
-// What a majority was found to have; of voters that have not answered there is nothing.
+// The newest that a majority has; contains nothing of voters that have not answered.
 struct Newest {
-  std::optional<CopyHead> head;  // nothing: nobody has anything
+  std::optional<CopyHead> head;  // nothing: no voter has anything
   std::vector<std::size_t> at;   // the voters that have just this version
 };
 // REQUIRES answers with kKept or kNothing.

@@ -1,12 +1,12 @@
 // The state of a job as a register: one value that one owner at a time may write, kept by a majority of the configured
-// peers. Taking a job over (phase 1 of Paxos, Lamport, "Paxos Made Simple", 2001) makes a majority promise the new
-// owner's fence and learns the newest value, which the new owner writes again under its own fence before anything else;
-// each write (phase 2) is accepted by a majority. So ownership and state move together, jobs do not depend on each
-// other, and there is no log.
+// peers. In a takeover (phase 1 of Paxos, Lamport, "Paxos Made Simple", 2001) a majority promises the new owner's
+// fence, and the new owner learns the newest value. The owner first writes it again under its own fence. A majority
+// accepts each write (phase 2). So ownership and state move together, jobs do not depend on each other, and no log is
+// needed.
 //
-// An owner holds the job under a lease, renewed by every write and confirmation: nobody else is promised anything
-// before it is over (election/quorum/quorum_timing.h has the arithmetic of clocks). The fence, not the lease, is what
-// keeps the value whole: two owners never have one fence, and a write under an older one is refused whatever clocks do.
+// An owner holds the job under a lease, renewed by every write and confirmation: no other node is promised anything
+// before it is over (election/quorum/quorum_timing.h has the arithmetic of clocks). The fence, not the lease, protects
+// the value: two owners never have one fence, and a write under an older one is refused independently of clocks.
 #pragma once
 
 #include <compare>
@@ -28,7 +28,7 @@ namespace bellwether::registers {
 // byte 2).
 struct Content {
   bool retired = false;
-  std::optional<std::string> value;  // nothing: nobody has written one yet
+  std::optional<std::string> value;  // nothing: never written
   bool operator==(const Content&) const = default;
 };
 
@@ -119,9 +119,9 @@ struct Unable {
 };
 inline constexpr std::size_t kMostWhyBytes = 256;
 
-// What travels between those who own registers and those who keep them.
+// A message between the owners of registers and their keepers.
 struct Message {
-  uint64_t peers = 0;  // hash of those who keep the registers, as the sender was told
+  uint64_t peers = 0;  // hash of the keepers of the registers, as the sender knows them
   std::variant<Ask, Answer, Freed, Unable> body;
 };
 
@@ -132,12 +132,12 @@ struct JobRecord {
   Place accepted;
   std::string value;
   Duration longest_lease;  // that any owner was promised
-  bool unsettled = false;  // nobody has said here that a majority has accepted it, too
+  bool unsettled = false;  // not yet known here that a majority has accepted it, too
   bool operator==(const JobRecord&) const = default;
 };
 
-// Who wrote what was accepted last; nobody when a newer claim was promised since: whoever made that may never get the
-// job, and its fence may be above that of an owner who has it and goes on.
+// The writer of the last accepted value; none when a newer claim was promised since: its node may never get the job,
+// and its fence may be above that of an owner who has it and goes on.
 inline MemberId writer_of(const JobRecord& record) {
   return record.promised.fence == record.accepted.fence ? record.promised.owner : quorum::kNobody;
 }

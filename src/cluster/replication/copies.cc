@@ -207,7 +207,7 @@ task<void> Copies::send_pieces(Copies* self, RoundPtr round, std::size_t voter, 
     Tried answered = co_await self->ask(voter, std::move(piece), deadline, &round->cancel);
     const bool taken = answered && (answered->verdict == Verdict::kWanted || answered->verdict == Verdict::kBusy);
     if (taken || sending->ended) continue;
-    // It has forgotten the offer: whoever sends begins again.
+    // It has forgotten the offer: the sender begins again.
     if (answered && answered->verdict == Verdict::kNothing) answered = answer(Verdict::kBusy);
     sending->ended = std::move(answered);
   }

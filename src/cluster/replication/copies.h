@@ -1,8 +1,8 @@
-// Puts big values of jobs on a majority of the voters, and gets them back (cluster/register/large.h says why
-// that is safe). For managers; this node may be a voter itself.
+// Puts big values of jobs on a majority of the voters, and gets them back (cluster/register/large.h says why that is
+// safe). For managers; this node may be a voter itself.
 //
-// What it promises, whatever crashes, as long as a majority of the voters comes back with its disks: after put() has
-// succeeded, every later get(), by anybody, gives that version or a newer one, until the job is dropped; after a get()
+// It guarantees, through all crashes after which a majority of the voters comes back with its disks: after put() has
+// succeeded, every later get(), on any node, gives that version or a newer one, until the job is dropped; after a get()
 // under a fence, no put() under a lower one succeeds. One thread, that of its runtime.
 #pragma once
 
@@ -45,12 +45,12 @@ class Copies {
   // found by a later get(), or not. Deadlines are of the monotonic clock.
   runtime::task<Status> put(CopyKey key, Version version, std::string bytes, Instant deadline,
                             runtime::Cancellation* cancel);
-  // The newest version; nothing when there never was one. With a fence: of the job's owner, before it puts anything;
-  // kRefused when there is a newer owner. kNotFound: the job was dropped.
+  // The newest version; nothing when no version was ever put. With a fence: of the job's owner, before it puts
+  // anything; kRefused when a newer owner exists. kNotFound: the job was dropped.
   runtime::task<Result<std::optional<Copy>>> get(CopyKey key, JobFence fence, Instant deadline,
                                                  runtime::Cancellation* cancel);
   // All values of a job are gone from a majority, which takes none for it any more, at least for an hour; the others
-  // follow. Whoever drops a job has seen to it that nobody wants it any more.
+  // follow. The caller has ensured that no node wants it any more.
   runtime::task<Status> drop(std::string job, Instant deadline, runtime::Cancellation* cancel);
   // Ends what goes on beside; calls must have ended, or end by it. Nothing is asked any more.
   runtime::task<void> close();
@@ -61,7 +61,7 @@ class Copies {
   struct Sending;
   using RoundPtr = std::shared_ptr<Round>;
   using ValuePtr = std::shared_ptr<const Value>;
-  // One try to bring a voter to where it should be: its answer, or why there is none. An answer that is final ends it.
+  // One try to bring a voter up to date: its answer, or why none came. An answer that is final ends it.
   using Tried = Result<Answer>;
 
   runtime::task<ValuePtr> prepare(CopyKey key, Version version, std::string bytes, bool again);

@@ -66,7 +66,7 @@ task<Result<std::string>> EtcdJob::call(const char* path, std::string body, bool
   }
 }
 
-// False: there is no time for another try.
+// False: no time for another try is left.
 task<bool> EtcdJob::pause(Time& time) {
   const Duration span = Duration::nanos(store_.prng_.between(kAgainAfter.ns() / 2, kAgainAfter.ns()));
   const bool slept = co_await store_.runtime_.sleep(span, time.cancellation());
@@ -150,7 +150,7 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
   }
 }
 
-// Etcd tells when an owner's key goes; whoever missed that looks all the same.
+// Etcd announces when an owner's key goes; a node that missed that looks all the same.
 task<void> EtcdJob::wait_until_free(uint64_t known, Time& time) {
   store_.begin_to_watch();
   if (news_ != known) co_return;
@@ -340,7 +340,7 @@ void EtcdJob::drop() {
 
 void EtcdJob::lose(const std::string& owner, const std::string& why) {
   if (lease_ == 0) return;
-  // A lease that etcd still counts keeps others waiting for nobody.
+  // A lease that etcd still counts makes other nodes wait in vain.
   store_.abandon(lease_);
   drop();
   if (listener_ != nullptr) listener_->on_lost({fence_, owner, why});

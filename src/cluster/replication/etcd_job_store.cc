@@ -146,7 +146,7 @@ task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<registers::JobRe
     for (const store::EtcdEntry& one : range.entries) {
       auto record =
           one.key.starts_with(states_) ? message::decode<registers::JobRecord>(one.value) : fail(Errc::kInvalid, "");
-      // What cannot be read is no job for this version; whoever takes it says so.
+      // An unreadable record is no job for this version; a node that takes the job reports it.
       if (record && record->key == one.key.substr(states_.size())) changed.push_back(std::move(*record));
       from = one.modified + 1;
     }
@@ -236,7 +236,7 @@ store::WebWatch::Word EtcdJobStore::hear(std::string_view line) {
   return store::WebWatch::Word::kNothing;
 }
 
-// --- leases that nobody needs any more -------------------------------------------------------------------------------
+// --- leases that are no longer needed --------------------------------------------------------------------------------
 
 void EtcdJobStore::abandon(uint64_t lease) { revokes_.spawn(revoke(this, lease)); }
 

@@ -5,9 +5,9 @@
 //   bellwether/jobs/GROUP/state/KEY   fence, number of the last write, and value, as a peer keeps them
 //                                     (proto/jobs.proto, JobRecord); never expires while the job lives
 //
-// Taking a job, writing, and retiring it are one transaction each, which compares both: who owns it must be as it was
-// seen, and the state as it was left. Every owner writes the state under the next fence as it takes the job, so that
-// the fence is kept apart from what expires, and whatever an earlier owner still has on its way is refused.
+// Taking a job, writing, and retiring it are one transaction each, which compares both the owner and the state with
+// their last known values. Every owner writes the state under the next fence as it takes the job. So the fence does not
+// expire with the owner's key, and late writes of an earlier owner are refused.
 //
 // A claim under a node's own name is one of its earlier life, and is taken over at once: names are unique in a group.
 //
@@ -29,9 +29,9 @@
 
 namespace bellwether::jobs {
 
-// The registers of all jobs of a group in etcd, as one node sees them: asked for again and again, what has changed
-// since the last time, so that a group at rest costs two small questions a round whatever its jobs hold. While etcd is
-// away the last sight stays, and nobody can take a job anyway. One thread, that of its runtime.
+// The registers of all jobs of a group in etcd, as one node sees them. It repeatedly asks for the changes since the
+// last time, so that an idle group costs two small requests a round, for jobs of any size. While etcd is away the last
+// view stays; no node can take a job then anyway. One thread, that of its runtime.
 class EtcdJobView final : public JobView {
  public:
   static constexpr Duration kLookEvery = Duration::millis(300);
@@ -39,7 +39,7 @@ class EtcdJobView final : public JobView {
   static constexpr Duration kAnswerMost = Duration::seconds(5);
   static constexpr std::size_t kAtOnce = 32;  // registers in one answer, of 64 KiB each at most
 
-  // Tells people.
+  // Reports to people.
   using Note = Callback<void(bool warning, const std::string& text)>;
 
   // Both must outlive it. `group`: as of EtcdJobStore. `names_every`: what was removed is noticed by then.
@@ -113,7 +113,7 @@ class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
   store::WebWatch::Word hear(std::string_view line) override;
   void begin_to_watch();
   static runtime::task<void> watch(EtcdJobStore* self);
-  // Ends a lease, and with it what is bound to it, whatever it takes; gives up when the lease is over by itself.
+  // Ends a lease, and all that is bound to it, with repeated tries; gives up when the lease is over by itself.
   void abandon(uint64_t lease);
   static runtime::task<void> revoke(EtcdJobStore* self, uint64_t lease);
 

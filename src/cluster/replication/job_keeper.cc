@@ -74,7 +74,7 @@ task<Result<registers::AcceptorStart>> JobKeeper::load() {
 }
 
 // Registers of retired jobs go away after a while, each by the clock of its keeper. A keeper that has missed the end of
-// a job still has it: whoever takes it from there finds that the job was forgotten, and retires it again.
+// a job still has it: a node that takes it from there finds that the job was forgotten, and retires it again.
 task<void> JobKeeper::sweep(runtime::Cancellation* cancel) {
   Periodic period(Period::about(settings_.retired_kept / 8), Prng(runtime_.prng().next()));
   while (true) {

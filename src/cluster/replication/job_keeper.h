@@ -1,7 +1,7 @@
-// One configured peer that keeps registers of jobs, at work: the kernel (cluster/register/acceptor.h) with a disk and
-// lines to those who ask. What it promises or accepts is durable before it is said; changes that are asked for while
-// the disk is busy become durable together. A disk that is full or fails makes it abstain, and say so, and nothing
-// worse. One thread, that of its runtime.
+// The driver of one configured peer that keeps registers of jobs: the kernel (cluster/register/acceptor.h) with a disk
+// and lines to the nodes that ask. Promises and accepted writes are durable before it answers; changes that arrive
+// while the disk is busy become durable together. With a full or failing disk it abstains, and says so; that is the
+// only effect. One thread, that of its runtime.
 #pragma once
 
 #include <map>

@@ -1,12 +1,13 @@
-// Who owns a job, and the job's state: one register a job, which one owner at a time may write. Two stores keep such
+// The owner and the state of a job: one register a job, which one owner at a time may write. Two stores keep such
 // registers and behave alike (conformance_test.cc): the quorum of configured peers (quorum_job_store.h), and etcd
-// (etcd_job_store.h). Whoever works with jobs uses this and nothing else.
+// (etcd_job_store.h). All code that works with jobs uses only this interface.
 //
-// What a handle promises, whatever crashes, pauses or is cut off:
+// A handle guarantees, through all crashes, pauses and partitions:
 //   - no two owners of a job have one fence, and each has a higher one than those before it;
-//   - what was written or read is seen by every later owner; writes and reads take effect one after the other, each
+//   - every later owner sees all values that were written or read; writes and reads take effect one after the other,
+//     each
 //     between its call and its end;
-//   - a write of an owner that is none any more is refused by those who keep the register;
+//   - the keepers of the register refuse a write of a former owner;
 //   - with clocks within the drift, no two handles are held() at once.
 // Deadlines are of the monotonic clock, leases of the boot clock. One thread, that of the store's runtime.
 #pragma once
@@ -26,9 +27,9 @@ class Copies;
 
 namespace bellwether::jobs {
 
-// What one node sees of the registers of all jobs without asking for any of them: enough to know which jobs there are,
-// to answer people, and to notice that nobody has one. It may lack the newest, and is never a base for a change:
-// whoever acts takes the job. One thread, that of its owner.
+// One node's view of the registers of all jobs, without a request to any of them: enough to list the jobs, to answer
+// people, and to notice a job without an owner. It may lack the newest state, and is never a base for a change: a node
+// that acts takes the job first. One thread, that of its owner.
 
 // Registers that are not of jobs have keys that begin so, which no id of a job does.
 inline constexpr char kNotOfJobs = '@';
@@ -66,7 +67,7 @@ inline constexpr std::size_t kMostStateBytes = registers::kMostValueBytes - 1;  
 inline constexpr std::size_t kMostHandles = 10'000;                             // of one store at a time
 
 struct JobSettings {
-  Duration lease = Duration::seconds(30);  // nobody else is given the job while it runs; 2 s to 5 min
+  Duration lease = Duration::seconds(30);  // no other node is given the job while it runs; 2 s to 5 min
   double drift = 0.01;                     // how far a clock may run from true time, as a share
   // How often an owner renews its lease, at the latest.
   constexpr Duration renew_every() const { return lease / 3; }
@@ -118,7 +119,7 @@ class JobHandle {
   // Not held from when this begins; who waits for the job gets it at once. An error: others were perhaps not told, and
   // wait for the end of the lease. Does nothing when the job is not held.
   virtual runtime::task<Status> give_back(Instant deadline, runtime::Cancellation* cancel) = 0;
-  // The job has ended and nobody may take it any more; gives it back. Its register goes away after an hour, when its
+  // The job has ended and no node may take it any more; gives it back. Its register goes away after an hour, when its
   // key would be that of a new job: a key is never used again. Errors as of write(), after which it is perhaps retired.
   virtual runtime::task<Written> retire(Instant deadline, runtime::Cancellation* cancel) = 0;
 
@@ -146,7 +147,7 @@ class JobStore {
 Status check_key(const std::string& key);
 Error too_large(const std::string& key, std::size_t bytes);
 
-// What a node keeps, for its other roles: set when the role that keeps it is prepared, and good until that one ends.
+// A node's stores, for its other roles: set when the role that keeps one is prepared, and good until that role ends.
 struct NodeStores {
   JobStore* registers = nullptr;
   copies::Copies* copies = nullptr;

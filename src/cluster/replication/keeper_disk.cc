@@ -69,7 +69,7 @@ task<Status> KeeperDisk::write(std::vector<KvChange> changes) {
 
 task<void> KeeperDisk::flush(KeeperDisk* self) {
   while (true) {
-    // What else is asked for in this turn, by those who were woken with it, becomes durable together.
+    // Other requests of this turn, from coroutines that woke with it, become durable together.
     co_await self->runtime_.yield();
     if (self->pending_.empty()) break;
     std::vector<Write*> batch;

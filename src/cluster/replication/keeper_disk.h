@@ -1,5 +1,5 @@
-// The disk of one who keeps registers: with whom it keeps them, and what is to become durable. Changes do so in the
-// order of the calls, those that wait for the disk together. One thread, that of its runtime.
+// The disk of a keeper of registers: the set of all keepers, and the changes that must become durable. Changes do so in
+// the order of the calls, those that wait for the disk together. One thread, that of its runtime.
 #pragma once
 
 #include <deque>
@@ -14,15 +14,15 @@
 
 namespace bellwether::registers {
 
-// Tells people of what a keeper meets.
+// Reports a keeper's events to people.
 using Note = Callback<void(bool warning, const std::string& text)>;
 
 class KeeperDisk {
  public:
-  // `mark`: the key under which it stands with whom they are kept. `what`: "registers of jobs". `first_start`: a person
-  // says that nothing was ever kept under this node's name, or that no job is left anywhere. Else a disk that knows
-  // nothing is taken for one that was lost, and whoever replaces it must have another name; and other keepers than
-  // before are refused. All must outlive it.
+  // `mark`: the key that holds the set of keepers. `what`: "registers of jobs". `first_start`: a person says that
+  // nothing was ever kept under this node's name, or that no job is left anywhere. Else an empty disk counts as a lost
+  // one, and the node that replaces it must have another name; and a changed set of keepers is refused. All must
+  // outlive it.
   KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& lines, const char* mark, std::string what,
              bool first_start, Note note);
   KeeperDisk(const KeeperDisk&) = delete;

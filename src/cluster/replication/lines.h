@@ -1,7 +1,7 @@
-// Carries what is said about registers between nodes, and within this one. Who may speak at all the switchboard knows;
-// here, that only the configured keepers answer, and that all have been told of the same keepers. Words about small
-// values are messages, which may be lost: whoever says what matters says it again. Those about large ones are requests.
-// One thread, that of its runtime.
+// Carries messages about registers between nodes, and within this one. The switchboard knows who may send at all; here
+// only the configured keepers answer, and all must have the same set of keepers. Messages about small values may be
+// lost: the sender of an important one repeats it. Those about large values are requests. One thread, that of its
+// runtime.
 #pragma once
 
 #include <map>
@@ -34,15 +34,16 @@ class Lines final : private cluster::Service {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // Who keeps small values on this node, owns registers, and keeps large values. nullptr: nobody (any more). What is
-  // for small ones is lost then; who keeps large ones goes on with what it was asked before, and must wait for its end.
+  // Keeps small values on this node, owns registers, and keeps large values. nullptr: none (any more). Messages for
+  // small values are lost then; a keeper of large values goes on with the requests that it has, and the caller must
+  // wait for its end.
   void serve(jobs::JobKeeper* keeper) { keeper_ = keeper; }
   void serve(jobs::QuorumJobStore* owners) { owners_ = owners; }
   void serve(copies::CopyKeeper* keeper) { copy_keeper_ = keeper; }
 
   // About a small value; it may be lost.
   void send(MemberId to, decltype(Message::body) body);
-  // About a large value. Errors are those of PeerLinks::request(); kUnreachable when nobody knows where the keeper is;
+  // About a large value. Errors are those of PeerLinks::request(); kUnreachable when the keeper's address is unknown;
   // kProtocol. A keeper that is this node is asked without the network, and without a time limit.
   runtime::task<Result<copies::Answer>> ask(std::string keeper, copies::Question question, Duration timeout,
                                             runtime::Cancellation* cancel);

@@ -1,5 +1,5 @@
-// Which of the other voters a node hears, whoever is the admin: a part of the network that is cut off shows in whom its
-// nodes do not hear, before any election tells.
+// The other voters that a node hears, independent of the current admin. Before any election shows a partition, it shows
+// which voters the nodes of a part that is cut off do not hear.
 #pragma once
 
 #include <cstddef>

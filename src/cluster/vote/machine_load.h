@@ -1,5 +1,5 @@
-// How much of a machine, or of what its control groups (cgroup v2) leave of it, is in use: what a node says of its
-// resources when it stands for admin. All of the machine counts, not this process alone: who shares it takes from it.
+// The load of a machine, or of the part that its control groups (cgroup v2) leave of it: a node's claim about its
+// resources when it stands for admin. All of the machine counts, not this process alone: other processes take from it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace bellwether::cluster {
 
-// Means are over about so long: a score that jumps elects nobody better.
+// Means are over about this time: a score that jumps elects no better admin.
 inline constexpr Duration kLoadMean = Duration::seconds(30);
 
 // What the kernel says, as it says it (proc(5); cgroup v2); empty where it says nothing.
@@ -35,7 +35,7 @@ struct MachineTexts {
   std::optional<uint64_t> network_bandwidth;  // bits per second of the fastest device; nothing where none says it
 };
 
-// What there is, of the machine or of the tightest of its groups; zero where nothing says it.
+// The size of the machine or of the tightest of its groups; zero where it is unknown.
 struct MachineSize {
   double cores = 0;
   uint64_t memory = 0;     // bytes

@@ -1,5 +1,5 @@
-// What one voter knows of a candidate before it believes it: what the operator has attested it, and whether membership
-// holds it there. Its outcome goes to the kernel with each candidacy.
+// What one voter knows of a candidate before it believes it: the operator's attestation, and its state in membership.
+// The outcome goes to the kernel with each candidacy.
 #pragma once
 
 #include <optional>

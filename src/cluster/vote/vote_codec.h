@@ -27,8 +27,8 @@ const Message& message_of<vote::Record>();
 namespace bellwether::cluster {
 
 std::string encode_vote_message(const vote::Message& message);
-// kProtocol, with what is missing or out of its bounds: times that cannot be, more voters or capabilities than there
-// may be, a trigger that there is not. kUnsupported: of a kind that is not known.
+// kProtocol, with the field that is missing or out of its bounds: impossible times, too many voters or capabilities, an
+// unknown trigger. kUnsupported: of an unknown kind.
 Result<vote::Message> decode_vote_message(std::string_view bytes);
 
 std::string encode_vote_record(const vote::Record& record);
@@ -62,7 +62,7 @@ std::string_view to_string(KeyProgress::Stage stage);
 // Of who is elected, to all others.
 struct KeyShareRequest {
   election::Term term;
-  std::optional<BoxPublicKey> key;  // for this term alone; nothing: it only tells how far it is
+  std::optional<BoxPublicKey> key;  // for this term alone; nothing: it only reports its progress
   KeyProgress progress;
 };
 // Of a node that has promised to follow in that term, to who has asked.
@@ -73,9 +73,9 @@ struct KeyShareAnswer {
 };
 using KeyShareMessage = std::variant<KeyShareRequest, KeyShareAnswer>;
 
-// Messages of a scored vote, and of what is led by who wins it, as their senders have signed them (Ed25519, RFC 8032),
-// so that nobody can say something in the name of another node, whichever way it came. The signature is over a context,
-// which names what the message is about and the group, and the bytes of the message.
+// Messages of a scored vote, and of the work that its winner leads, as signed by their senders (Ed25519, RFC 8032), so
+// that no node can send in the name of another node, by any way. The signature is over a context, which names the
+// message's subject and the group, and the bytes of the message.
 class VoteSeal {
  public:
   // `group`: what is voted about; a message of another group is not one of this. `keys`: of all nodes, by their names.
@@ -85,8 +85,8 @@ class VoteSeal {
   enum class About : uint8_t { kVote, kKeyShare, kContext };
 
   std::string seal(std::string message, About about = About::kVote) const;
-  // The message that `sender` has signed. kProtocol: it cannot be read; kRefused: nobody knows a key of that sender, or
-  // it is not signed by it.
+  // The message that `sender` has signed. kProtocol: it cannot be read; kRefused: no key of that sender is known, or it
+  // is not signed by it.
   Result<std::string> open(std::string_view bytes, const std::string& sender, About about = About::kVote) const;
 
  private:

@@ -197,7 +197,7 @@ Status VoteDriver::ask(vote::Event event) {
   return {};
 }
 
-// Whoever asks wants to know how long the way is.
+// The asking node measures the round trip.
 void VoteDriver::on_request(link::Connection& connection, const wire::Inbound& request) {
   connection.respond(request.id, wire::ReplyStatus::kOk, {});
 }
@@ -231,7 +231,7 @@ void VoteDriver::on_key(election::Term term, Result<secret::SecretBytes> key) {
   tell(std::move(ready));
 }
 
-// Whatever has ended an election or a term: nothing of the key outlives it.
+// For every end of an election or a term: nothing of the key outlives it.
 void VoteDriver::look_at_keys() {
   if (!keys_ || kernel_.office() == vote::Office::kReconstructing) return;
   keys_->stop();
@@ -241,7 +241,7 @@ void VoteDriver::look_at_keys() {
 void VoteDriver::set_health(const quorum::LocalHealth& health) {
   const bool critical = health.load == quorum::Load::kCritical;
   if (!kernel_.leads(runtime_.boot_now()) || (!critical && health.disk)) return;
-  // Not for the sake of nobody.
+  // Not without an heir.
   tell(vote::Transfer{vote::kNobody, critical ? "it is overloaded (critical)" : "its disk does not answer"});
 }
 
@@ -325,7 +325,7 @@ void VoteDriver::carry_out(const vote::Refused& refused) {
   listener_.on_note(true, fmt::format("a message of '{}' counts for nothing: {}", name_of(refused.from), refused.why));
 }
 
-// What a node of a scored vote says of itself, whom it believes, what it remembers of others, and whom it hears.
+// A node's claim about itself, its vetting of others, its reputation book, and the voters that it hears.
 
 using runtime::task;
 

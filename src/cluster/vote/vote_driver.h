@@ -1,7 +1,7 @@
-// One node of a group that elects an admin by scored votes, at work: the kernel (election/vote/vote_elector.h) with a
-// disk, connections, signatures and the boot clock. It carries the kernel's effects out in their order, tells a
-// listener what matters, and hands out the term of office that whatever is guarded asks before it acts. One thread,
-// that of its runtime.
+// The driver of one node of a group that elects an admin by scored votes: it runs the kernel
+// (election/vote/vote_elector.h) with a disk, connections, signatures and the boot clock. It executes the kernel's
+// effects in their order, reports events to a listener, and hands out the term of office that guarded work checks
+// before it acts. One thread, that of its runtime.
 #pragma once
 
 #include <array>
@@ -63,8 +63,8 @@ struct VoteSettings {
   VettingSettings vetting = {};
   // Without it an admin needs no key.
   std::optional<KeyHolding> key_holding = {};
-  // Works with the key: called in office, after on_elected(). Nobody else has the key in this process. Not set: nobody
-  // needs it.
+  // Works with the key: called in office, after on_elected(). Only the receiver has the key in this process. Not set:
+  // the key has no use here.
   Callback<void(const election::TermOfOffice& term, secret::SecretBytes key)> key_receiver = {};
   // What a node that leads contexts is worth as their leader: 0 to 1; nothing while it does not lead them. Not set: it
   // leads none.
@@ -87,7 +87,7 @@ class VoteDriver final : public Leadership, private Service {
   void work_stopped() override { tell(vote::WorkStopped{}); }
   void stand(bool stands) override;
   void set_health(const quorum::LocalHealth& health) override;
-  // What others think of it ends nobody's office here: promises run out by themselves.
+  // The opinion of others ends no office here: promises run out by themselves.
   void suspect(const std::string&) override {}
   Status hand_over(const std::string& cause, const std::string& heir) override;
   void leave(const std::string& cause) override;
@@ -101,7 +101,7 @@ class VoteDriver final : public Leadership, private Service {
   std::vector<VoteMessageView> vote_messages() const override { return watch_.messages(); }
   Status call_election(bool forced) override;
   const vote::VoteElector& kernel() const { return kernel_; }
-  // Empty for nobody.
+  // Empty for none.
   std::string name_of(vote::NodeId node) const;
 
  private:
@@ -112,7 +112,7 @@ class VoteDriver final : public Leadership, private Service {
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
   runtime::task<void> ask_someone(runtime::Cancellation* cancel);
   runtime::task<void> keep_experience();
-  // Whom it believes.
+  // The nodes that it believes.
   vote::Claim claim();
   runtime::task<void> load_book();
   static runtime::task<void> keep_book(VoteDriver* self);
@@ -147,7 +147,7 @@ class VoteDriver final : public Leadership, private Service {
   void carry_out(const vote::Note& note) { listener_.on_note(note.warning, named(note.text)); }
   void carry_out(const vote::Left&) { listener_.on_retired(); }
   void settled() { look_at_keys(); }
-  // vote_driver_watch.cc: what people are told of it
+  // vote_driver_watch.cc: reports to people
   void observe(Instant now, const vote::Event& event, const vote::Effects& effects);
   VoteStatus status() const;
   void send(vote::NodeId to, const vote::Message& message);
@@ -184,7 +184,7 @@ class VoteDriver final : public Leadership, private Service {
   runtime::Scope* scope_ = nullptr;
   VoteWatch watch_;
   std::array<uint64_t, vote::kRefusals> refused_{};  // by the kernel, before its last step
-  vote::Term watched_;                               // the last election whose begin it was told
+  vote::Term watched_;                               // the last election whose begin was reported
 };
 
 }  // namespace bellwether::cluster

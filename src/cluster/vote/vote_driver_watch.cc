@@ -1,4 +1,4 @@
-// What people are told of a node that elects by scores: counted and kept beside the kernel's steps.
+// The reports of a node that elects by scores to people: counted and kept beside the kernel's steps.
 #include <algorithm>
 
 #include "cluster/vote/vote_driver.h"

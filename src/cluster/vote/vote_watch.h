@@ -1,5 +1,5 @@
-// What a node remembers of the scored votes that it takes part in, for people: counts, heartbeats, and the last
-// messages. Nothing of it decides anything. It reads no clock: times come in as values.
+// A node's record of the scored votes that it takes part in, for people: counts, heartbeats, and the last messages. No
+// decision depends on it. It reads no clock: times come in as values.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class VoteWatch {
   // `from`: by the connection, as is known before the message can be read.
   // True: it is the first of its kind.
   bool unheard(WallTime at, const std::string& from, Unheard why);
-  // The word of the admin whom this node follows has come.
+  // A message of the admin whom this node follows has come.
   void heard_admin(Instant now, const vote::Message& message);
 
   // Without promises and refusals of the kernel, which it has.

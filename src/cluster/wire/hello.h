@@ -1,5 +1,5 @@
-// What each end of a connection tells of itself, and why one of them does not go on: the messages of the
-// handshake (core/message/describe.h).
+// What each end of a connection says of itself, and why one of them does not go on: the messages of the handshake
+// (core/message/describe.h).
 #pragma once
 
 #include <cstdint>

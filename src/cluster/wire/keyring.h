@@ -1,6 +1,6 @@
 // The secrets that a node knows, and the one it seals with. A cluster changes its secret without losing a message in
 // three rounds, each finished on all nodes before the next one begins: learn the new one, use the new one, forget the
-// old one. What was sealed with a known secret is opened whichever is in use.
+// old one. A node opens messages that were sealed with any known secret.
 #pragma once
 
 #include <cstddef>

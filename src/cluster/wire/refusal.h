@@ -1,4 +1,4 @@
-// Why something from another node was not taken. Each reason is counted; what a stranger is told is never one of them.
+// Why something from another node was not taken. Each reason is counted; a stranger never learns one of them.
 #pragma once
 
 #include <array>

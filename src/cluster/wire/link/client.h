@@ -1,5 +1,5 @@
-// Connecting to another node: TCP, TLS where it is configured, the handshake. Coming back after a connection has ended
-// is the caller's business.
+// Connecting to another node: TCP, TLS where it is configured, the handshake. The caller reconnects after a connection
+// has ended.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ struct DialSettings {
   std::shared_ptr<runtime::TlsContext> tls;           // nullptr: without; roles are then what nodes say of themselves
 };
 
-// Why there is no connection: `refusal` is kNone when nobody refused anything (an unreachable node), and kTruncated
-// when the other end closed without a word, as it does with strangers.
+// Why a connection failed: `refusal` is kNone when no node refused it (an unreachable node), and kTruncated when the
+// other end closed without a word, as it does with strangers.
 struct DialFailure {
   Error error;
   wire::Refusal refusal = wire::Refusal::kNone;
@@ -32,8 +32,8 @@ runtime::task<Dialled> dial(runtime::Runtime& runtime, runtime::Endpoint to, std
                             const DialSettings& settings, const wire::Keyring& keyring, ConnectionHandler& handler,
                             RefusalWatch& refusals, runtime::Cancellation* cancel);
 
-// Whether somebody of ours listens at an address: sends "PING", expects "PONG". Costs the other end no handshake, and
-// tells nothing about who it is. kTimeout, kProtocol, and what connecting may end with.
+// Whether a node of ours listens at an address: sends "PING", expects "PONG". Costs the other end no handshake, and
+// reveals nothing about its identity. kTimeout, kProtocol, and the errors of connecting.
 runtime::task<Status> probe(runtime::Runtime& runtime, runtime::Endpoint to, Duration timeout,
                             runtime::Cancellation* cancel);
 

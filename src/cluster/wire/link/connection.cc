@@ -73,7 +73,7 @@ task<Error> Connection::run(Cancellation* cancel) {
   }
   close({Errc::kReset, "the connection was interrupted"});
   co_await writing;
-  stream_.reset();  // the other end is told now, however long this object is kept
+  stream_.reset();  // informs the other end now, even if this object is kept
   timer_.disarm();
   fail_requests();
   if (open_) handler_.on_closed(*this, why_);
@@ -205,7 +205,7 @@ void Connection::flush() {
   }
 }
 
-// Seals what waits, as far as there is room. False: nothing waits.
+// Seals the waiting messages while room is left. False: nothing waits.
 bool Connection::fill() {
   out_from_ = out_to_ = 0;
   while (session_.wants_to_send()) {

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Datagrams>> Datagrams::bind(runtime::Runtime& runtime, En
   return std::unique_ptr<Datagrams>(new Datagrams(runtime, std::move(settings), keyring, refusals, std::move(socket)));
 }
 
-// Whoever gives way is challenged again, if at all.
+// A receiver that gives way is challenged again, if at all.
 Datagrams::Receiver& Datagrams::receiver(const Endpoint& to) {
   const auto found = receivers_.find(to);
   if (found != receivers_.end()) return found->second;

@@ -1,11 +1,11 @@
 // Sealed datagrams between nodes, over UDP. Each goes alone: it may be lost, delayed, repeated and reordered by the
-// network, and is opened, counted or refused. Whatever is refused changes nothing.
+// network, and is opened, counted or refused. A refused one changes nothing.
 //
 // In order of cost: the size, the header, the replay window, the rate of the source, and only then crypto. A first
-// datagram between two nodes, and the first after either of them has started again, costs one round trip more: it is
-// answered by a challenge (envelope.h), and sent again with what that asks for. Only somebody who knows the secret gets
-// challenges. A datagram does not say to whom it is sealed, so one that was overheard can be shown to another node:
-// messages that matter name their addressee.
+// datagram between two nodes, and the first after either of them has started again, costs one round trip more: the
+// receiver answers it with a challenge (envelope.h), and the sender sends it again with the requested tag. Only nodes
+// that know the secret get challenges. A datagram does not name its receiver, so an overheard one can be shown to
+// another node: messages that matter name their addressee.
 #pragma once
 
 #include <array>
@@ -45,15 +45,15 @@ class Datagrams {
   runtime::Endpoint local() const { return socket_->local(); }
   // To be told in the hellos of this node's connections.
   const wire::SessionId& session() const { return session_; }
-  // Bytes that one datagram carries.
+  // The bytes that one datagram carries.
   std::size_t text_max() const { return settings_.size_max - wire::kEnvelopeOverhead; }
 
   // kTooLarge, or what the socket says; a lost datagram is no error.
   Status send(runtime::Endpoint to, Bytes text);
   // Opens what comes until cancelled, or until the socket fails.
   runtime::task<Status> receive(DatagramHandler handler, runtime::Cancellation* cancel);
-  // A connection's handshake has shown that this node is there now: it needs no challenge. Of
-  // those who only ask nothing is kept.
+  // A connection's handshake has shown that this node is there now: it needs no challenge. Nothing is kept of nodes
+  // that only ask.
   void introduce(const wire::Announced& peer);
 
   struct Counts {
@@ -74,7 +74,7 @@ class Datagrams {
   struct Receiver {
     uint64_t tag = 0;             // what it asked for
     wire::SessionId session;      // of its last challenge,
-    uint64_t challenge = 0;       // and that one's number
+    uint64_t challenge = 0;       // and the number of it
     Instant sent;                 // when,
     std::vector<std::byte> last;  // and what it was sent last
   };

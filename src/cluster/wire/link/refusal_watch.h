@@ -1,5 +1,5 @@
-// Counts what is refused, and tells whoever wants to log it, at a bounded rate: garbage at line rate must not become a
-// line of log for each packet.
+// Counts refusals, and reports them to a logger, at a bounded rate: garbage at line rate must not become a line of log
+// for each packet.
 #pragma once
 
 #include <cstdint>

@@ -21,11 +21,11 @@ constexpr std::size_t kProbeBytes = 4;
 
 }  // namespace
 
-// Somebody of whom no frame has been opened yet with the keys of the connection.
+// A peer from which no frame has been opened yet with the keys of the connection.
 struct Server::Stranger {
   std::unique_ptr<Stream> stream;
   runtime::Endpoint from;
-  Connection* connection = nullptr;   // once there is one
+  Connection* connection = nullptr;   // once it exists
   Cancellation* handshake = nullptr;  // while TLS has the stream
 
   void end() {

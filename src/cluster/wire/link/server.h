@@ -1,8 +1,8 @@
-// Listens for other nodes. Each connection is a stranger until it has shown that it knows the secret: until then it is
-// limited in number, time and bytes, costs a token of its address, is told nothing, and changes nothing.
+// Listens for other nodes. Each connection is a stranger until it has shown that it knows the secret. Until then it is
+// limited in number, time and bytes, costs a token of its address, learns nothing, and changes nothing.
 //
-// The first four bytes tell a probe ("PING", answered by "PONG", and closed) from the length of a frame or from TLS, so
-// probes need no port of their own; a frame that long would be refused anyway.
+// The first four bytes distinguish a probe ("PING", answered by "PONG", and closed) from the length of a frame or from
+// TLS, so probes need no separate port; a frame of that length would be refused anyway.
 #pragma once
 
 #include <list>

@@ -1,4 +1,4 @@
-// The first bytes of a connection, before there is a Connection: whole frames with a limit, read and written by
+// The first bytes of a connection, before a Connection exists: whole frames with a limit, read and written by
 // coroutines. Private to the link sources.
 #pragma once
 
