@@ -25,8 +25,8 @@ namespace bellwether::discovery {
 // A pure cache of the domain name system's latest answers, good or bad, each with its expiry. Times are of one
 // monotonic clock. At most kNamesMax names; the one that expires first is forgotten first.
 
-// What is asked for: the addresses of a name (A and AAAA), which come with `port`, or its services (SRV, RFC 2782),
-// whose hosts come with ports of their own. A name is a service when it begins with '_': _bellwether._tcp.example.com.
+// A query: the addresses of a name (A and AAAA), which get `port`, or its services (SRV, RFC 2782), whose hosts come
+// with their own ports. A name is a service when it begins with '_': _bellwether._tcp.example.com.
 struct Question {
   std::string name;
   uint16_t port = 0;
@@ -53,7 +53,7 @@ class NameCache {
     std::vector<HostPort> places;  // empty: it could not be resolved
     Instant good_until;
   };
-  // Nothing when it must be asked for.
+  // Nothing when a query is needed.
   const Entry* find(Instant now, const Question& question) const;
   // A TTL of zero or less is none: the default holds.
   void answered(Instant now, const Question& question, std::vector<HostPort> places, Duration ttl);
@@ -220,7 +220,7 @@ class Bootstrap {
   BootstrapState state_ = BootstrapState::kInitial;
   unsigned round_ = 0;
   std::vector<Candidate> candidates_;
-  std::map<Question, Instant> asked_;  // questions without an answer, and until when they are waited for
+  std::map<Question, Instant> asked_;  // unanswered questions, and until when it waits for each
   Instant backoff_until_;
   Instant give_up_at_ = Instant::never();
 };

@@ -41,8 +41,8 @@ class PeerCache {
   std::size_t size() const { return peers_.size(); }
 
   std::string encode() const;
-  // kProtocol: it is no such text, or not a whole one. kUnsupported: a later version wrote it. Nothing is taken from
-  // either; a node starts as well without a cache.
+  // kProtocol: it is no such text, or an incomplete one. kUnsupported: a later version wrote it. Nothing is taken from
+  // either; a node starts without a cache as well.
   static Result<PeerCache> decode(std::string_view text, PeerCacheSettings settings = {});
 
  private:

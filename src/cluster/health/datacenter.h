@@ -15,19 +15,19 @@ namespace bellwether::health {
 
 // Whether a manager knows enough to hand out cores, and whether it still does.
 //
-//   SYNCING → ACTIVE → DRAINING
+// SYNCING → ACTIVE → DRAINING
 //
-// One that has just begun has heard of few workers or of none: what it handed out then would crowd on those that were
-// the first to report, and what it has not read of the registers it cannot see. It waits for both, as long as a manager
-// that asks three times would, after 0.5, 1 and 2 seconds, and goes on without what has not come: a worker that never
-// reports must not stop the others. A manager that has been there all along and begins to lead knows its workers.
+// A manager that has just begun has heard of few workers or of none. It would overload the first that reported, and it
+// cannot see registers that it has not read. It waits for both for the time of three requests, after 0.5, 1 and 2
+// seconds, and goes on without the missing ones: a worker that never reports must not stop the others. A manager that
+// was there all along and begins to lead knows its workers.
 //
 // A kernel: looks go in, the state comes out.
 enum class ManagerState : unsigned char { kSyncing, kActive, kDraining };
 std::string_view to_string(ManagerState state);
 
 struct ManagerStateSettings {
-  Duration least = Duration::millis(500);    // since the first look; who is there must be known first
+  Duration least = Duration::millis(500);    // since the first look: the members must be known first
   Duration limit = Duration::millis(3'500);  // since the first look: 0.5 + 1 + 2 s
 };
 
@@ -35,8 +35,8 @@ class ManagerStates {
  public:
   explicit ManagerStates(ManagerStateSettings settings = {}) : settings_(settings) {}
 
-  // What it sees of the moment, from its begin on; only counts while it is syncing. `unheard`: of the `workers` that
-  // are alive.
+  // Its view of the moment, from its begin on; only counts while it is syncing. `unheard`: of the `workers` that are
+  // alive.
   struct Sight {
     bool registers_read = false;
     std::size_t workers = 0;

@@ -29,20 +29,20 @@ struct SignalSettings {
   unsigned misses = 3;
   double normal = 0.8;  // shares of the possible, from which on progress is normal, slow
   double slow = 0.3;
-  // A node that did nothing of what it could is stuck only when that is so for as many reports in a row: work that
+  // A node that did nothing of its possible work is stuck only after this number of such reports in a row: work that
   // became possible a moment before a report is no failure.
   unsigned stuck_reports = 3;
   Duration report_period = Duration::seconds(10);  // without a report for `stuck_reports` of them, work is stuck
   Duration drain_limit = Duration::seconds(60);    // after which a stuck node is evicted
 };
 
-// Of the time since the last report: how much could be done of something, and how much was done.
+// Of the time since the last report: the amount that was possible, and the amount done.
 struct Work {
   uint64_t possible = 0;
   uint64_t done = 0;
 };
 
-// What a node says of itself.
+// A node's report about itself.
 struct Report {
   bool ready = false;
   bool has_work = false;

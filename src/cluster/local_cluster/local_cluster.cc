@@ -304,7 +304,7 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
     co_await ask_members(runtime_, folder_, sight_);
     std::string missing;
     if (sight_.well()) {
-      // For a while the others take what was killed for alive.
+      // For a while the other nodes take a killed one for alive.
       missing = co_await ask_started(runtime_, folder_, sight_, to_start_);
       if (missing.empty()) co_return Status();
     }

@@ -12,7 +12,7 @@
 
 namespace bellwether::local_cluster {
 
-// What a person asked for; nothing: what the cluster has already, or what is usual.
+// A person's wishes; nothing: the present value of the cluster, or the default.
 struct WantedShape {
   std::optional<unsigned> managers;
   std::optional<unsigned> workers;
@@ -50,9 +50,9 @@ struct Sight {
 // A line for the person who waits.
 using Progress = Callback<void(const std::string& text)>;
 
-// Starts what does not run, and waits until all nodes have joined, by the word of those too, and one leads. Cancelled,
-// or when that fails, it ends what it has started. kExists: everything runs already; kInvalid: the options do not fit;
-// kRefused: a port is taken.
+// Starts missing processes, and waits until all nodes have joined, as they say themselves too, and one leads.
+// Cancelled, or when that fails, it ends what it has started. kExists: everything runs already; kInvalid: the options
+// do not fit; kRefused: a port is taken.
 runtime::task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Progress progress,
                                       runtime::Cancellation* cancel);
 

@@ -13,7 +13,7 @@ using runtime::task;
 constexpr Duration kAskMost = Duration::seconds(2);
 
 Result<node::OperatorClient> make_client(const Folder& folder, const cluster::NodeConfig& config) {
-  // What is in the environment is of another cluster.
+  // The environment holds the secret of another cluster.
   BW_TRY(auto keyring, node::read_secrets(config, [](const char*) -> const char* { return nullptr; }));
   auto client = node::OperatorClient::make(config, std::move(keyring), kClientName);
   if (!client) return fail(client.error().code, "'{}': {}", folder.path(), client.error().message);
@@ -75,7 +75,7 @@ bool has_all(const std::vector<MemberSight>& members, const Layout& layout) {
 
 }  // namespace
 
-// What the first manager sees that can be asked and knows who leads.
+// The view of the first manager that can be asked and knows the leader.
 task<void> ask_members(runtime::EpollRuntime& runtime, const Folder& folder, Sight& sight) {
   sight.members.clear();
   sight.leader.clear();

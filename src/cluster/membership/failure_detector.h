@@ -20,7 +20,7 @@ class FailureDetector {
   void begin();
   // It sends no more probes.
   void end() { next_probe_ = next_dead_probe_ = Instant::never(); }
-  // Deadlines move: what this process would have read waits to be read.
+  // Deadlines move: this process has not yet read all that arrived.
   void postpone(Duration lateness);
 
   // --- when it is time
@@ -32,7 +32,7 @@ class FailureDetector {
   // --- packets
   void on_ping_req(const PacketHead& head, const Endpoint& from, Effects& out);
   void on_nack(const PacketHead& head);
-  // Whether the probe was one for somebody else, who has its answer now.
+  // Whether the probe was one for another member, which has its answer now.
   bool on_ack(const PacketHead& head, Effects& out);
 
  private:

@@ -14,7 +14,7 @@ namespace bellwether::membership {
 struct Source {
   NodeId node;
   Endpoint endpoint;
-  bool reachable = false;  // by datagram at `endpoint`, and no answer is on its way there anyway
+  bool reachable = false;  // by datagram at `endpoint`, and without an answer on its way there
   Cause cause = Cause::kGossip;
   bool pass_on = true;
 };
@@ -26,7 +26,7 @@ class Gossip {
       : self_(self), roster_(roster), trust_(trust), suspicions_(suspicions) {}
 
   // Sends a packet with this head, which needs no sender. `who`: the member that is known to be there, if one is; it
-  // hears first what is said about itself.
+  // hears news of itself first.
   void send(PacketHead head, const Endpoint& to, std::optional<NodeIndex> who, Effects& out);
   void send(const PacketHead& head, NodeIndex to, Effects& out) { send(head, table_.endpoint(to), to, out); }
   // Returns the sequence that the answer will have.

@@ -16,7 +16,7 @@ class GossipBuffer {
  public:
   explicit GossipBuffer(std::size_t limit) : limit_(limit) {}
 
-  // Replaces what waits about the same member. Returns the kind of an update that had to give way, if one had to.
+  // Replaces waiting news of the same member. Returns the kind of a displaced update, if any.
   struct Pushed {
     bool dropped = false;
     UpdateKind kind = UpdateKind::kDead;  // of what was dropped

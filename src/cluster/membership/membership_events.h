@@ -52,8 +52,8 @@ class VersionedClock {
   std::unordered_map<uint64_t, Entry> entries_;
 };
 
-// How far a node should withdraw when it is slow: five levels from its local health score and from how far its event
-// loop lags behind (lag over the loop's period), the worse of the two counting, and what each level asks for.
+// How far a slow node withdraws: five levels, and the measures of each. The level is the worse of its local health
+// score and the lag of its event loop (lag over the loop's period).
 enum class Degradation : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
 const char* to_string(Degradation level);
 
@@ -63,7 +63,7 @@ Degradation degradation_of(int health_score, double lag_ratio);
 struct DegradedConduct {
   double stretch = 1;            // of timeouts and intervals
   double skipped_probes = 0;     // the share of probes left out; suspects and the watched neighbour are always probed
-  int gossip_fanout_less = 0;    // so many fewer peers a round, but at least one
+  int gossip_fanout_less = 0;    // this many fewer peers a round, but at least one
   std::size_t piggyback = 1400;  // bytes of a packet that news may fill
   bool consider_step_down = false;
   bool must_step_down = false;
@@ -73,8 +73,8 @@ DegradedConduct conduct(Degradation level);
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-// Join through any of `seeds`. Without any, or if it `founds`, it is the first of a new group; seeds are then only
-// asked from time to time whether there was one after all. `remembered`: the view of an earlier life, as
+// Join through any of `seeds`. Without any, or if it `founds`, it is the first of a new group; it then asks seeds only
+// from time to time whether a group exists after all. `remembered`: the view of an earlier life, as
 // Membership::remember() gave it; its members count as alive until they prove otherwise.
 struct Start {
   std::vector<Endpoint> seeds;
@@ -96,7 +96,7 @@ struct StreamAnswered {
   std::optional<std::string_view> bytes;  // nothing: it failed
 };
 struct Leave {};  // go in good order; LeftGroup follows
-// Somebody has seen this process end: its connection closed and a new one was refused, or its exit status was read.
+// A node has seen this process end: its connection closed and a new one was refused, or its exit status was read.
 struct ProofOfDeath {
   std::string name;
   Endpoint endpoint;  // must be the member's present one
@@ -146,7 +146,7 @@ const char* to_string(MemberChange change);
 
 enum class Cause : uint8_t {
   kOwnProbe,  // we found it silent, and so did all proxies that answered
-  kGossip,    // somebody passed it on
+  kGossip,    // another member passed it on
   kSync,      // a comparison of views brought it
   kTimeout,   // it was suspected for too long
   kProof,     // its process was seen to end
@@ -191,7 +191,7 @@ struct JoinedGroup {
   std::size_t members = 0;
 };
 struct LeftGroup {};
-// Worth keeping over a restart, so that the next life need not be told; not necessary for safety.
+// Worth keeping over a restart, so that the next life need not learn it; not necessary for safety.
 struct IncarnationRaised {
   uint32_t incarnation = 0;
 };

@@ -45,7 +45,7 @@ enum class UpdateKind : uint8_t { kJoin, kLeave, kAlive, kSuspect, kDead };
 inline constexpr std::size_t kUpdateKinds = 5;
 const char* to_string(UpdateKind kind);
 
-// Who has seen for themselves that a member does not answer: a small set.
+// The members whose own probes a member did not answer: a small set.
 class Accusers {
  public:
   static constexpr std::size_t kMax = 8;

@@ -18,10 +18,10 @@ struct HealthSteps {
   int probe_ok = -1;
   int probe_failed = 1;
   int indirect_needed = 1;
-  int nack_missing = 0;  // for each proxy that did not say anything
-  int suspected = 1;     // somebody thinks that we are gone
+  int nack_missing = 0;  // for each silent proxy
+  int suspected = 1;     // a member thinks that we are gone
   int refuted = -1;      // the group has heard otherwise
-  // A failed probe whose proxies all answered is the target's fault: what it added is taken back.
+  // A failed probe whose proxies all answered is the target's fault: its points are taken back.
   bool excused_by_nacks = true;
 };
 
@@ -29,10 +29,10 @@ struct Figures {
   std::string_view name;
 
   // --- probing
-  Duration probe_interval;      // a probe is sent so often, jittered by a tenth
+  Duration probe_interval;      // between two probes, jittered by a tenth
   Duration timeout_min;         // bounds of the time that a direct answer gets, between which
   Duration timeout_max;         // it follows the measured round trips of that member (mean + 4 deviations)
-  Duration verdict_after;       // after so long without any answer, direct or through proxies, the probe has failed
+  Duration verdict_after;       // without any answer, direct or through proxies, the probe fails after this time
   int proxies = 3;              // that are asked to probe for us
   bool nacks = true;            // a proxy that gets no answer says so
   bool watch_successor = true;  // every other probe goes to the next member by id: no member waits long for a probe
@@ -40,7 +40,7 @@ struct Figures {
 
   // --- local health
   int health_max = 8;
-  double health_step = 0.25;  // each point stretches our timeouts by so much
+  double health_step = 0.25;  // each point stretches our timeouts by this factor
   bool health_scales_suspicion = true;
   HealthSteps health;
 
@@ -60,7 +60,7 @@ struct Figures {
   std::size_t gossip_limit = 4096;
 
   // --- anti-entropy, tombstones, islands
-  Duration sync_settle;          // views that differ although nothing was news for so long are compared
+  Duration sync_settle;          // views that differ although no news came for this time are compared
   Duration sync_interval;        // but no oftener than this
   Duration dead_probe_interval;  // a dead member is asked whether it is really dead
   Duration island_interval;      // seeds and forgotten members are asked whether they form an island to join

@@ -12,7 +12,7 @@
 
 namespace bellwether::membership {
 
-// In which order members are probed: all of them once a round, shuffled anew each round; who comes in mid-round gets a
+// The order of probes: all members once a round, shuffled anew each round; a member that joins in mid-round gets a
 // random place (SWIM, section 4.3: completeness within two rounds). Also the urn from which random peers are drawn.
 class ProbeList {
  public:

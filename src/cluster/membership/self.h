@@ -25,7 +25,7 @@ struct MembershipConfig {
 
 enum class MembershipState : uint8_t { kIdle, kJoining, kMember, kLeaving, kGone };
 
-// What all parts of a membership go by.
+// The common state of all parts of a membership.
 struct Self {
   Self(MembershipConfig with, uint64_t seed);
   Self(const Self&) = delete;
@@ -80,7 +80,7 @@ class SelfTrust {
   // --- hearing
   // True when it ends a long silence.
   bool heard();
-  // This process did not run for so long: what it would have read still waits to be read.
+  // This process did not run for this time: its packets still wait to be read.
   void postpone(Duration lateness);
   // Time without a packet although some member should have sent one; zero in a group that is too small to decide.
   Duration silence() const { return can_be_deaf() ? self_.now - last_heard_ : Duration(); }

@@ -26,7 +26,7 @@ class ViewSync {
   // --- when it is time
   void join(Effects& out);
   void probe_islands(Effects& out);
-  // Forgets who has been gone for long; where that was may be an island.
+  // Forgets members that have been gone for long; their address may be an island.
   void reap(Effects& out);
   Instant wake() const { return std::min({next_join_, next_island_, next_reap_}); }
 

@@ -38,8 +38,8 @@ class Leadership {
   struct View {
     std::string decided_by;     // "quorum", or the store, without credentials
     std::vector<Voter> voters;  // none where a store decides
-    std::string role;           // of this node, in the words of what decides
-    std::string stands_back;    // why it lets others go first, or does not stand; empty: neither
+    std::string role;           // of this node, in the election's or store's words
+    std::string stands_back;    // why it lets other nodes go first, or does not stand; empty: neither
     uint64_t term = 0;
     bool active = false;        // has the state of the group
     bool follows_only = false;  // has lost its record of votes
@@ -56,12 +56,12 @@ class Leadership {
   virtual Duration stop_grace() const = 0;
   virtual void work_stopped() = 0;
   // Whether this node may be elected, also before run(); it votes in any case, and a leader goes on leading. Where a
-  // store decides, who is fit stands.
+  // store decides, a fit node stands.
   virtual void stand(bool /*stands*/) {}
   virtual void set_health(const quorum::LocalHealth& health) = 0;
   // This node has the state of its group, and may lead before those that have not.
   virtual void synced() {}
-  // Membership suspects this node, who leads. Never a proof.
+  // Membership suspects the leader, this node. Never a proof.
   virtual void suspect(const std::string& leader) = 0;
   // Begins to hand over to `heir`; to the fittest when it is empty. kRefused and kInvalid say why not.
   virtual Status hand_over(const std::string& cause, const std::string& heir) = 0;

@@ -45,7 +45,7 @@ class MembershipDriver final : private Service {
   // Joins through `seeds`, or is the first of a new group when there are none or it `founds` (membership::Start), and
   // takes part until cancelled.
   runtime::task<void> run(std::vector<runtime::Endpoint> seeds, bool founds, runtime::Cancellation* cancel);
-  // What happened. Before run() it is dropped.
+  // An event. Before run() it is dropped.
   void tell(membership::Event event);
 
   const membership::Membership& kernel() const { return kernel_; }
@@ -82,7 +82,7 @@ class MembershipDriver final : private Service {
   Loop loop_{runtime_, kernel_, *this};
   runtime::Scope* scope_ = nullptr;
 
-  // The question on a stream that is being answered.
+  // The connection of the request that is being answered.
   link::Connection* asker_ = nullptr;
   wire::RequestId asked_ = 0;
 };

@@ -62,7 +62,7 @@ struct NodeConfig {
   unsigned priority = 8;  // among those that may lead: the highest stands first, at once
 
   HostPort listen;
-  HostPort advertise;            // how others reach it; the host is empty when they are to see for themselves
+  HostPort advertise;            // how others reach it; an empty host: they use the address that they see
   std::optional<HostPort> http;  // health and metrics
   std::vector<HostPort> seeds;
   std::vector<std::string> dns_names;
@@ -82,7 +82,7 @@ struct NodeConfig {
 
   uint32_t cores = 0;      // of a worker, for load; 0: all
   bool pin = true;         // each of them has one processor to itself
-  Duration hand_over;      // of a worker that leaves: what it runs, to others, for so long at most
+  Duration hand_over;      // of a worker that leaves: the longest time to hand its work over to others
   std::string trust_keys;  // of a worker: a file or a folder; empty: it runs no compiled programs
 
   std::string secret_file;
@@ -105,8 +105,7 @@ Duration usual_store_lease(std::string_view profile);
 // All settings of a node, in the order in which people should meet them.
 std::span<const SettingSpec> node_settings();
 
-// The typed form; reports settings that are missing or that do not go together. `host_name` names a node that has no
-// name.
+// The typed form; reports settings that are missing or do not go together. `host_name` names a node without a name.
 std::optional<NodeConfig> node_config(const Settings& settings, const std::string& host_name,
                                       yaml::Diagnostics& diagnostics);
 

@@ -69,8 +69,8 @@ class PeerLinks {
   // Ends the connection to a peer that is not one any more.
   void forget(const std::string& name);
 
-  // Connections that stand on this secret end in good order: what is under way on them goes on, and what comes after it
-  // goes over a new one.
+  // Connections that stand on this secret end in good order: requests under way on them go on, and later ones go over a
+  // new connection.
   void renew(wire::KeyId old);
   // Ends all connections in good order, at most within `most`.
   runtime::task<void> close(Duration most);
@@ -151,8 +151,8 @@ class PeerLinks {
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 
-// What other nodes are called: by people and connections, by their names; in the messages of elections and job
-// registers, by a hash of these.
+// The names of other nodes: people and connections use their names; the messages of elections and job registers use a
+// hash of these.
 
 inline quorum::MemberId member_id(std::string_view name) {
   const uint64_t hash = wire::node_hash(name);

@@ -41,7 +41,7 @@ class Settings {
   // `specs` must outlive it.
   explicit Settings(std::span<const SettingSpec> specs);
 
-  // Each reports what it cannot use, and leaves the value of before. A `file` whose name ends in .toml is TOML, any
+  // Each reports unusable settings, and leaves the value of before. A `file` whose name ends in .toml is TOML, any
   // other YAML.
   void read_file(std::string_view text, yaml::Diagnostics& diagnostics, const std::string& file);
   void read_environment(Environment environment, yaml::Diagnostics& diagnostics);

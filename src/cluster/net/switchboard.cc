@@ -16,13 +16,13 @@ using resilience::LoadState;
 using resilience::RequestLimiter;
 using resilience::Urgency;
 
-// Requests that are being answered, and bytes that wait to be sent, of all connections together; what one connection
-// can have under way is a small part of either.
+// Requests that are being answered, and bytes that wait to be sent, of all connections together; one connection can use
+// only a small part of either.
 constexpr double kServingMost = 8'192;
 constexpr double kQueuedMost = 256.0 * (1 << 20);
 
-// A loop that has nothing to do is late by as little as the kernel's scheduler likes, and a few milliseconds more say
-// nothing about this node. So the baseline is never taken for less than a tenth of a second.
+// An idle loop is late by the whim of the kernel's scheduler, and a few milliseconds more say nothing about this node.
+// So the baseline is at least a tenth of a second.
 resilience::OverloadSettings settings_of_loop() {
   resilience::OverloadSettings settings;
   settings.least_baseline = Duration::millis(100);
@@ -61,7 +61,7 @@ void Switchboard::refuse(const link::Connection& connection, wire::Refusal why, 
   if (refusals_ != nullptr) refusals_->note(why, connection.peer_endpoint(), text, connection.now());
 }
 
-// What a request is answered that its sender must not ask; nothing: it may.
+// The answer to a request that its sender must not send; nothing: it may.
 std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection& connection,
                                                           const wire::Inbound& inbound) {
   const wire::Role role = connection.peer().identity.role;
