@@ -96,7 +96,7 @@ struct StreamAnswered {
   std::optional<std::string_view> bytes;  // nothing: it failed
 };
 struct Leave {};  // go in good order; LeftGroup follows
-// A node has seen this process end: its connection closed and a new one was refused, or its exit status was read.
+// An observer has seen this process end: its connection closed and a new one was refused, or its exit status was read.
 struct ProofOfDeath {
   std::string name;
   Endpoint endpoint;  // must be the member's present one

@@ -61,7 +61,7 @@ class Leadership {
   virtual void set_health(const quorum::LocalHealth& health) = 0;
   // This node has the state of its group, and may lead before those that have not.
   virtual void synced() {}
-  // Membership suspects the leader, this node. Never a proof.
+  // Membership suspects `leader`. Never a proof.
   virtual void suspect(const std::string& leader) = 0;
   // Begins to hand over to `heir`; to the fittest when it is empty. kRefused and kInvalid say why not.
   virtual Status hand_over(const std::string& cause, const std::string& heir) = 0;

@@ -31,7 +31,7 @@ constexpr Row kTable[] = {
     {message_type::kKeyShare, "key_share", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     // An operator who mends a cluster must be heard when it is at its worst.
     {message_type::kAdmin, "admin", {Urgency::kCritical, Operation::kOther}, kOperators},
-    // Registers of jobs and copies of their accounts. The register knows which managers are keepers.
+    // Registers of jobs and blobs of their accounts. The register knows which managers are keepers.
     {message_type::kJobs, "jobs", {Urgency::kCritical, Operation::kOther}, kVoters},
     {message_type::kCopies, "copies", {Urgency::kCritical, Operation::kFetch}, kVoters},
     {message_type::kContext, "context", {Urgency::kHigh, Operation::kOther}, kAsking},

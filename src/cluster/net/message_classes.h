@@ -29,10 +29,10 @@ inline constexpr uint16_t kKeyShare = 202;          // one-way: of the key of an
 inline constexpr uint16_t kAdmin = 300;             // request of an operator (cluster/node/admin_messages.h)
 inline constexpr uint16_t kJobs = 400;              // one-way: about registers of jobs (cluster/register/small.h)
 inline constexpr uint16_t kDispatch = 500;     // requests and one-way: letters about jobs (jobs/dispatch/letters.h)
-inline constexpr uint16_t kParcelPiece = 700;  // request: a piece of a larger one (cluster/net/parcels.h)
-inline constexpr uint16_t kParcelFetch = 701;  // request: a piece of an answer
+inline constexpr uint16_t kParcelPiece = 700;  // request: a chunk of a larger one (cluster/net/parcels.h)
+inline constexpr uint16_t kParcelFetch = 701;  // request: a chunk of an answer
 inline constexpr uint16_t kContext = 800;      // requests and one-way: of context leadership
-inline constexpr uint16_t kCopies = 600;       // request: about big values of jobs (cluster/register/large.h)
+inline constexpr uint16_t kCopies = 600;       // request: about blobs of jobs (cluster/register/large.h)
 }  // namespace message_type
 
 struct MessageClass {
@@ -43,7 +43,8 @@ struct MessageClass {
 
 class MessageClasses {
  public:
-  // `letters`: the description of letters about jobs, which the jobs district has; nullptr: no letter is known here.
+  // `letters`: the description of letters about jobs, which the room of jobs supplies; nullptr: no letter is known
+  // here.
   explicit MessageClasses(const message::Message* letters = nullptr) : letters_(letters) {}
 
   // Whether a role may send it; nothing: no such message exists. A message that is not allowed here is refused. Reads

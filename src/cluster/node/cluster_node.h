@@ -40,7 +40,7 @@ inline constexpr int kExitNotJoined = 1;     // within its limit; or another pro
 
 class ClusterNode final {
  public:
-  // `runtime`, `options` and `journal` must outlive it. Of the roles one that stands on another comes after it.
+  // `runtime`, `options` and `journal` must outlive it. A role that uses another one comes after it.
   ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies supplies,
               std::vector<std::shared_ptr<NodeRole>> roles, Journal& journal);
   ClusterNode(const ClusterNode&) = delete;
@@ -57,13 +57,13 @@ class ClusterNode final {
 
   const NodeMembers& members() const { return *members_; }
   const NodeElection& election() const { return *election_; }
-  // What operators ask and do. REQUIRES that it has found its cluster.
+  // For the questions and acts of operators. REQUIRES that it has found its cluster.
   NodeAdmin& admin() { return *admin_; }
 
   // Events of its parts that concern the whole node, and their questions to it. Calls come one after the other, on the
   // thread of its runtime, and must not wait.
   void on_member(const membership::MemberEvent& event);
-  // What another node says of itself.
+  // Another node's description of its state.
   void on_peer_state(const std::string& name, const PeerState& state);
   void on_joined() { tell_health(); }
   // It is no member any more, as the others know.
@@ -75,7 +75,7 @@ class ClusterNode final {
   void on_standing_changed() { tell_state(); }
   // Why it is not ready for work; empty: it is.
   std::string not_ready() const;
-  // Takes nothing new, and goes when what it has is done. False: it has nothing that could be drained.
+  // Takes nothing new, and leaves when its work is done. False: it has nothing to drain.
   bool drain(const std::string& cause);
 
  private:
@@ -101,7 +101,7 @@ class ClusterNode final {
   runtime::Scope* scope_ = nullptr;  // of all that runs while it takes part
   runtime::Cancellation* joining_ = nullptr;
   runtime::Cancellation* winding_up_ = nullptr;
-  runtime::Event leaving_;  // somebody wants it to go, or it must
+  runtime::Event leaving_;  // a caller wants it to leave, or it must
   std::string leave_cause_;
   bool gone_ = false;  // from the group
   runtime::Condition gone_changed_;

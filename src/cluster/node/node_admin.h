@@ -19,7 +19,7 @@ namespace bellwether::node {
 // Answers operators (admin_messages.h) from a node's desk. One thread, that of its runtime.
 class AdminService final : public cluster::Service {
  public:
-  // Told who asked for what, of everything that changes something.
+  // Called with the author and the request for everything that changes something.
   using Audit = Callback<void(const std::string& by, const std::string& what, const std::string& outcome)>;
 
   // Both must outlive it.

@@ -24,14 +24,14 @@ class NodeElection final : public cluster::Leadership::Listener {
   NodeElection(const NodeElection&) = delete;
   NodeElection& operator=(const NodeElection&) = delete;
 
-  // What decides here who leads. REQUIRES members that are made.
+  // Makes the source of leadership. REQUIRES members that are made.
   void make();
   // Takes part until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // Gives the leadership up. Waits until no work of a leader runs any more, and then, `at_most` so long, until others
-  // know.
+  // Gives the leadership up. Waits until all work of a leader has stopped, and then, for at most `at_most`, until
+  // others know.
   runtime::task<void> resign(std::string cause, Duration at_most);
-  // Does not wait any more for what resign() waits for.
+  // Ends the wait of resign().
   void give_up_waiting() { end_at_once_ = true, changed_.changed(); }
 
   // What membership says.
@@ -52,7 +52,7 @@ class NodeElection final : public cluster::Leadership::Listener {
   // Why it can neither stand nor name the leader; empty: it can.
   std::string obstacle() const { return leadership_ == nullptr ? std::string() : leadership_->obstacle(); }
 
-  // As operators ask for it: each begins it and says in words what will happen, or why not.
+  // For operators: each begins it and describes what will happen, or why not.
   Result<std::string> transfer(const std::string& to);
   Result<std::string> call_election(bool forced);
   Result<std::string> change_voters(bool add, const std::string& name);

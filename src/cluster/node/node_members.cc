@@ -182,7 +182,7 @@ void NodeMembers::hear(const membership::MemberEvent& event) {
             {"accusers", accusers}});
 }
 
-// Two that leave it to different things who leads could both lead.
+// Two nodes with different sources of leadership could both lead.
 void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
   if (config_.role == wire::Role::kWorker) return;
   if (event.change != MemberChange::kJoined && event.change != MemberChange::kUpdated) return;

@@ -30,7 +30,7 @@ class NodeMembers final {
     const membership::Profile& profile;
     membership::MemberState state;
     uint32_t incarnation;
-    const PeerState* said;  // of itself; nullptr: nothing yet
+    const PeerState* said;  // its own statements; nullptr: none yet
     wire::Role role() const { return static_cast<wire::Role>(profile.role); }
     bool gone() const { return state == membership::MemberState::kDead || state == membership::MemberState::kLeft; }
   };
@@ -62,7 +62,7 @@ class NodeMembers final {
   std::optional<membership::MemberState> state_of(const std::string& name) const { return driver_->state_of(name); }
   bool is_gone(const std::string& name) const;
   bool is_suspect(const std::string& name) const { return state_of(name) == membership::MemberState::kSuspect; }
-  // What it says of itself; nullptr: nothing yet.
+  // Its own statements; nullptr: none yet.
   const PeerState* said_by(const std::string& name) const;
   // In its present state.
   Duration since(const std::string& name) const;

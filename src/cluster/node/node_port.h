@@ -36,7 +36,7 @@ class NodePort final {
   void on_loop_lag(double ratio) { front_desk_.on_loop_lag(ratio); }
   void on_vital_signs(const cluster::VitalSigns& signs);
 
-  // Each of them says what it has done. kInvalid, kExists and the like say why not.
+  // Each of them returns a description of its result. kInvalid, kExists and the like say why not.
   Result<std::string> learn_secret(std::string text);
   Result<std::string> use_secret(uint32_t id);
   Result<std::string> forget_secret(uint32_t id);
@@ -55,7 +55,7 @@ class NodePort final {
   const link::Datagrams& datagrams() const { return *datagrams_; }
   cluster::PeerLinks& links() { return *links_; }
   const cluster::PeerLinks& links() const { return *links_; }
-  // What the ends of all connections have agreed on.
+  // The agreements of all connections.
   std::vector<const wire::Agreement*> agreements() const;
 
  private:

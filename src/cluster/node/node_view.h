@@ -57,12 +57,12 @@ struct QuorumView {
   std::string jobs_unable;  // why it takes no part in that, although it is a voter; else empty
   std::string decided_by;   // "quorum", or a store: then there are no voters
   std::string obstacle;     // why this node can neither stand nor name the leader
-  std::string stands_back;  // why it lets others go first
+  std::string stands_back;  // why it lets other nodes go first
   std::string state;        // of this node's work: "active", "syncing: ..."; empty when it has none
   std::string submissions;  // why it takes no new jobs for now; else empty
 };
 
-// What pages and operators are answered from, and what operators may do.
+// The source of answers for pages and operators, and of the acts of operators.
 class NodeDesk {
  public:
   virtual ~NodeDesk() = default;
@@ -78,10 +78,9 @@ class NodeDesk {
   // Empty when it is ready for work, else why not.
   virtual std::string not_ready() const = 0;
   virtual bool joined() const = 0;
-  // Of what it could do as a manager, what it does: "idle", "normal", "slow", "degraded", "stuck"; empty when it is
-  // none.
+  // Its progress as a manager: "idle", "normal", "slow", "degraded", "stuck"; empty when it is none.
   virtual std::string progress() const { return {}; }
-  // Each begins it and says in words what will happen, or why not.
+  // Each begins it and describes what will happen, or why not.
   virtual Result<std::string> leave(const std::string& who) = 0;
   virtual Result<std::string> drain(const std::string& who) = 0;
   virtual Result<std::string> transfer(const std::string& to) = 0;

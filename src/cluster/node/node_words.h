@@ -21,12 +21,12 @@ struct PeerMeta {
   std::string region;
   std::string software;
   std::optional<unsigned> priority;  // to lead; nothing: it does not say
-  std::string decided_by;            // what it leaves it to who leads: "quorum", "etcd" …; empty: it does not say
+  std::string decided_by;            // its source of leadership: "quorum", "etcd" …; empty: it does not say
   bool operator==(const PeerMeta&) const = default;
 };
 // It changes seldom, and goes to the whole group.
 std::string write_meta(const PeerMeta& meta);
-PeerMeta read_meta(std::string_view bytes);  // empty when it is something else
+PeerMeta read_meta(std::string_view bytes);  // empty when the bytes are something else
 
 struct PeerState {
   bool leads = false;
@@ -38,7 +38,7 @@ struct PeerState {
   uint32_t degradation = 0;  // 0 normal to 4 critical
   uint32_t cpu_percent = 0;  // of what it may use
   uint32_t memory_percent = 0;
-  bool stuck = false;  // a manager that dispatches nothing of what it could
+  bool stuck = false;  // a manager that dispatches nothing although it could
   bool operator==(const PeerState&) const = default;
 };
 // It rides on every acknowledgement.
@@ -56,9 +56,9 @@ const Message& message_of<node::PeerState>();
 
 namespace bellwether::node {
 
-// How the election should think of this node.
+// The election's view of this node.
 quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready);
-// What decides, for others to compare: "quorum", or the kind of store, with TLS or without.
+// The source of leadership, for others to compare: "quorum", or the kind of store, with TLS or without.
 std::string kind_of_decision(const std::string& leadership);
 // "lan", "wan", "local".
 quorum::QuorumTiming timing_named(std::string_view profile);

@@ -26,9 +26,9 @@ namespace bellwether::node {
 struct Rival {
   std::string name;
   unsigned priority = 8;
-  bool electable = false;  // as it says itself: it is fit, and reaches what decides
+  bool electable = false;  // as it says itself: it is fit, and reaches the source of leadership
   int health_score = 0;
-  std::string decided_by;  // what it leaves the decision to: "quorum", "etcd" …; empty: it does not say
+  std::string decided_by;  // its source of leadership: "quorum", "etcd" …; empty: it does not say
 };
 
 struct Situation {

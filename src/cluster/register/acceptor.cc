@@ -89,7 +89,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
       if (!known && slot.waiting.size() < kMostWaiting) slot.waiting.push_back(from);
       return out.push_back(Reply{from, std::move(leased)});
     }
-    // No lease yet: of several that take a job at once each would hold a part of the peers, and none a majority.
+    // No lease yet: of several nodes that take a job at once each would hold a part of the peers, and none a majority.
     slot.record.promised = ask.claim;
     keep(slot, out);
   }
@@ -99,7 +99,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
   grant(slot, from, std::move(granted), out);
 }
 
-// A claim that a majority has promised may be new to this peer; that it is newer is all that counts.
+// A claim that a majority has promised may be new to this peer; it only has to be newer.
 void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask,
                          AcceptorEffects& out) {
   const Claim& promised = slot.record.promised;
@@ -170,7 +170,7 @@ void JobAcceptor::keep(Slot& slot, AcceptorEffects& out) {
   out.push_back(KeepJob{number_, slot.record});
 }
 
-// What is granted is granted only as far as the disk has it.
+// A grant is valid only when the disk has it.
 void JobAcceptor::grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects& out) {
   if (slot.failed) keep(slot, out);
   if (slot.durable >= slot.wanted) return out.push_back(Reply{to, std::move(answer)});
@@ -195,7 +195,7 @@ void JobAcceptor::kept(const JobKept& kept, AcceptorEffects& out) {
   std::vector<Held> held;
   held.swap(slot.held);
   for (Held& one : held) {
-    // Of a claim that is not the newest any more nothing is granted.
+    // A claim that is no longer the newest gets no grant.
     if (one.answer.promised != slot.record.promised) continue;
     if (one.keep <= slot.durable) {
       out.push_back(Reply{one.to, std::move(one.answer)});

@@ -1,4 +1,4 @@
-// Big values that belong to a job (its bundle, the state of its account), kept by the voters of a cluster: their names,
+// Blobs: large values of a job (its bundle, the state of its account), kept by the voters of a cluster: their names,
 // their order, and the messages about them. Of the versions of a value only the newest is kept. Each version has one
 // writer, which never gives its number to two values.
 //
@@ -53,7 +53,7 @@ struct Version {
 };
 std::string to_string(const Version& version);
 
-// A version of a value without the value: enough to know each piece of it when it comes.
+// A version of a value without the value: enough to identify each piece of it.
 struct CopyHead {
   Version version;
   uint64_t size = 0;
@@ -62,9 +62,9 @@ struct CopyHead {
 };
 bool fits(const CopyHead& head, std::size_t index, std::string_view piece);
 
-// --- requests to the keepers of copies -------------------------------------------------------------------------------
+// --- requests to the voters that keep blobs --------------------------------------------------------------------------
 
-// What have you? With a fence: and promise to take nothing more that is written under a lower one.
+// Asks for the newest version. With a fence: and for a promise to take nothing more that is written under a lower one.
 struct Look {
   CopyKey key;
   JobFence fence;  // 0: no promise is wanted
@@ -73,7 +73,7 @@ struct Look {
 struct Offer {
   CopyKey key;
   CopyHead head;
-  bool again = false;  // by a reader, who writes it for those to come: no promise is against it
+  bool again = false;  // by a reader, which writes it for later readers: no promise is against it
 };
 struct Piece {
   CopyKey key;
@@ -90,12 +90,12 @@ struct Fetch {
 // All values of a job go away, and none of them comes back.
 struct Drop {
   std::string job;
-  bool leftover = false;  // said by one who keeps copies to one that may have missed it
+  bool leftover = false;  // sent by a voter that keeps blobs to one that may have missed it
 };
 using Question = std::variant<Look, Offer, Piece, Fetch, Drop>;
 // As it travels.
 struct Asked {
-  uint64_t peers = 0;  // hash of the keepers of copies, as the sender knows them
+  uint64_t peers = 0;  // hash of the voters that keep blobs, as the sender knows them
   Question question;
 };
 
@@ -121,7 +121,7 @@ struct Answer {
   std::string why;               // for people
 };
 
-// What one who keeps a complete version must never forget of it.
+// The record that a voter with a complete version must never forget.
 struct CopyRecord {
   CopyKey key;
   CopyHead head;

@@ -26,7 +26,7 @@ struct JobOwnerConfig {
   std::vector<MemberId> peers;  // all that are configured, this node with them when it is one
   Duration lease = Duration::seconds(30);
   Duration renew_every = Duration::seconds(10);  // at the latest
-  Duration retry = Duration::millis(200);  // of what has not been answered, and the spread of the wait after a refusal
+  Duration retry = Duration::millis(200);  // for requests without an answer, and the spread of the wait after a refusal
   double drift = 0.01;                     // how far a clock may run from true time, as a share
 };
 
@@ -47,7 +47,7 @@ struct ReadJob {
 struct Withdraw {
   uint64_t ticket = 0;
 };
-// A peer says that the lease it refused us for has been given back.
+// A peer reports that the lease for which it refused us has been given back.
 struct JobFreed {};
 struct JobTick {};
 struct JobAnswered {
@@ -92,7 +92,7 @@ struct JobLost {
   MemberId owner;  // who has it now, as far as is known
   std::string why;
 };
-// Somebody else holds it.
+// Another node holds it.
 struct JobBusy {
   MemberId owner;
   Duration again_after;
@@ -123,7 +123,7 @@ class JobOwner {
     MemberId id;
     bool granted = false;  // the present question
     bool refused = false;
-    Instant acked_sent;  // when that was sent which it granted last
+    Instant acked_sent;  // when the last granted request was sent
     bool acked = false;
   };
   struct Wish {
@@ -178,7 +178,7 @@ class JobOwner {
   Instant repeat_at_;
   Instant renew_at_;
 
-  Place newest_;  // while preparing: of what was answered; then: what is written
+  Place newest_;  // while preparing: the newest answered; then: the written one
   std::string value_;
   Place written_;
   std::string writing_;

@@ -24,7 +24,7 @@
 
 namespace bellwether::registers {
 
-// What stands in the register of a job: nothing yet, a value (one byte 1 before it), or that the job was retired (one
+// The content of the register of a job: nothing yet, a value (one byte 1 before it), or that the job was retired (one
 // byte 2).
 struct Content {
   bool retired = false;
@@ -52,15 +52,15 @@ inline constexpr std::size_t kMostValueBytes = 64 * 1024;
 inline constexpr std::size_t kMostKeyBytes = 200;
 inline constexpr Duration kLongestJobLease = Duration::minutes(5);
 
-// Which write: of two owners the later one's, of one owner the later one.
+// The order of writes: of two owners the later one's, of one owner the later one.
 struct Place {
   JobFence fence;
   uint64_t write = 0;
   constexpr auto operator<=>(const Place&) const = default;
 };
 
-// Whose fence it is. The claim is drawn anew for each take-over, so that a node which has forgotten that it had taken
-// the job does not take its own old fence for a new one.
+// The node of a fence. The claim is drawn anew for each takeover, so that a node that has forgotten its takeover of the
+// job does not take its own old fence for a new one.
 struct Claim {
   JobFence fence;
   MemberId owner;
@@ -68,14 +68,14 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-// --- what proposers ask of acceptors ---------------------------------------------------------------------------------
+// --- requests of proposers to acceptors ------------------------------------------------------------------------------
 
 struct Prepare {};
 struct Accept {
   uint64_t write = 0;  // its place is under the fence of the claim
   std::string value;
 };
-// Is the claim still the newest? Renews the lease, and makes what was written last certain to be the newest.
+// Is the claim still the newest? Renews the lease, and makes the last write certain to be the newest.
 struct Confirm {};
 // Gives the job back: others need not wait for the lease. Not answered.
 struct Release {
@@ -108,24 +108,24 @@ struct Answer {
   std::string value;
 };
 
-// Who was refused because of a lease hears that it was given back.
+// Reports to a node that was refused because of a lease that it was given back.
 struct Freed {
   std::string key;
 };
-// Nothing will be promised or accepted by the one who says it.
+// The sender will promise or accept nothing.
 struct Unable {
   std::string key;
   std::string why;  // for people; at most kMostWhyBytes are kept
 };
 inline constexpr std::size_t kMostWhyBytes = 256;
 
-// A message between the owners of registers and their keepers.
+// A message between the owners of registers and their replicas.
 struct Message {
-  uint64_t peers = 0;  // hash of the keepers of the registers, as the sender knows them
+  uint64_t peers = 0;  // hash of the set of replicas, as the sender knows them
   std::variant<Ask, Answer, Freed, Unable> body;
 };
 
-// What one who keeps a register must never forget of it.
+// The record that a replica must never forget.
 struct JobRecord {
   std::string key;
   Claim promised;

@@ -1,5 +1,5 @@
-// Bytes as messages about small values, and as the record of one: the keepers and owners of registers take everything
-// that decodes without harm. Another encoding of it is tested in src/sim/datacenter/messages_fuzz.cc.
+// Bytes as messages about registers, and as the record of one: replicas and owners take everything that decodes without
+// harm. Another encoding of it is tested in src/sim/datacenter/messages_fuzz.cc.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The common parts of the tests of every store of jobs: two nodes that own jobs, and the keepers of the registers.
+// The common parts of the tests of every store of jobs: two nodes that own jobs, and the replicas.
 #pragma once
 
 #include <array>

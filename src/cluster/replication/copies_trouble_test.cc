@@ -1,4 +1,4 @@
-// Copies when voters die, come back, lose their disks or have no room; and the guarantees of put and get, checked
+// Blobs when voters die, come back, lose their disks or have no room; and the guarantees of put and get, checked
 // against random histories.
 #include "cluster/replication/copies_world_testing.h"
 

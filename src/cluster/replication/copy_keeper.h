@@ -1,6 +1,6 @@
-// The driver of one voter that keeps the big values of jobs: the rules (cluster/register/shelf.h) with a disk and lines
-// to the nodes that ask. Its answers are durable before it sends them. With a full or failing disk it refuses, and
-// gives the reason; that is the only effect. One thread, that of its runtime.
+// The driver of one voter that keeps the blobs of jobs: the rules (cluster/register/shelf.h) with a disk and lines to
+// the nodes that ask. Its answers are durable before it sends them. With a full or failing disk it refuses, and gives
+// the reason; that is the only effect. One thread, that of its runtime.
 //
 // In its Kv: a record for each complete value, its pieces, a mark for each slot that is not complete, its promises, and
 // the dropped jobs. Pieces are written before the record that names them, and removed with it.
@@ -30,14 +30,14 @@ class CopyKeeper final {
   CopyKeeper(const CopyKeeper&) = delete;
   CopyKeeper& operator=(const CopyKeeper&) = delete;
 
-  // Keeps copies until cancelled, and until what was asked before that has been answered.
+  // Keeps blobs until cancelled, and until earlier requests have been answered.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
   std::size_t values() const { return shelf_.values(); }
   uint64_t bytes() const { return shelf_.bytes(); }
   // It has read its disk, or found that it cannot.
   bool started() const { return started_; }
-  // Empty while it keeps copies, else why not.
+  // Empty while it keeps blobs, else why not.
   const std::string& unable() const { return disk_.unable(); }
 
   // By its lines.

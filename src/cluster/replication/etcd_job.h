@@ -15,7 +15,7 @@ namespace bellwether::jobs {
 
 class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
  public:
-  // The time that a call has: until its deadline, or until somebody cancels it or the store is closed.
+  // The time that a call has: until its deadline, or until it is cancelled or the store is closed.
   class Time {
    public:
     Time(EtcdJob& job, Instant deadline, runtime::Cancellation* cancel)
@@ -68,7 +68,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
     uint64_t created = 0;
     uint64_t lease = 0;
   };
-  // What etcd shows of the job.
+  // The job as etcd shows it.
   struct View {
     bool succeeded = false;  // the transaction that showed it
     std::optional<Owner> owner;
@@ -88,7 +88,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
   runtime::task<Result<TakenJob>> wait_and_claim(Time& time);
   // Until other news than `known` exists, or it is time to look again.
   runtime::task<void> wait_until_free(uint64_t known, Time& time);
-  // Nothing: somebody was faster, or it is not known what happened.
+  // Nothing: another node was faster, or the outcome is unknown.
   runtime::task<Result<std::optional<TakenJob>>> claim(View seen, Time& time);
   static runtime::task<Written> change(std::shared_ptr<EtcdJob> self, std::string content, bool retire,
                                        Instant deadline, runtime::Cancellation* cancel);

@@ -16,7 +16,7 @@ using runtime::task;
 constexpr Duration kWatchAgainAfter = Duration::seconds(1);
 constexpr Duration kOneLookMost = Duration::seconds(5);
 
-// What the user of a store has in hand.
+// The user's handle of a store.
 class Handle final : public JobHandle {
  public:
   explicit Handle(std::shared_ptr<EtcdJob> job) : job_(std::move(job)) {}
@@ -230,7 +230,7 @@ store::WebWatch::Word EtcdJobStore::hear(std::string_view line) {
     if (job != jobs_.end()) job->second->wake();
   }
   if (removals->begins) {
-    // What happened before the watch stood was not told.
+    // Events before the watch stood were not reported.
     for (const auto& [key, job] : jobs_) job->wake();
   }
   return store::WebWatch::Word::kNothing;

@@ -11,7 +11,7 @@
 //
 // A claim under a node's own name is one of its earlier life, and is taken over at once: names are unique in a group.
 //
-// An etcd that was restored from a copy goes back, and would give fences again: restore it into a new GROUP.
+// An etcd that was restored from a backup goes back, and would give fences again: restore it into a new GROUP.
 #pragma once
 
 #include <map>
@@ -42,7 +42,7 @@ class EtcdJobView final : public JobView {
   // Reports to people.
   using Note = Callback<void(bool warning, const std::string& text)>;
 
-  // Both must outlive it. `group`: as of EtcdJobStore. `names_every`: what was removed is noticed by then.
+  // Both must outlive it. `group`: as of EtcdJobStore. `names_every`: removals are noticed by then.
   EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, Note note,
               Duration names_every = kNamesEvery);
   EtcdJobView(const EtcdJobView&) = delete;
@@ -50,7 +50,7 @@ class EtcdJobView final : public JobView {
 
   // Looks until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // One look at everything that is due. An error leaves what was seen before.
+  // One look at everything that is due. An error leaves the earlier view.
   runtime::task<Status> look(runtime::Cancellation* cancel);
 
   bool has_read() const override { return has_read_; }
@@ -61,7 +61,7 @@ class EtcdJobView final : public JobView {
 
  private:
   void visit_keys(VisitKey visit, void* context) const override;
-  // An error, once, when it is another etcd than before, or one that was restored from a copy: its revisions begin
+  // An error, once, when it is another etcd than before, or one that was restored from a backup: its revisions begin
   // anew, and so does the next look.
   runtime::task<Result<store::EtcdRange>> ask(std::string body, runtime::Cancellation* cancel);
   runtime::task<Status> look_at_owners(runtime::Cancellation* cancel);
@@ -79,7 +79,7 @@ class EtcdJobView final : public JobView {
   std::map<std::string, registers::JobRecord> records_;
   std::set<std::string> owned_;
   uint64_t next_revision_ = 0;  // from which on changes were not seen
-  std::string cluster_;         // which etcd this was
+  std::string cluster_;         // the identity of the etcd
   Duration names_every_;
   Instant names_at_;
   bool has_read_ = false;
@@ -88,13 +88,13 @@ class EtcdJobView final : public JobView {
 
 class EtcdJob;
 
-// What the names of owners and states begin with.
+// The prefix of the names of owners and states.
 std::string etcd_owners(const std::string& group);
 std::string etcd_states(const std::string& group);
 
 class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
  public:
-  // `group`: whose jobs; `self`: the name of this node. `seed` must differ between nodes and between starts. REQUIRES
+  // `group`: of the jobs; `self`: the name of this node. `seed` must differ between nodes and between starts. REQUIRES
   // good settings.
   EtcdJobStore(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, std::string self,
                const JobSettings& settings, uint64_t seed);

@@ -7,7 +7,7 @@
 //   - every later owner sees all values that were written or read; writes and reads take effect one after the other,
 //     each
 //     between its call and its end;
-//   - the keepers of the register refuse a write of a former owner;
+//   - the replicas refuse a write of a former owner;
 //   - with clocks within the drift, no two handles are held() at once.
 // Deadlines are of the monotonic clock, leases of the boot clock. One thread, that of the store's runtime.
 #pragma once
@@ -31,13 +31,13 @@ namespace bellwether::jobs {
 // people, and to notice a job without an owner. It may lack the newest state, and is never a base for a change: a node
 // that acts takes the job first. One thread, that of its owner.
 
-// Registers that are not of jobs have keys that begin so, which no id of a job does.
+// The first character of the keys of registers that are not of jobs; no id of a job begins so.
 inline constexpr char kNotOfJobs = '@';
 
 class JobView {
  public:
   virtual ~JobView() = default;
-  // Whether it has seen anything yet. Before it has, there seem to be no jobs.
+  // Whether it has seen anything yet. Before that no job is visible.
   virtual bool has_read() const = 0;
   // Of all jobs, the retired ones with them: visit(key). The visit must not lead to a change of the registers.
   template <class Visit>
@@ -48,10 +48,9 @@ class JobView {
         },
         &visit);
   }
-  // What is in the register of one; nullptr: no such job is seen. Good until
-  // the next turn of the loop.
+  // The content of one job's register; nullptr: no such job is seen. Good until the next turn of the loop.
   virtual const registers::JobRecord* find(const std::string& key) const = 0;
-  // Somebody holds it under a lease, as far as is seen.
+  // A node holds it under a lease, as far as is seen.
   virtual bool is_leased(const std::string& key) const = 0;
 
  protected:
@@ -77,12 +76,12 @@ Status check_settings(const JobSettings& settings);
 
 struct TakenJob {
   JobFence fence;
-  std::optional<std::string> value;  // what was written last; nothing: nothing yet
+  std::optional<std::string> value;  // the last value written; nothing: none yet
 };
 
 struct LostJob {
   JobFence fence;     // under which it was held
-  std::string owner;  // who has it now; empty when that is not known
+  std::string owner;  // the present owner; empty when it is unknown
   std::string why;
 };
 
@@ -107,17 +106,17 @@ class JobHandle {
   virtual ~JobHandle() = default;
   virtual const std::string& key() const = 0;
 
-  // Owns the job from then on; waits while somebody else holds it. kTimeout and kCancelled (with who holds it, or who
-  // does not answer; it is not held then), kExists (held already, or being taken), kNotFound (the job was retired),
-  // kInvalid (what stands in the register cannot be read), kClosed (the store has ended).
+  // Owns the job from then on; waits while another node holds it. kTimeout and kCancelled (with the holder, or the
+  // voters that do not answer; it is not held then), kExists (held already, or being taken), kNotFound (the job was
+  // retired), kInvalid (the content of the register cannot be read), kClosed (the store has ended).
   virtual runtime::task<Result<TakenJob>> take(Instant deadline, runtime::Cancellation* cancel) = 0;
   // The job's state from then on. kRefused (this handle does not hold the job, or has just lost it), kTooLarge,
   // kTimeout and kCancelled (`perhaps`; the job is still held until it is lost), kExhausted (too much waits already).
   virtual runtime::task<Written> write(std::string value, Instant deadline, runtime::Cancellation* cancel) = 0;
-  // What was written last, by whomever; certain to be so at some time during the call. Errors as of write().
+  // The last value written, by any owner; certain to be so at some time during the call. Errors as of write().
   virtual runtime::task<Result<std::optional<std::string>>> read(Instant deadline, runtime::Cancellation* cancel) = 0;
-  // Not held from when this begins; who waits for the job gets it at once. An error: others were perhaps not told, and
-  // wait for the end of the lease. Does nothing when the job is not held.
+  // Not held from when this begins; a node that waits for the job gets it at once. An error: others were perhaps not
+  // informed, and wait for the end of the lease. Does nothing when the job is not held.
   virtual runtime::task<Status> give_back(Instant deadline, runtime::Cancellation* cancel) = 0;
   // The job has ended and no node may take it any more; gives it back. Its register goes away after an hour, when its
   // key would be that of a new job: a key is never used again. Errors as of write(), after which it is perhaps retired.
@@ -143,7 +142,7 @@ class JobStore {
   virtual runtime::task<void> close(Duration most) = 0;
 };
 
-// What open() finds wrong with a key, and write() with a value.
+// The errors that open() finds in a key, and write() in a value.
 Status check_key(const std::string& key);
 Error too_large(const std::string& key, std::size_t bytes);
 

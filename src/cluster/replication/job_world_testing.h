@@ -203,8 +203,8 @@ class World {
   // Messages to that name reach the first one again.
   virtual void reach_first_life(std::size_t which) = 0;
   virtual void end_second_life(std::unique_ptr<Node> node) = 0;
-  // "minority-down", "majority-down" of the keepers of registers, "all-up", "restart-in-turn", "restart-all". False: it
-  // cannot be done here.
+  // "minority-down", "majority-down" of the replicas, "all-up", "restart-in-turn", "restart-all". False: it cannot be
+  // done here.
   virtual bool obey(const std::string& what) = 0;
 };
 

@@ -19,8 +19,8 @@ KeeperDisk::KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& 
       first_start_(first_start),
       note_(note) {}
 
-// That nothing is there proves nothing: a disk may have been replaced. And of other keepers a majority may know nothing
-// of what these have kept.
+// An empty disk proves nothing: it may have been replaced. And a majority of another set of replicas may know nothing
+// of the values that these have kept.
 task<Status> KeeperDisk::open(bool empty) {
   const auto known = co_await kv_.get(mark_);
   if (!known) co_return fail(Errc::kIo, "the {} cannot be read: {}", what_, known.error().message);

@@ -40,7 +40,7 @@ class QuorumJob final : public JobHandle {
   friend Loop;
   static constexpr std::size_t kMostCalls = 128;
 
-  // A call that waits for the kernel's word.
+  // A call that waits for the kernel's answer.
   struct Call {
     runtime::Event done;
     std::optional<tl::expected<std::string, NotWritten>> outcome;  // the register's bytes, of a read
@@ -67,7 +67,7 @@ class QuorumJob final : public JobHandle {
   Listener& listener_;
   registers::JobOwner kernel_;
   Loop loop_;
-  std::shared_ptr<QuorumJob*> alive_;  // what runs beside finds nothing in it after the end
+  std::shared_ptr<QuorumJob*> alive_;  // background work finds nothing in it after the end
   runtime::Cancellation* nap_ = nullptr;
   bool ticking_ = false;
 
@@ -76,7 +76,7 @@ class QuorumJob final : public JobHandle {
   JobFence fence_;
   runtime::Event* taking_ = nullptr;
   std::optional<Result<TakenJob>> take_outcome_;
-  MemberId busy_with_ = quorum::kNobody;  // who holds it, while it is being taken
+  MemberId busy_with_ = quorum::kNobody;  // the holder, while it is being taken
   uint64_t ticket_ = 0;
   std::map<uint64_t, Call*> calls_;
 };
@@ -328,7 +328,7 @@ void QuorumJobStore::on_unable(MemberId from, const registers::Unable& unable) {
   troubles_[from] = {unable.why, runtime_.boot_now()};
 }
 
-// Why nothing happens, as far as is known.
+// Why nothing happens, if that is known.
 std::string QuorumJobStore::silence() const {
   std::string text = "no majority of the peers (";
   for (const std::string& name : lines_.keepers()) text += (text.ends_with('(') ? "" : ", ") + name;

@@ -128,7 +128,7 @@ void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& in
   const auto bytes = seal_.open(as_text(inbound.body), sender, VoteSeal::About::kKeyShare);
   const auto message = bytes ? message::decode<KeyShareMessage>(*bytes) : tl::unexpected(bytes.error());
   if (!message) {
-    // The first of many is said.
+    // The first of many is reported.
     if (refused_++ == 0) owner_.on_warning(message.error().message);
     return;
   }
@@ -184,7 +184,7 @@ task<void> KeyKeeper::keep_asking(election::Term term, runtime::Cancellation* ca
     const bool passed = co_await runtime_.sleep(settings_.again, cancel);
     if (!passed) co_return;
   }
-  // Who has not followed yet when it ended hears of the end too.
+  // A node that did not follow yet when it ended hears of the end too.
   for (int i = 0; i < kTellsOfEnd; ++i) {
     const bool passed = co_await runtime_.sleep(settings_.again, cancel);
     if (!passed || !seen_ || seen_->term != term || seen_->admin != settings_.self) co_return;

@@ -62,17 +62,17 @@ class BoxKey {
   BoxPublicKey public_key_{};
 };
 
-// What one node keeps. REQUIRES a key share that the commitment checks.
+// The material that one node keeps. REQUIRES a key share that the commitment checks.
 struct KeyHolding {
   secret::Commitment commitment;
   secret::KeyShare share;
 };
 
 struct KeyKeeperSettings {
-  std::string group;                 // what is voted about: key shares of one group are no good in another
+  std::string group;                 // the subject of the vote: key shares of one group are invalid in another
   std::string self;                  // name
   std::vector<std::string> members;  // all names, this one's too
-  Duration again;                    // between requests to those that have sent nothing
+  Duration again;                    // between requests to nodes that have sent nothing
   Duration limit;                    // to collect enough
 };
 
@@ -96,10 +96,10 @@ class KeyKeeper final : private Service {
 
   // This node was elected: asks the others, until Owner::on_key() or stop(). `scope` belongs to the caller.
   void collect(election::Term term, runtime::Scope& scope);
-  // Not elected any more. What was collected is wiped.
+  // Not elected any more. The collected key shares are wiped.
   void stop();
 
-  // For people: who collects key shares, or did last, and how far it has come.
+  // For people: the node that collects key shares, or did last, and its progress.
   std::optional<VoteView::Keys> view() const;
   // Key shares and messages about them that were refused, of all terms.
   uint64_t refused() const { return refused_; }
@@ -134,7 +134,7 @@ class KeyKeeper final : private Service {
   KeyHolding holding_;
   Owner owner_;
   std::optional<Collecting> collecting_;
-  std::map<std::string, uint8_t> heard_;  // the index of the key share of each who has sent a good one
+  std::map<std::string, uint8_t> heard_;  // the index of the key share of each node that has sent a good one
   struct Seen {
     election::Term term;
     std::string admin;

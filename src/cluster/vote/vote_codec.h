@@ -47,7 +47,7 @@ struct KeyRefusal {
   std::string why;
 };
 
-// How far an admin is with its key.
+// The progress of an admin with its key.
 struct KeyProgress {
   enum class Stage : uint8_t { kCollecting, kReady, kFailed };
   Stage stage = Stage::kCollecting;
@@ -59,13 +59,13 @@ struct KeyProgress {
 // "collecting", "ready", "failed".
 std::string_view to_string(KeyProgress::Stage stage);
 
-// Of who is elected, to all others.
+// From the elected node to all others.
 struct KeyShareRequest {
   election::Term term;
   std::optional<BoxPublicKey> key;  // for this term alone; nothing: it only reports its progress
   KeyProgress progress;
 };
-// Of a node that has promised to follow in that term, to who has asked.
+// From a node that has promised to follow in that term to the node that has asked.
 struct KeyShareAnswer {
   election::Term term;
   BoxPublicKey key{};  // for this answer alone
@@ -78,10 +78,11 @@ using KeyShareMessage = std::variant<KeyShareRequest, KeyShareAnswer>;
 // message's subject and the group, and the bytes of the message.
 class VoteSeal {
  public:
-  // `group`: what is voted about; a message of another group is not one of this. `keys`: of all nodes, by their names.
+  // `group`: the subject of the vote; a message of another group is refused. `keys`: of all nodes, by their names.
   VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys);
 
-  // What one is about that is no message of the vote itself is never taken for one, nor the other way round.
+  // The subject of a message. A message of the vote is never taken for one about another subject, nor the other way
+  // round.
   enum class About : uint8_t { kVote, kKeyShare, kContext };
 
   std::string seal(std::string message, About about = About::kVote) const;

@@ -26,12 +26,12 @@
 
 namespace bellwether::cluster {
 
-// How good the network between two nodes is, from questions and their answers: 1 for round trips of no time without a
-// loss, 0 for none that was answered.
+// The quality of the network between two nodes, from questions and their answers: 1 for round trips of no time without
+// a loss, 0 when none was answered.
 
 // With round trips of that long and no loss, the quality is one half.
 inline constexpr Duration kHalfQuality = Duration::millis(100);
-// What the newest question counts in the mean.
+// The weight of the newest question in the mean.
 inline constexpr double kNewest = 0.2;
 
 class NetworkQuality {
@@ -51,7 +51,7 @@ class NetworkQuality {
 };
 
 struct VoteSettings {
-  std::string key;                   // what is led, for the term of office
+  std::string key;                   // the key to lead, for the term of office
   std::string self;                  // name
   std::vector<std::string> members;  // all names, this one's too
   vote::QuorumRule rule = vote::QuorumRule::kMajority;
@@ -66,7 +66,7 @@ struct VoteSettings {
   // Works with the key: called in office, after on_elected(). Only the receiver has the key in this process. Not set:
   // the key has no use here.
   Callback<void(const election::TermOfOffice& term, secret::SecretBytes key)> key_receiver = {};
-  // What a node that leads contexts is worth as their leader: 0 to 1; nothing while it does not lead them. Not set: it
+  // The fitness of a node that leads contexts as their leader: 0 to 1; nothing while it does not lead them. Not set: it
   // leads none.
   Callback<std::optional<double>()> fitness = {};
 };
@@ -167,17 +167,17 @@ class VoteDriver final : public Leadership, private Service {
   std::map<vote::NodeId, std::string> names_;
   Vetting vetting_;
   vote::ReputationBook book_;
-  std::map<vote::NodeId, Instant> losses_;  // admins that were heard no more, and since when; not judged yet
+  std::map<vote::NodeId, Instant> losses_;  // admins that are no longer heard, and since when; not judged yet
   std::optional<HearingWatch> hearing_;     // while it runs
   std::optional<KeyKeeper> keys_;
-  secret::SecretBytes key_;  // put together, and not handed out yet
+  secret::SecretBytes key_;  // reconstructed, and not handed out yet
   election::OwnTerms terms_{settings_.key, settings_.self, listener_};
   Loop loop_{runtime_, kernel_, *this};
   Instant started_;
   Duration experience_;  // of earlier lives
   Instant experience_kept_;
   std::map<vote::NodeId, NetworkQuality> network_;
-  std::optional<vote::ElectionComplete> ended_;  // the last election that this node knows the end of
+  std::optional<vote::ElectionComplete> ended_;  // the last election whose end this node knows
   std::size_t asked_ = 0;                        // which of them was asked last
   std::string denied_;                           // the last wish that was denied, and why
   bool stands_ = true;

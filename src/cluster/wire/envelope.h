@@ -71,8 +71,8 @@ HeaderRead read_header(Bytes bytes);
 // The key of the envelopes of one session, kind and sender.
 std::optional<Key> envelope_key(const Keyring& keyring, const EnvelopeHeader& header);
 
-// Seals `text`, which lies in `envelope` behind the room for a header and before that for a tag. `answers`: what else
-// is authenticated, at most 64 bytes.
+// Seals `text`, which lies in `envelope` behind the room for a header and before that for a tag. `answers`: further
+// authenticated data, at most 64 bytes.
 void seal_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers = {});
 // Opens an envelope whose header was read, in place. False: forged.
 [[nodiscard]] bool open_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers = {});
@@ -113,14 +113,14 @@ class ReplayGuard {
   // `prng`: gives the tags; a private copy.
   ReplayGuard(std::size_t senders_max, Prng prng);
 
-  // What would be decided on a datagram with this header. For before it is opened: what is kReplayed needs no crypto.
+  // The verdict on a datagram with this header, before it is opened: a kReplayed one needs no crypto.
   Refusal look(const EnvelopeHeader& header) const;
-  // Decides on an authentic one, and remembers it. kUnproven: its sender should be told the tag.
+  // Decides on an authentic one, and remembers it. kUnproven: its sender needs the tag.
   Refusal take(const EnvelopeHeader& header);
   // A connection's handshake has shown that `sender` is there now, with this session.
   void introduce(uint64_t sender, const SessionId& session);
 
-  // What a first datagram of a session must carry. Never 0.
+  // The tag that a first datagram of a session must carry. Never 0.
   uint64_t tag() const { return tag_; }
   std::size_t senders() const { return senders_.size(); }
 
@@ -128,7 +128,7 @@ class ReplayGuard {
   struct Sender {
     SessionId session;
     ReplayWindow window;
-    uint64_t heard = 0;  // order of being heard of, for who is forgotten first
+    uint64_t heard = 0;  // order of last messages: the oldest is forgotten first
   };
   Sender& remember(uint64_t sender, const SessionId& session);
   void touch(uint64_t sender, Sender& entry);

@@ -25,7 +25,7 @@ struct FrameCut {
   std::size_t needed = 0;            // kMore: bytes in all, from the front, before asking again makes sense
 };
 
-// Looks for one whole frame at the front of `bytes`; its payload is what follows the length.
+// Looks for one whole frame at the front of `bytes`; its payload follows the length.
 FrameCut cut_frame(Bytes bytes, std::size_t limit = kFrameMax);
 
 inline Bytes frame_payload(Bytes bytes, const FrameCut& cut) {

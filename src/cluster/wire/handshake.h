@@ -32,10 +32,10 @@ struct HandshakeSettings {
   bool has_gates = true;  // whether the cluster is configured with gates: it decides on clients at managers
 };
 
-// What both ends have agreed on.
+// The agreement of both ends.
 struct Agreement {
   Announced peer;
-  bool role_proven = false;  // by a certificate; else the role is what a holder of the secret says
+  bool role_proven = false;  // by a certificate; else the role is the claim of a holder of the secret
   ProtocolVersion version;   // the lower one
   Capabilities capabilities;
   KeyId key = 0;  // the secret that the connection stands on
@@ -45,7 +45,7 @@ struct Agreement {
 
 struct Declined {
   Refusal refusal = Refusal::kNone;
-  std::string detail;      // for the log of this node: what it is, what is wrong, what to do
+  std::string detail;      // for the log of this node: the subject, the error, the remedy
   Mismatch mismatch = {};  // of a refusal that was decided here
 };
 

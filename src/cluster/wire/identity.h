@@ -17,7 +17,7 @@ inline constexpr std::size_t kRoles = 5;
 std::string_view to_string(Role role);  // "client", "gate", "manager", "worker", "operator"
 std::optional<Role> parse_role(std::string_view text);
 
-// Who may send a message: a bit for each role.
+// The roles that may send a message: a bit for each.
 using Roles = uint32_t;
 constexpr Roles bit(Role role) { return Roles{1} << static_cast<unsigned>(role); }
 namespace roles {
@@ -60,7 +60,7 @@ bool is_name(std::string_view text);
 // kInvalid names the first part that is no name.
 Status check_identity(const Identity& identity);
 
-// What stands for the names in an envelope's header: the first 8 bytes of a SHA-256.
+// The hash of the names in an envelope's header: the first 8 bytes of a SHA-256.
 uint64_t cluster_hash(std::string_view cluster, std::string_view environment);
 uint64_t node_hash(std::string_view node);
 

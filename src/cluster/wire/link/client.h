@@ -15,7 +15,7 @@ struct DialSettings {
   wire::SessionLimits session;  // serving_max is what the hello says
   Duration connect_timeout = Duration::seconds(3);
   Duration handshake_timeout = Duration::seconds(5);  // TLS, and ours
-  std::shared_ptr<runtime::TlsContext> tls;           // nullptr: without; roles are then what nodes say of themselves
+  std::shared_ptr<runtime::TlsContext> tls;           // nullptr: without; roles are then the nodes' own claims
 };
 
 // Why a connection failed: `refusal` is kNone when no node refused it (an unreachable node), and kTruncated when the
@@ -26,8 +26,8 @@ struct DialFailure {
 };
 using Dialled = tl::expected<std::unique_ptr<Connection>, DialFailure>;
 
-// `name`: what the certificate must be for, when `tls` checks names. Everything that is referred to outlives the
-// connection. The connection does nothing until it is run().
+// `name`: of the certificate, when `tls` checks names. All arguments by reference outlive the connection. The
+// connection does nothing until it is run().
 runtime::task<Dialled> dial(runtime::Runtime& runtime, runtime::Endpoint to, std::string name,
                             const DialSettings& settings, const wire::Keyring& keyring, ConnectionHandler& handler,
                             RefusalWatch& refusals, runtime::Cancellation* cancel);

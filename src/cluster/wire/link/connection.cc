@@ -34,7 +34,8 @@ Connection::Connection(runtime::Runtime& runtime, Parts parts, const wire::Sessi
       in_to_(in_.size()),
       timer_([](void* self) { static_cast<Connection*>(self)->on_time(); }, this) {
   in_.resize(std::max(in_.size(), kInAtFirst));
-  // The acceptor is not sure of the opener before a frame opens; the welcome has made the opener sure.
+  // The acceptor is not sure of the opener before a frame opens; the welcome has authenticated the acceptor to the
+  // opener.
   open_ = parts.opener;
   prove_by_ = parts.prove_by;
   if (parts.opener) session_.show_life();

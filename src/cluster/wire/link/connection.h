@@ -104,7 +104,7 @@ class Connection {
   RefusalWatch& refusals_;
 
   std::vector<std::byte> in_;
-  std::size_t in_from_ = 0;  // what is not taken yet: from here
+  std::size_t in_from_ = 0;  // the range of unprocessed bytes: from here
   std::size_t in_to_ = 0;    // to here
   std::vector<std::byte> out_;
   std::size_t out_from_ = 0;

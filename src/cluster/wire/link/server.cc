@@ -74,7 +74,7 @@ task<void> Server::serve(Cancellation* cancel) {
   co_await scope.join();
 }
 
-// Who has turned out to be a node of ours is no stranger any more.
+// A peer that has proven to be a node of ours is no stranger any more.
 void Server::forget_known() {
   strangers_.remove_if([](const Stranger* one) { return one->connection != nullptr && one->connection->open(); });
 }

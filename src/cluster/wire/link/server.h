@@ -18,8 +18,8 @@ namespace bellwether::link {
 struct ServerSettings {
   wire::HandshakeSettings handshake;
   wire::SessionLimits session;               // serving_max is what the hello says
-  std::shared_ptr<runtime::TlsContext> tls;  // nullptr: without; roles are then what nodes say of themselves
-  std::size_t strangers = 256;               // at a time; one more pushes out the one that has been there longest
+  std::shared_ptr<runtime::TlsContext> tls;  // nullptr: without; roles are then the nodes' own claims
+  std::size_t strangers = 256;               // at a time; one more pushes out the oldest
   std::size_t connections = 16'384;          // of known nodes; one more is refused
   Duration handshake_timeout = Duration::seconds(5);
   // Of new connections, probes too.
@@ -28,7 +28,7 @@ struct ServerSettings {
 
 class Server {
  public:
-  // Everything that is referred to outlives it. kExists when the port is taken.
+  // All arguments by reference outlive it. kExists when the port is taken.
   static Result<std::unique_ptr<Server>> listen(runtime::Runtime& runtime, runtime::Endpoint at,
                                                 ServerSettings settings, const wire::Keyring& keyring,
                                                 ConnectionHandler& handler, RefusalWatch& refusals);

@@ -12,7 +12,7 @@
 
 namespace bellwether::link {
 
-// Gives out some bytes before those of the stream below: what was looked at already.
+// Gives out some bytes before those of the stream below: those that were inspected already.
 class PrefixedStream final : public runtime::Stream {
  public:
   PrefixedStream(std::unique_ptr<runtime::Stream> below, std::vector<std::byte> prefix);
