@@ -15,7 +15,7 @@ namespace bellwether::health {
 
 // Whether a manager knows enough to hand out cores, and whether it still does.
 //
-// SYNCING → ACTIVE → DRAINING
+//   SYNCING → ACTIVE → DRAINING
 //
 // A manager that has just begun has heard of few workers or of none. It would overload the first that reported, and it
 // cannot see registers that it has not read. It waits for both for the time of three requests, after 0.5, 1 and 2

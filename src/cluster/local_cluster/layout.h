@@ -12,10 +12,10 @@
 
 namespace bellwether::local_cluster {
 
-// A process that was started once and may run for days, so that a later command finds it again and nothing else: its id
-// with the time of its start, on this boot of this machine.
+// A process that may run for days, so that a later command finds exactly this one: its id with the time of its start,
+// on this boot of this machine.
 struct ProcessMark {
-  int64_t pid = 0;  // 0: there never was one
+  int64_t pid = 0;  // 0: never started
   uint64_t start_time = 0;
   std::string boot_id;
   std::string pid_namespace;
@@ -25,7 +25,7 @@ struct ProcessMark {
 // Of a process that runs now. Incomplete when the system hides it; then no process matches it.
 ProcessMark mark_of(int64_t pid);
 bool lives(const ProcessMark& mark);
-// Reaches that process or none. kNotFound: it lives no more.
+// Reaches that process or none. kNotFound: it has ended.
 Status signal_process(const ProcessMark& mark, int number);
 
 inline constexpr const char* kClusterName = "local";
@@ -81,7 +81,7 @@ std::string certificate_names(const LocalNode& node);
 std::string client_certificate_names();
 
 std::string encode_layout(const Layout& layout);
-// kInvalid: it is not what was written.
+// kInvalid: the text is not from encode_layout().
 Result<Layout> decode_layout(std::string_view text);
 
 }  // namespace bellwether::local_cluster

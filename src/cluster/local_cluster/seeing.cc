@@ -61,7 +61,7 @@ std::vector<MemberSight> members_of(const node::MembersAnswer& answer) {
   return members;
 }
 
-// Among those that are alive.
+// Among living members.
 const MemberSight* find(const std::vector<MemberSight>& members, const std::string& name) {
   const auto at =
       std::find_if(members.begin(), members.end(), [&](const MemberSight& member) { return member.name == name; });
@@ -114,7 +114,7 @@ task<std::string> ask_started(runtime::EpollRuntime& runtime, const Folder& fold
     const std::vector<MemberSight> members = members_of(*answer);
     if (!has_all(members, sight.layout)) co_return fmt::format("'{}' does not see all of them yet", node.name);
     const MemberSight* seen = find(sight.members, node.name);
-    // It knows the others, and so what they last heard of this name: it raised its incarnation above that.
+    // It knows the others, and so their last record of this name: it raised its incarnation above that.
     if (seen == nullptr || seen->incarnation != find(members, node.name)->incarnation) {
       co_return fmt::format("not all have heard yet that '{}' began again", node.name);
     }

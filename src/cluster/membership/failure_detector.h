@@ -47,7 +47,7 @@ class FailureDetector {
     int points = 0;   // added to our health score so far
     Accusers silent;  // proxies that got no answer either
   };
-  struct Errand {  // a probe for somebody else
+  struct Errand {  // a probe for another member
     uint32_t sequence = 0;
     uint32_t their_sequence = 0;
     Endpoint asked_by;

@@ -82,7 +82,7 @@ class MemberTable {
 
   std::size_t count(MemberState state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::size_t count(uint8_t role, bool suspect) const { return suspect ? suspects_[role] : alive_[role]; }
-  // Those that are not known to be gone: alive or suspect.
+  // Members that are alive or suspect.
   std::size_t present() const { return count(MemberState::kAlive) + count(MemberState::kSuspect); }
   std::size_t size() const { return size_; }
 

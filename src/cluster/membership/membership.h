@@ -11,14 +11,16 @@
 //   - a member that learns of its own death refutes it, also after a restart without memory;
 //   - memory, packets and work a step are bounded for any input.
 //
-//   self.h        who the member is, and how far it may trust its own watch
-//   roster.h      who is in the group
-//   suspicions.h  who is accused by whom, and until when
-//   voice.h       what the member says
-//   ourselves.h   what is said of the member itself, and what it answers
-//   news.h        what is said of others
-//   watch.h       probes
-//   meeting.h     joining, and comparing views
+// Its parts, each of which knows only those above it:
+//
+//   self.h              the member itself, and how far it may trust its own watch
+//   roster.h            the group
+//   suspicions.h        accusers and suspects, each with a deadline
+//   gossip.h            the messages of the member
+//   refuter.h           news about the member itself, and its answers
+//   updates.h           news about others
+//   failure_detector.h  probes
+//   view_sync.h         joining, and comparing views
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ class Suspicions {
   // True when one of the accusers is a new one and counts.
   bool confirm(NodeIndex node, const Accusers& accusers);
   void end(NodeIndex node);
-  // Who accuses a suspect.
+  // The accusers of a suspect.
   const Accusers& accusers_of(NodeIndex suspect) const { return suspicions_[find(suspect)].accusers; }
   // Those whose time has run out.
   std::vector<Suspicion> due(Effects& out);

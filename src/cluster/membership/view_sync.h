@@ -30,7 +30,7 @@ class ViewSync {
   void reap(Effects& out);
   Instant wake() const { return std::min({next_join_, next_island_, next_reap_}); }
 
-  // --- packets. `who`: the member that it came from, if we know it
+  // --- packets. `who`: their sender, if known
   void on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out);
   void on_ack(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out);
 

@@ -59,7 +59,7 @@ class Leadership {
   // store decides, a fit node stands.
   virtual void stand(bool /*stands*/) {}
   virtual void set_health(const quorum::LocalHealth& health) = 0;
-  // This node has the state of its group, and may lead before those that have not.
+  // This node has the state of its group, and may lead before nodes without it.
   virtual void synced() {}
   // Membership suspects `leader`. Never a proof.
   virtual void suspect(const std::string& leader) = 0;
@@ -67,7 +67,7 @@ class Leadership {
   virtual Status hand_over(const std::string& cause, const std::string& heir) = 0;
   // Hands over if it leads, and stands no more.
   virtual void leave(const std::string& cause) = 0;
-  // Begins to change who votes.
+  // Begins to change the set of voters.
   virtual Status change_voters(bool add, const std::string& name) = 0;
   // Why this node can neither stand nor name the leader; empty: it can.
   virtual std::string obstacle() const = 0;

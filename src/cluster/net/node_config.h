@@ -69,7 +69,7 @@ struct NodeConfig {
   std::optional<Duration> join_limit;  // nothing: it tries for ever
 
   std::vector<std::string> voters;  // names; the quorum is the majority of all of them, dead or alive
-  std::string leadership;           // "quorum", "vote", or the URL of a store that decides who leads
+  std::string leadership;           // "quorum", "vote", or the URL of the store that decides the leader
   VoteChoice vote;                  // of "vote"
   ContextChoice context;
   Duration store_lease;  // there

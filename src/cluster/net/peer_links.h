@@ -74,7 +74,7 @@ class PeerLinks {
   void renew(wire::KeyId old);
   // Ends all connections in good order, at most within `most`.
   runtime::task<void> close(Duration most);
-  // Those that end in good order among them. Views until the next turn of the loop.
+  // Including those that end in good order. Views until the next turn of the loop.
   std::vector<const link::Connection*> connections() const;
   std::size_t open_connections() const { return connections().size(); }
   // Of those peers that have ever failed; those without a name go by "@" and their address.

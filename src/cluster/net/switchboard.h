@@ -86,9 +86,9 @@ class Switchboard final : public link::ConnectionHandler {
 
 // The node's admission control. Every message from a connection passes here before its service sees it. In this order:
 //
-// - critical messages pass (message_classes.h);
-// - messages that the present state of load does not bear are turned away (core/resilience/overload.h);
-// - a sender that exceeds its share is turned away (core/resilience/request_limiter.h).
+//   - critical messages pass (message_classes.h);
+//   - messages that the present state of load does not bear are turned away (core/resilience/overload.h);
+//   - a sender that exceeds its share is turned away (core/resilience/request_limiter.h).
 //
 // A request that is turned away is answered busy, with the time after which to ask again, spread at random, so that not
 // all senders come back at once; a message without an answer is dropped. All of it is counted. One thread.

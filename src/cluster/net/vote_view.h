@@ -108,7 +108,7 @@ struct VoteView {
     std::string name;
     bool took_part = false;  // as far as this node has heard
     bool stood = false;
-    vote::Claim claim;       // of one who stood
+    vote::Claim claim;       // of a candidate
     vote::ScoreParts parts;  // of its score, before they are weighed
     std::string doubt;       // why it was not voted for here; else empty
     double penalty = 0;      // taken off its score here, for its reputation

@@ -28,7 +28,7 @@ std::string software_name();
 // a certificate of that role.
 class OperatorClient {
  public:
-  // `by`: who acts, for audit logs. The names of cluster, environment and datacenter, and the certificates, are those
+  // `by`: the actor, for audit logs. The names of cluster, environment and datacenter, and the certificates, are those
   // of the configuration.
   static Result<OperatorClient> make(const cluster::NodeConfig& config, wire::Keyring keyring, const std::string& by);
 

@@ -89,7 +89,7 @@ struct JobFailed {
 };
 struct JobLost {
   JobFence fence;
-  MemberId owner;  // who has it now, as far as is known
+  MemberId owner;  // the present owner, as far as is known
   std::string why;
 };
 // Another node holds it.

@@ -136,7 +136,7 @@ class JobStore {
   // For messages: where the registers are, without credentials.
   virtual std::string describe() const = 0;
   // kInvalid (a key of 1 to 200 bytes is needed), kExists (this store has a handle of this job), kExhausted, kClosed.
-  // Store and listener must outlive the handle. Does not talk to anybody.
+  // Store and listener must outlive the handle. Sends nothing.
   virtual Result<std::unique_ptr<JobHandle>> open(std::string key, JobHandle::Listener& listener) = 0;
   // Ends all calls with kClosed, and gives back what is held, at most within `most`. Before the end of the store.
   virtual runtime::task<void> close(Duration most) = 0;

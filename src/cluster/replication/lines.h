@@ -60,7 +60,7 @@ class Lines final : private cluster::Service {
  private:
   static constexpr std::size_t kMostAskers = 4096;
   static constexpr std::size_t kMostServed = 256;                         // at a time
-  static constexpr std::size_t kMostServedBytes = std::size_t{64} << 20;  // of the requests in them
+  static constexpr std::size_t kMostServedBytes = std::size_t{64} << 20;  // of their requests
 
   struct Served {
     link::Connection* connection = nullptr;

@@ -121,7 +121,7 @@ std::optional<VoteView::Keys> KeyKeeper::view() const {
   return view;
 }
 
-// --- who keeps a key share -------------------------------------------------------------------------------------------
+// --- the nodes that keep a key share ---------------------------------------------------------------------------------
 
 void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& inbound) {
   const std::string& sender = connection.peer().identity.node;
@@ -153,7 +153,7 @@ void KeyKeeper::on_asked(const std::string& admin, const KeyShareRequest& reques
   send(admin, KeyShareAnswer{request.term, key->public_key(), std::move(*sealed)});
 }
 
-// --- who is elected --------------------------------------------------------------------------------------------------
+// --- the elected node ------------------------------------------------------------------------------------------------
 
 void KeyKeeper::collect(election::Term term, runtime::Scope& scope) {
   stop();

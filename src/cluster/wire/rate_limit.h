@@ -31,7 +31,7 @@ class RateLimiter {
 
   // Takes one token of the source and one of all. False: one was missing, and nothing was taken.
   bool allow(const SourceAddress& source, Instant now);
-  // Gives them back: what it was for turned out to be authentic.
+  // Gives them back: the data turned out to be authentic.
   void refund(const SourceAddress& source, Instant now);
 
  private:

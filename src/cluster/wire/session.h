@@ -72,7 +72,7 @@ inline constexpr std::size_t kPriorities = 4;
 
 enum class ReplyStatus : uint16_t {
   kOk = 0,
-  kFailed = 1,        // the one who was asked says why, in the body, as text
+  kFailed = 1,        // the peer gives the reason in the body, as text
   kBusy = 2,          // too much is under way there; asking again later may work
   kUnknownType = 3,   // a message that the other end does not know
   kNotPermitted = 4,  // not for this role
@@ -84,7 +84,7 @@ struct MessageHeader {
     kRequest = 1,
     kResponse = 2,
     kOneWay = 3,
-    kCancel = 4,  // the answer to this request is not wanted any more
+    kCancel = 4,  // the answer to this request is no longer wanted
     kPing = 5,    // asks for a pong
     kPong = 6,
     kGoodbye = 7,  // no new requests, please: this end is about to close
@@ -114,7 +114,8 @@ class OutQueue {
   bool empty() const { return size() == 0; }
 
   // Writes the next piece, header and body, into `out` (more than a header), and returns its size. Messages that have
-  // expired before their first piece are left out; 0: nothing is left. What a request still has is set from `now`.
+  // expired before their first piece are left out; 0: nothing is left. The remaining time of a request is set from
+  // `now`.
   std::size_t pop_piece(Instant now, MutableBytes out);
 
  private:
@@ -150,7 +151,7 @@ struct Outgoing {
   Bytes body;
 };
 
-// What a frame brought. At most one thing; views are good until the next call of receive().
+// The content of a frame. At most one thing; views are good until the next call of receive().
 struct Inbound {
   enum class Kind : uint8_t { kNothing, kRequest, kResponse, kOneWay, kCancelled, kGoodbye };
   Kind kind = Kind::kNothing;
@@ -168,8 +169,8 @@ class Session {
   // `peer_takes`: requests that the other end takes at a time, from its hello.
   Session(const SessionLimits& limits, uint32_t peer_takes, Instant now);
 
-  // Asks. Until `deadline`, when next_expired() gives it back. kExhausted: too much is under way or waits; kTooLarge;
-  // kClosed after a goodbye of either end.
+  // Sends a request. Until `deadline`, when next_expired() gives it back. kExhausted: too much is under way or waits;
+  // kTooLarge; kClosed after a goodbye of either end.
   Result<RequestId> request(Instant deadline, const Outgoing& message, void* context);
   // Answers. False: the answer is no longer wanted.
   bool respond(RequestId id, ReplyStatus status, Bytes body, bool compress = false);
@@ -181,7 +182,8 @@ class Session {
   // Makes the other end hear something now.
   void show_life();
 
-  // The text of one frame that came. Anything but kNone: the peer breaks the protocol, the connection is to be closed.
+  // Takes the text of one frame. Anything but kNone: the peer breaks the protocol, and the caller must close the
+  // connection.
   Refusal receive(Instant now, Bytes text, Inbound& inbound);
   // Writes the text of the next frame to send into `out` (at most kStreamTextMax are used) and returns its size; 0:
   // nothing waits.
@@ -205,7 +207,7 @@ class Session {
   std::size_t serving() const { return serving_; }
   std::size_t queued_bytes() const;
   bool closing() const { return closing_; }
-  // The other end reads nothing, and makes this one write: the connection is to be closed.
+  // The other end reads nothing, and makes this one write: the caller must close the connection.
   bool overrun() const { return overrun_; }
   // Both ends said goodbye, and nothing is under way any more.
   bool finished() const { return closing_ && peer_closing_ && asking_ == 0 && serving_ == 0 && !wants_to_send(); }

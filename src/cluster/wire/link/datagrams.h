@@ -74,7 +74,7 @@ class Datagrams {
   struct Receiver {
     uint64_t tag = 0;             // the one that it asked for
     wire::SessionId session;      // of its last challenge,
-    uint64_t challenge = 0;       // and the number of it
+    uint64_t challenge = 0;       // and its number
     Instant sent;                 // when,
     std::vector<std::byte> last;  // and the last datagram to it
   };

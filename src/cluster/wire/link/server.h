@@ -41,7 +41,7 @@ class Server {
   runtime::task<void> serve(runtime::Cancellation* cancel);
 
   std::size_t strangers();
-  // Those that are open now. Views until the next turn of the loop.
+  // The open connections. Views until the next turn of the loop.
   std::vector<Connection*> connections() const;
   uint64_t probes() const { return probes_; }
 
