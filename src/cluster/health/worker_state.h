@@ -63,7 +63,7 @@ class WorkerStates {
   WorkerState state() const { return state_; }
   // DEGRADED takes work, but reluctantly.
   bool takes_work() const { return state_ == WorkerState::kHealthy || state_ == WorkerState::kDegraded; }
-  // The greatest pressure, for people: "memory"; empty when there is none.
+  // The greatest pressure, for people: "memory"; empty without one.
   std::string_view reason() const { return reason_; }
 
  private:

@@ -71,7 +71,7 @@ class ClusterNode final {
   // Another process bears its name.
   void on_name_taken(const runtime::Endpoint& holder);
   void on_degraded();
-  // Sends others whether it leads, and whom it follows.
+  // Sends its leadership, or the leader that it follows, to others.
   void on_standing_changed() { tell_state(); }
   // Why it is not ready for work; empty: it is.
   std::string not_ready() const;

@@ -47,7 +47,7 @@ struct ReadJob {
 struct Withdraw {
   uint64_t ticket = 0;
 };
-// A peer reports that the lease for which it refused us has been given back.
+// A peer refused us because of a lease, which has been given back.
 struct JobFreed {};
 struct JobTick {};
 struct JobAnswered {

@@ -192,7 +192,7 @@ TEST_F(CopyShelfTest, it_takes_no_more_than_it_may_have) {
   EXPECT_EQ(verdict(Offer{other, head(version(1, 1), 1)}), Verdict::kWanted);
   EXPECT_EQ(verdict(Offer{{"third", "a"}, head(version(1, 1), 1)}), Verdict::kWanted);
   EXPECT_EQ(verdict(Offer{{"fourth", "a"}, head(version(1, 1), 0)}), Verdict::kUnable);
-  // Another version of a value that is there is no further value, but too many are incomplete.
+  // Another version of a present value is no further value, but too many are incomplete.
   EXPECT_EQ(verdict(Offer{kKey, head(version(1, 2), 0)}), Verdict::kBusy);
   now_ += Duration::seconds(20);
   EXPECT_EQ(verdict(Offer{kKey, head(version(1, 2), 0)}), Verdict::kKept);

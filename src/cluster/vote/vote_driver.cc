@@ -241,7 +241,7 @@ void VoteDriver::look_at_keys() {
 void VoteDriver::set_health(const quorum::LocalHealth& health) {
   const bool critical = health.load == quorum::Load::kCritical;
   if (!kernel_.leads(runtime_.boot_now()) || (!critical && health.disk)) return;
-  // Not without an heir.
+  // The kernel denies it without an heir.
   tell(vote::Transfer{vote::kNobody, critical ? "it is overloaded (critical)" : "its disk does not answer"});
 }
 

@@ -33,7 +33,7 @@ class VoteWatch {
   // `from`: by the connection, as is known before the message can be read.
   // True: it is the first of its kind.
   bool unheard(WallTime at, const std::string& from, Unheard why);
-  // A message of the admin whom this node follows has come.
+  // A message of the admin that this node follows has come.
   void heard_admin(Instant now, const vote::Message& message);
 
   // Without the kernel's promises and refusals, which the kernel has.
