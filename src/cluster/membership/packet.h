@@ -16,7 +16,6 @@
 //     buckets                count:2 hash:4 …
 //     differing              count:2 bucket:2 …, then updates
 //
-//
 // Integers are little-endian; varints are base 128, least significant group first. A decoder skips updates of unknown
 // kind and bytes behind the known fields of a body: a later minor version may add both. The layout is not protobuf: a
 // ping is 28 bytes (protobuf: 38, each fixed field carries a tag, and a nested update two bytes more), four of them a
