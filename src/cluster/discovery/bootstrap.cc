@@ -10,7 +10,7 @@
 namespace bellwether::discovery {
 namespace {
 
-// An address and no name: whatever has a colon (IPv6) or only digits and dots.
+// An address and no name: it has a colon (IPv6) or only digits and dots.
 bool is_literal(std::string_view host) {
   return host.find(':') != std::string_view::npos || host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
@@ -240,7 +240,7 @@ void Bootstrap::settle_names(Instant now) {
   }
 }
 
-// Probes whoever may be probed next, or ends the round when nobody is left and no name is waited for.
+// Probes the candidates whose turn it is. Ends the round when no candidate and no pending name is left.
 void Bootstrap::advance(Instant now, Effects& effects) {
   if (!trying() || count(Progress::kJoining) > 0) return;
   std::size_t probing = count(Progress::kProbing);
@@ -263,7 +263,7 @@ void Bootstrap::advance(Instant now, Effects& effects) {
 void Bootstrap::end_round(Instant now, Effects& effects) {
   const bool refused = std::any_of(candidates_.begin(), candidates_.end(),
                                    [](const Candidate& c) { return c.outcome.starts_with("refused"); });
-  // Whoever was refused knows of a cluster, and must not begin a second one.
+  // A node that was refused knows of a cluster, and must not begin a second one.
   const bool founds = settings_.founding == Founding::kAtOnce
                           ? !refused
                           : settings_.founding == Founding::kWhenAlone && candidates_.empty();

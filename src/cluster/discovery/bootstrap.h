@@ -1,12 +1,12 @@
 // How a node that has just started finds one living member to join through. A kernel without input and output: events
-// and the time go in, effects come out, and wake() says when to step with Tick at the latest.
+// and the time go in, effects come out, and wake() says when the driver must step with Tick at the latest.
 //
 //   INITIAL → RESOLVING → PROBING → JOINED, or BACKOFF → RESOLVING …, or FAILED when there is a limit
 //
-// Candidates in their order: peers that were healthy a moment ago, the static seeds, what the domain name system says,
-// peers of long ago. Each once, never the node itself. All are probed at once (no more than `probes_max`), and the
-// first that answers is asked to let the node join while the other probes are cancelled. One that refuses is set aside
-// for this round, and the others go on. A slow name server holds up nobody who is known otherwise.
+// The order of candidates: peers that were healthy recently, the static seeds, the answers of the domain name system,
+// peers of long ago. Each occurs once, the node itself never. The node probes all at once (at most `probes_max`), asks
+// the first that answers to let it join, and cancels the other probes. A candidate that refuses is set aside for this
+// round. A slow name server delays no candidate that is known otherwise.
 #pragma once
 
 #include <map>
@@ -22,12 +22,11 @@
 
 namespace bellwether::discovery {
 
-// What the domain name system has said of late, good or bad, and for how long it may be believed: a pure cache of
-// answers, filled by whoever asks. Times are of one monotonic clock; at most kNamesMax names, the one that ends first
-// is forgotten first.
+// A pure cache of the domain name system's latest answers, good or bad, each with its expiry. Times are of one
+// monotonic clock. At most kNamesMax names; the one that expires first is forgotten first.
 
-// What is asked for: the addresses of a name (A and AAAA), which come with `port`, or its services (SRV, RFC 2782),
-// whose hosts come with ports of their own. A name is a service when it begins with '_': _bellwether._tcp.example.com.
+// A query: the addresses of a name (A and AAAA), which get `port`, or its services (SRV, RFC 2782), whose hosts come
+// with their own ports. A name is a service when it begins with '_': _bellwether._tcp.example.com.
 struct Question {
   std::string name;
   uint16_t port = 0;
@@ -54,7 +53,7 @@ class NameCache {
     std::vector<HostPort> places;  // empty: it could not be resolved
     Instant good_until;
   };
-  // Nothing when it must be asked for.
+  // Nothing when a query is needed.
   const Entry* find(Instant now, const Question& question) const;
   // A TTL of zero or less is none: the default holds.
   void answered(Instant now, const Question& question, std::vector<HostPort> places, Duration ttl);
@@ -67,11 +66,11 @@ class NameCache {
   std::map<Question, Entry> entries_;
 };
 
-// When a node that finds nobody begins a cluster of its own.
+// When a node that finds no cluster begins one.
 enum class Founding : unsigned char {
   kNever,      // it tries for ever, or until its limit
-  kWhenAlone,  // when there is no candidate beside itself: all seeds and names lead to itself, or there are none
-  kAtOnce,     // an operator says that this is the first node: after one round in which nobody answered
+  kWhenAlone,  // when it has no candidate beside itself: all seeds and names lead to itself, or none exist
+  kAtOnce,     // an operator says that this is the first node: after one round without an answer
 };
 
 struct BootstrapSettings {
@@ -130,7 +129,7 @@ struct ProbeFailed {
 struct JoinAccepted {
   HostPort place;
 };
-struct JoinRefused {  // or failed in whatever way
+struct JoinRefused {  // or failed in any other way
   HostPort place;
   std::string reason;
 };
@@ -221,7 +220,7 @@ class Bootstrap {
   BootstrapState state_ = BootstrapState::kInitial;
   unsigned round_ = 0;
   std::vector<Candidate> candidates_;
-  std::map<Question, Instant> asked_;  // questions without an answer, and until when they are waited for
+  std::map<Question, Instant> asked_;  // unanswered questions, and until when it waits for each
   Instant backoff_until_;
   Instant give_up_at_ = Instant::never();
 };

@@ -50,7 +50,7 @@ class Network {
       }
     }
   }
-  // When probes were sent, and to whom.
+  // The times and receivers of probes.
   const std::vector<Instant>& probes() const { return probes_; }
 
  private:

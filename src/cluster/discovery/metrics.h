@@ -1,5 +1,5 @@
-// What discovery counts. Plain numbers of one thread; samples() gives them their names and labels, for whoever serves
-// them in the text format of Prometheus.
+// What discovery counts. Plain numbers of one thread; samples() gives them their names and labels, for a page in the
+// text format of Prometheus.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct Timing {
   }
 };
 
-// Counts of pairs of words that come from outside: bounded, what is beyond it is counted under "other".
+// Counts of pairs of words that come from outside: bounded; further pairs count under "other".
 class PairCounts {
  public:
   static constexpr std::size_t kPairsMax = 64;
@@ -47,7 +47,7 @@ struct Metrics {
   PairCounts role_rejections;            // initiator, target
 };
 
-// One sample. `labels` is what stands between the braces, escaped where it must be: `type="positive"`.
+// One sample. `labels` is the text between the braces, escaped where needed: `type="positive"`.
 struct Sample {
   std::string_view name;
   std::string labels;

@@ -1,9 +1,9 @@
-// Which peers answered of late, for the next start of this node: held in memory, written as text, read back after a
-// restart. Times are of the wall clock, because they outlive the process; one that lies in the future (the clock was
-// set back) counts as now.
+// The peers that answered recently, for the next start of this node: held in memory, written as text, read back after a
+// restart. Times are of the wall clock, because they outlive the process. A time in the future (the clock was set back)
+// counts as now.
 //
-// The text is `bellwether-peers 1`, a line `HOST:PORT LAST_SEEN_UNIX_MS SUCCESSES` for each peer, and `end COUNT`, so
-// that a torn file is known as one.
+// The text is `bellwether-peers 1`, a line `HOST:PORT LAST_SEEN_UNIX_MS SUCCESSES` for each peer, and `end COUNT`,
+// which shows that the file is complete.
 #pragma once
 
 #include <map>
@@ -41,8 +41,8 @@ class PeerCache {
   std::size_t size() const { return peers_.size(); }
 
   std::string encode() const;
-  // kProtocol: it is no such text, or not a whole one. kUnsupported: a later version wrote it. Nothing is taken from
-  // either; a node starts as well without a cache.
+  // kProtocol: it is no such text, or an incomplete one. kUnsupported: a later version wrote it. Nothing is taken from
+  // either; a node starts without a cache as well.
   static Result<PeerCache> decode(std::string_view text, PeerCacheSettings settings = {});
 
  private:

@@ -1,5 +1,5 @@
-// The health of a datacenter as a gate sees it, from the heartbeats of its managers. BUSY is no failure: all is well
-// and all is in use, which passes by itself; DEGRADED is a structural loss; UNHEALTHY takes no work at all.
+// The health of a datacenter as a gate sees it, from the heartbeats of its managers. BUSY is no failure: all cores are
+// in use, which passes by itself. DEGRADED is a structural loss. UNHEALTHY takes no work at all.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ namespace bellwether::health {
 //
 //   SYNCING → ACTIVE → DRAINING
 //
-// One that has just begun has heard of few workers or of none: what it handed out then would crowd on those that were
-// the first to report, and what it has not read of the registers it cannot see. It waits for both, as long as a manager
-// that asks three times would, after 0.5, 1 and 2 seconds, and goes on without what has not come: a worker that never
-// reports must not stop the others. A manager that has been there all along and begins to lead knows its workers.
+// A manager that has just begun has heard of few workers or of none. It would overload the first that reported, and it
+// cannot see registers that it has not read. It waits for both for the time of three requests, after 0.5, 1 and 2
+// seconds, and goes on without the missing ones: a worker that never reports must not stop the others. A manager that
+// was there all along and begins to lead knows its workers.
 //
 // A kernel: looks go in, the state comes out.
 enum class ManagerState : unsigned char { kSyncing, kActive, kDraining };
 std::string_view to_string(ManagerState state);
 
 struct ManagerStateSettings {
-  Duration least = Duration::millis(500);    // since the first look; who is there must be known first
+  Duration least = Duration::millis(500);    // since the first look: the members must be known first
   Duration limit = Duration::millis(3'500);  // since the first look: 0.5 + 1 + 2 s
 };
 
@@ -35,8 +35,8 @@ class ManagerStates {
  public:
   explicit ManagerStates(ManagerStateSettings settings = {}) : settings_(settings) {}
 
-  // What it sees of the moment, from its begin on; only counts while it is syncing. `unheard`: of the `workers` that
-  // are alive.
+  // Its view of the moment, from its begin on; only counts while it is syncing. `unheard`: of the `workers` that are
+  // alive.
   struct Sight {
     bool registers_read = false;
     std::size_t workers = 0;
@@ -49,7 +49,7 @@ class ManagerStates {
 
   ManagerState state() const { return state_; }
   bool hands_out() const { return state_ == ManagerState::kActive; }
-  // For people: what it waits for, or has gone on without; empty when there is nothing to say.
+  // For people: what it waits for, or has gone on without; else empty.
   const std::string& reason() const { return reason_; }
 
  private:
@@ -87,13 +87,12 @@ struct DatacenterVerdict {
   WorkerFigures workers;    // the figures that it was judged by
 };
 
-// All managers that are known in this datacenter, dead ones too. The worst that holds wins:
+// `managers`: all that are known in this datacenter, dead ones too. The worst state that holds wins:
 //   UNHEALTHY  no manager is alive, or no worker is registered
-//   DEGRADED   no majority of the managers is alive, or ready; no manager has a quorum; one is stuck; no majority of
-//   the
-//              workers is healthy
+//   DEGRADED   no majority of the managers is alive, or ready; no manager has a quorum; one is stuck;
+//              no majority of the workers is healthy
 //   BUSY       no core is free
-// Workers are counted as the leader counts them, or as whoever was heard last when it is not alive.
+// Workers are counted as the leader counts them, or, if it is not alive, as the manager heard last counts them.
 DatacenterVerdict judge(const std::vector<ManagerView>& managers);
 
 }  // namespace bellwether::health

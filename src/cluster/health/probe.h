@@ -1,5 +1,5 @@
-// The probes that an orchestrator knows, liveness, readiness and startup, as state machines: when to look, how long to
-// wait, and how many results in a row change the verdict. Whoever looks tells the outcome; no clock, no request.
+// The probes of an orchestrator (liveness, readiness, startup) as state machines: when to look, how long to wait, and
+// how many results in a row change the verdict. The caller reports each outcome; no clock, no request.
 #pragma once
 
 #include <cstdint>

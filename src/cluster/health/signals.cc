@@ -8,7 +8,7 @@
 namespace bellwether::health {
 namespace {
 
-// The worst share of the possible that was done; nothing when nothing was possible.
+// The worst share of possible work that was done; nothing when none was possible.
 std::optional<double> share_done(const Report& report) {
   std::optional<double> worst;
   for (const Work& work : report.work) {

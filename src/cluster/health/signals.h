@@ -1,11 +1,11 @@
-// The health of one node as those see it who give it work: three signals that are never mixed. Liveness: does it
-// answer? Readiness: does it take new work? Progress: does it do what its schedule lets it do? A kernel without input
-// and output; whoever watches tells it of answers and reports.
+// The health of one node as the nodes that give it work see it: three signals that are never mixed. Liveness: it
+// answers. Readiness: it takes new work. Progress: it does what its schedule lets it do. A kernel without input and
+// output; its caller passes it answers and reports.
 //
-// Progress is measured against what was possible, not against results. A worker whose target is frozen for ten minutes
-// turns its loops, serves its due times and has no iteration that it could start: that is full progress, and so is
-// waiting because of pacing or think time. A manager is measured by dispatches against work that it could dispatch, a
-// gate by jobs forwarded against jobs that it could forward.
+// Progress is relative to the work that was possible, not to results. A worker whose target is frozen for ten minutes
+// turns its loops, serves its due times and has no iteration that it could start: that is full progress. So is waiting
+// because of pacing or think time. A manager's progress is its dispatches relative to the work that it could dispatch;
+// a gate's is the jobs that it forwarded relative to those that it could forward.
 #pragma once
 
 #include <array>
@@ -29,20 +29,20 @@ struct SignalSettings {
   unsigned misses = 3;
   double normal = 0.8;  // shares of the possible, from which on progress is normal, slow
   double slow = 0.3;
-  // A node that did nothing of what it could is stuck only when that is so for as many reports in a row: work that
+  // A node that did nothing of its possible work is stuck only after this number of such reports in a row: work that
   // became possible a moment before a report is no failure.
   unsigned stuck_reports = 3;
   Duration report_period = Duration::seconds(10);  // without a report for `stuck_reports` of them, work is stuck
   Duration drain_limit = Duration::seconds(60);    // after which a stuck node is evicted
 };
 
-// Of the time since the last report: how much could be done of something, and how much was done.
+// Of the time since the last report: the amount that was possible, and the amount done.
 struct Work {
   uint64_t possible = 0;
   uint64_t done = 0;
 };
 
-// What a node says of itself.
+// A node's report about itself.
 struct Report {
   bool ready = false;
   bool has_work = false;
@@ -53,8 +53,8 @@ struct WorkerReport {
   bool accepting = false;
   uint32_t free_cores = 0;
   uint32_t workflows = 0;
-  // Turns of its load loops against one in 100 ms each; iterations that could start, for which there was a user and a
-  // time; due times of arrivals that were started, or dropped and charged.
+  // Turns of its load loops, relative to one in 100 ms each; iterations that could start because a user and a time were
+  // there; due times of arrivals that were started, or dropped and charged.
   Work loop_turns;
   Work iterations;
   Work due_times;
@@ -64,7 +64,7 @@ struct ManagerReport {
   bool accepting_jobs = false;
   uint32_t active_workers = 0;
   uint32_t jobs = 0;
-  Work dispatches;  // shares whose turn it was and for which there was room, and those that were dispatched
+  Work dispatches;  // assignments that were due and had room, and those that were dispatched
 };
 struct GateReport {
   uint32_t connected_datacenters = 0;

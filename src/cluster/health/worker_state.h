@@ -1,13 +1,13 @@
-// The state that a worker reports of itself: whether it takes work, and how gladly. Judged by what its control plane
-// needs, never by the load that it makes: a generator at full speed uses all of its load cores by design, and says so
-// in the report of the run, not here.
+// The state that a worker reports of itself: whether, and how readily, it takes work. It depends on the needs of its
+// control plane, never on the load that it makes: a generator at full speed uses all of its load cores by design, and
+// the report of the run says so, not this state.
 //
 //   REGISTERING → HEALTHY ⇄ DEGRADED → DRAINING → HEALTHY or DEGRADED, once its work is done and nothing is critical
 //   any of them → OFFLINE
 //
 // A kernel: samples go in about once a second, the state comes out. A state gets worse after two samples in a row that
-// say so, and better after five, with a margin between, so that it does not flap. Whoever drained goes on as the worst
-// of those five: on a machine that is never quite quiet it would else never work again.
+// say so, and better after five, with a margin between, so that it does not flap. A worker that drained goes on as the
+// worst of those five: on a machine that is never quite quiet it would else never work again.
 #pragma once
 
 #include <string_view>
@@ -22,14 +22,14 @@ std::string_view to_string(WorkerState state);
 struct WorkerSample {
   double control_cpu = 0;  // use of the cores that are not assigned to load, in [0, 1]
   Duration loop_lag;       // of the control thread's loop
-  Duration run_delay;      // how long the control thread waited for a core, of late
-  double memory = 0;       // in use of what it may use, in [0, 1]
+  Duration run_delay;      // the control thread's recent waits for a core
+  double memory = 0;       // used part of its limit, in [0, 1]
   double descriptors = 0;  // in [0, 1]
-  double queue = 0;        // depth of what waits against its soft limit; 1 is at the limit
+  double queue = 0;        // queue depth relative to its soft limit; 1 is at the limit
   int health_score = 0;    // local health multiplier, 0 to 8
 };
 
-// From where on something is degraded, and from where on critical.
+// The bounds of a degraded and of a critical state.
 struct Pressure {
   double degraded = 0;
   double critical = 0;
@@ -55,15 +55,15 @@ class WorkerStates {
   void unregistered();
   // `has_work`: workflows run. Counts while registered.
   void sample(const WorkerSample& sample, bool has_work);
-  // It is to end: no new work; OFFLINE once the last workflow has ended, which sample() tells.
+  // It is to end: no new work; sample() returns OFFLINE once the last workflow has ended.
   void shut_down();
   // It cannot go on.
   void failed() { state_ = WorkerState::kOffline; }
 
   WorkerState state() const { return state_; }
-  // DEGRADED takes work, and says that it would rather not.
+  // DEGRADED takes work, but reluctantly.
   bool takes_work() const { return state_ == WorkerState::kHealthy || state_ == WorkerState::kDegraded; }
-  // What presses the most, for people: "memory"; empty when nothing does.
+  // The greatest pressure, for people: "memory"; empty without one.
   std::string_view reason() const { return reason_; }
 
  private:

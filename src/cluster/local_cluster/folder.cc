@@ -46,7 +46,7 @@ Status write_all(int fd, std::string_view text, const std::string& path) {
   return {};
 }
 
-// Another file takes the place of the one that is there.
+// Replaces the present file by another one.
 Status write_file(const std::string& path, std::string_view text) {
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -85,7 +85,7 @@ tl::unexpected<Error> not_ours(const std::string& folder) {
               fmt::format("'{}' has something else in it: name an empty folder, or a new one, with --dir", folder));
 }
 
-// Nothing is left behind in a folder of somebody else, not even a lock.
+// Leaves nothing behind in a folder of another user, not even a lock.
 Status make_folder(const std::string& path) {
   std::error_code code;
   fs::create_directories(fs::path(path).parent_path(), code);
@@ -189,7 +189,7 @@ Result<bool> Folder::purge(const Layout& layout) const {
     fs::remove_all(fmt::format("{}/{}", path_, node.name), code);
     if (code) return failed(code, fmt::format("removing '{}/{}'", path_, node.name));
   }
-  // The record last: until then the folder is known to be ours.
+  // The record last: until then it identifies the folder as ours.
   files.insert(files.end(), {kRecord, kLock});
   for (const std::string& file : files) {
     fs::remove(fmt::format("{}/{}", path_, file), code);

@@ -1,5 +1,5 @@
 // The folder of a local cluster: its secret, certificates and settings, the data and messages of each node, and a
-// record of what runs. One command at a time works with it.
+// record of its processes. One command at a time works with it.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,9 @@ class Folder {
   enum class Use : unsigned char {
     kMake,  // it, and those above it, where they are missing
     kKnown,
-    kLook,  // likewise, and without keeping others from it
+    kLook,  // likewise, without a lock
   };
-  // kNotFound: it is no folder of a cluster. kExists: another command is at work with it. Blocks for as long as the
-  // disk does.
+  // kNotFound: it is no folder of a cluster. kExists: another command is at work with it. Blocks while the disk does.
   static Result<Folder> open(const std::string& path, Use use);
   ~Folder();
   Folder(Folder&& other) noexcept;
@@ -32,11 +31,11 @@ class Folder {
   Result<std::optional<Layout>> read() const;
   // Durable, and all at once.
   Status write(const Layout& layout) const;
-  // All that nodes need: a new secret, certificates, settings. Files are for their owner only.
+  // Makes a new secret, certificates and settings, all that nodes need. Files are for their owner only.
   Status furnish(const Layout& layout) const;
-  // Removes what belongs to the cluster; and the folder, when nothing else is left in it. True: it is gone.
+  // Removes the cluster's files; and the folder, when it is empty then. True: it is gone.
   Result<bool> purge(const Layout& layout) const;
-  // The last lines of what a node said, each behind two spaces; empty when it said nothing.
+  // The last lines of a node's output, each behind two spaces; empty without output.
   std::string last_words(const LocalNode& node) const;
 
  private:

@@ -29,7 +29,7 @@ std::string claim(const std::string& datacenter, wire::Role role, const std::str
                      name);
 }
 
-// What all settings files have in common.
+// The common part of all settings files.
 std::string common_settings(const Layout& layout, const std::string& name, const std::string& folder) {
   std::string seeds;
   for (const LocalNode& node : layout.nodes) {
@@ -87,7 +87,7 @@ bool lives(const ProcessMark& mark) {
 }
 
 Status signal_process(const ProcessMark& mark, int number) {
-  // The descriptor stays with the process that has the id now: what is looked at is what is signalled.
+  // The descriptor stays with the process that has the id now: the inspected process gets the signal.
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(mark.pid), 0));
   if (fd < 0 && errno == ESRCH) return fail(Errc::kNotFound, "it has ended");
   if (fd < 0) return fail_errno(errno, fmt::format("looking at process {}", mark.pid));

@@ -1,5 +1,5 @@
-// What a local cluster consists of: its nodes with their names, roles, ports and settings, and what is remembered of it
-// in its folder between commands. Texts in, texts out.
+// The parts of a local cluster: its nodes with their names, roles, ports and settings, and the record of it in its
+// folder between commands. Texts in, texts out.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace bellwether::local_cluster {
 
-// A process that was started once and may run for days, so that a later command finds it again and nothing else: its id
-// with the time of its start, on this boot of this machine.
+// A process that may run for days, so that a later command finds exactly this one: its id with the time of its start,
+// on this boot of this machine.
 struct ProcessMark {
-  int64_t pid = 0;  // 0: there never was one
+  int64_t pid = 0;  // 0: never started
   uint64_t start_time = 0;
   std::string boot_id;
   std::string pid_namespace;
   bool operator==(const ProcessMark&) const = default;
 };
 
-// Of a process that runs now. Incomplete when the system hides it, and then it lives for nobody.
+// Of a process that runs now. Incomplete when the system hides it; then no process matches it.
 ProcessMark mark_of(int64_t pid);
 bool lives(const ProcessMark& mark);
-// Reaches that process or none. kNotFound: it lives no more.
+// Reaches that process or none. kNotFound: it has ended.
 Status signal_process(const ProcessMark& mark, int number);
 
 inline constexpr const char* kClusterName = "local";
@@ -74,14 +74,14 @@ Layout make_layout(const Shape& shape, uint16_t base_port);
 
 // As `bellwether node --config` reads it.
 std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder);
-// For those who ask the cluster and are no node of it.
+// For clients of the cluster, which are no nodes of it.
 std::string client_settings(const Layout& layout, const std::string& folder);
 // The alternative names of a certificate.
 std::string certificate_names(const LocalNode& node);
 std::string client_certificate_names();
 
 std::string encode_layout(const Layout& layout);
-// kInvalid: it is not what was written.
+// kInvalid: the text is not from encode_layout().
 Result<Layout> decode_layout(std::string_view text);
 
 }  // namespace bellwether::local_cluster

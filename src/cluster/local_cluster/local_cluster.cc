@@ -208,7 +208,7 @@ Status Start::furnish() {
   }
   progress_(fmt::format("making secrets{} and settings in {}", shape.tls ? ", certificates" : "", folder_.path()));
   sight_.layout = std::move(layout);
-  // The record first: what is made of the rest is known to be ours, whatever happens.
+  // The record first: it identifies all that is made later as ours, even after a crash.
   good = folder_.write(sight_.layout);
   if (good) good = folder_.furnish(sight_.layout);
   return good;
@@ -304,7 +304,7 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
     co_await ask_members(runtime_, folder_, sight_);
     std::string missing;
     if (sight_.well()) {
-      // For a while the others take what was killed for alive.
+      // For a while the other nodes take a killed one for alive.
       missing = co_await ask_started(runtime_, folder_, sight_, to_start_);
       if (missing.empty()) co_return Status();
     }

@@ -1,5 +1,5 @@
-// A whole cluster of processes on this machine: started, looked at and ended by one command each. Its nodes are those
-// of `bellwether node`; they go on when the command ends, and the folder knows them again.
+// A whole cluster of processes on this machine, started, inspected and ended by one command each. The processes are
+// those of `bellwether node`. They go on when the command ends, and the folder identifies them later.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace bellwether::local_cluster {
 
-// What a person asked for; nothing: what the cluster has already, or what is usual.
+// A person's wishes; nothing: the present value of the cluster, or the default.
 struct WantedShape {
   std::optional<unsigned> managers;
   std::optional<unsigned> workers;
@@ -41,18 +41,18 @@ struct Sight {
   Layout layout;
   std::vector<bool> runs;            // the processes, in the order of the nodes
   std::vector<MemberSight> members;  // as one of the managers sees them; empty: none could be asked
-  std::string leader;                // as it says itself; empty: nobody is known to lead
+  std::string leader;                // as it says itself; empty: no known leader
   std::string trouble;               // why no manager could be asked
   // All processes run, all nodes are members, and one leads.
   bool well() const;
 };
 
-// A line for whoever waits.
+// A line for the person who waits.
 using Progress = Callback<void(const std::string& text)>;
 
-// Starts what does not run, and waits until all nodes have joined, by the word of those too, and one leads. Cancelled,
-// or when that fails, it ends what it has started. kExists: everything runs already; kInvalid: the options do not fit;
-// kRefused: a port is taken.
+// Starts missing processes, and waits until all nodes have joined, as they say themselves too, and one leads.
+// Cancelled, or when that fails, it ends what it has started. kExists: everything runs already; kInvalid: the options
+// do not fit; kRefused: a port is taken.
 runtime::task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Progress progress,
                                       runtime::Cancellation* cancel);
 

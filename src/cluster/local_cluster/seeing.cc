@@ -13,7 +13,7 @@ using runtime::task;
 constexpr Duration kAskMost = Duration::seconds(2);
 
 Result<node::OperatorClient> make_client(const Folder& folder, const cluster::NodeConfig& config) {
-  // What is in the environment is of another cluster.
+  // The environment holds the secret of another cluster.
   BW_TRY(auto keyring, node::read_secrets(config, [](const char*) -> const char* { return nullptr; }));
   auto client = node::OperatorClient::make(config, std::move(keyring), kClientName);
   if (!client) return fail(client.error().code, "'{}': {}", folder.path(), client.error().message);
@@ -61,7 +61,7 @@ std::vector<MemberSight> members_of(const node::MembersAnswer& answer) {
   return members;
 }
 
-// Among those that are alive.
+// Among living members.
 const MemberSight* find(const std::vector<MemberSight>& members, const std::string& name) {
   const auto at =
       std::find_if(members.begin(), members.end(), [&](const MemberSight& member) { return member.name == name; });
@@ -75,7 +75,7 @@ bool has_all(const std::vector<MemberSight>& members, const Layout& layout) {
 
 }  // namespace
 
-// What the first manager sees that can be asked and knows who leads.
+// The view of the first manager that can be asked and knows the leader.
 task<void> ask_members(runtime::EpollRuntime& runtime, const Folder& folder, Sight& sight) {
   sight.members.clear();
   sight.leader.clear();
@@ -114,7 +114,7 @@ task<std::string> ask_started(runtime::EpollRuntime& runtime, const Folder& fold
     const std::vector<MemberSight> members = members_of(*answer);
     if (!has_all(members, sight.layout)) co_return fmt::format("'{}' does not see all of them yet", node.name);
     const MemberSight* seen = find(sight.members, node.name);
-    // It knows the others, and so what they last heard of this name: it raised its incarnation above that.
+    // It knows the others, and so their last record of this name: it raised its incarnation above that.
     if (seen == nullptr || seen->incarnation != find(members, node.name)->incarnation) {
       co_return fmt::format("not all have heard yet that '{}' began again", node.name);
     }

@@ -1,6 +1,6 @@
-// Holds evictions while more than half of the members of a kind look failing at once: then the fault is likelier in the
-// network, or here, than in all of them. It holds silent failures only, never proven deaths; it needs at least four
-// members of the kind; and it ends after a limit, so that a real catastrophe is acted on.
+// Holds evictions while more than half of the members of a kind seem to fail at once: then the fault is likelier in the
+// network, or here, than in all of them. It holds silent failures only, never proven deaths. It needs at least four
+// members of the kind. It ends after a limit, so that the cluster acts on a real catastrophe.
 #pragma once
 
 #include <array>

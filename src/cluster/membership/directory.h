@@ -1,8 +1,8 @@
-// Who is called what and is reached where: names and profiles of members, each kept once and handed out as a small
-// number, so that a member table can be an array of plain records. A node has one of its own; in the simulator all
-// nodes of a world share one, which is what makes ten thousand views of ten thousand members fit into memory.
+// The names and profiles of members, each kept once and handed out as a small number, so that a member table can be an
+// array of plain records. A node has its own directory. In the simulator all nodes of a world share one, so that ten
+// thousand views of ten thousand members fit into memory.
 //
-// Entries are counted: what nobody holds is forgotten and its number used again. Not thread-safe.
+// Entries are counted: an entry without users is forgotten and its number used again. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -18,8 +18,7 @@
 
 namespace bellwether::membership {
 
-// Where a member is reached: an IP address with a port, a plain value. Names of hosts are resolved before they come
-// here.
+// The address of a member: an IP address with a port, a plain value. Host names are resolved before.
 struct Endpoint {
   std::array<uint8_t, 16> ip{};  // network order; IPv4 as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2)
   uint16_t port = 0;             // host order
@@ -35,7 +34,7 @@ std::string to_string(const Endpoint& endpoint);
 using NodeIndex = uint32_t;
 using ProfileIndex = uint32_t;
 
-// What a member says of itself beside its name. `meta` is the application's, opaque, at most 255 bytes.
+// A member's description of itself beside its name. `meta` is the application's, opaque, at most 255 bytes.
 struct Profile {
   Endpoint endpoint;
   uint8_t role = 0;  // the kind of node, as the application numbers them

@@ -105,8 +105,8 @@ void FailureDetector::go_indirect(Probe& probe, Effects& out) {
   }
 }
 
-// Nobody reached the target in time. That is evidence against it only if we can hear at all: a node to which nothing
-// has come since the probe, from anybody, has reason to doubt itself first.
+// No probe reached the target in time. That is evidence against it only if this node can receive at all: a node that
+// has received nothing since the probe has reason to doubt itself first.
 void FailureDetector::judge(const Probe& probe, Effects& out) {
   const HealthSteps& steps = figures_.health;
   const int nacks = static_cast<int>(probe.silent.size());
@@ -131,7 +131,7 @@ void FailureDetector::on_nack(const PacketHead& head) {
   }
 }
 
-// The dead are asked now and then: one that lives is told of its death by the question, and refutes it.
+// The node probes the dead now and then: a living one learns of its death by the probe, and refutes it.
 void FailureDetector::probe_the_dead(Effects& out) {
   if (self_.now < next_dead_probe_) return;
   next_dead_probe_ = self_.now + self_.jittered(figures_.dead_probe_interval);

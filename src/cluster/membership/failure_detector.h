@@ -1,5 +1,5 @@
-// Watching others: whom to probe next, probes and their proxies, probes for others, and what it means that nobody has
-// answered.
+// The failure detector: which member to probe next, probes and their proxies, probes for others, and the consequence of
+// a missing answer.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ class FailureDetector {
       : self_(self), roster_(roster), trust_(trust), gossip_(gossip), updates_(updates) {}
 
   void begin();
-  // No more probes of its own.
+  // It sends no more probes.
   void end() { next_probe_ = next_dead_probe_ = Instant::never(); }
-  // Deadlines move: what this process would have read waits to be read.
+  // Deadlines move: this process has not yet read all that arrived.
   void postpone(Duration lateness);
 
   // --- when it is time
@@ -32,7 +32,7 @@ class FailureDetector {
   // --- packets
   void on_ping_req(const PacketHead& head, const Endpoint& from, Effects& out);
   void on_nack(const PacketHead& head);
-  // Whether the probe was one for somebody else, who has its answer now.
+  // Whether the probe was one for another member, which has its answer now.
   bool on_ack(const PacketHead& head, Effects& out);
 
  private:
@@ -47,7 +47,7 @@ class FailureDetector {
     int points = 0;   // added to our health score so far
     Accusers silent;  // proxies that got no answer either
   };
-  struct Errand {  // a probe for somebody else
+  struct Errand {  // a probe for another member
     uint32_t sequence = 0;
     uint32_t their_sequence = 0;
     Endpoint asked_by;

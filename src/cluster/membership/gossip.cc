@@ -4,7 +4,7 @@
 
 namespace bellwether::membership {
 
-// What a member must hear about itself before anything else: that it is suspected, or gone.
+// A member must hear about itself before anything else: that it is suspected, or gone.
 std::optional<Update> Gossip::word_to(NodeIndex who) const {
   const Member& member = table_.at(who);
   Update word{.node = table_.id(who), .incarnation = member.incarnation};

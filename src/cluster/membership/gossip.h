@@ -1,4 +1,4 @@
-// What a member says: packets to others, with the news that every one of them carries, and events to its subscribers.
+// What a member sends: packets to others, each with news, and events to its subscribers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace bellwether::membership {
 struct Source {
   NodeId node;
   Endpoint endpoint;
-  bool reachable = false;  // by datagram at `endpoint`, and no answer is on its way there anyway
+  bool reachable = false;  // by datagram at `endpoint`, and without an answer on its way there
   Cause cause = Cause::kGossip;
   bool pass_on = true;
 };
@@ -26,14 +26,14 @@ class Gossip {
       : self_(self), roster_(roster), trust_(trust), suspicions_(suspicions) {}
 
   // Sends a packet with this head, which needs no sender. `who`: the member that is known to be there, if one is; it
-  // hears first what is said about itself.
+  // hears news of itself first.
   void send(PacketHead head, const Endpoint& to, std::optional<NodeIndex> who, Effects& out);
   void send(const PacketHead& head, NodeIndex to, Effects& out) { send(head, table_.endpoint(to), to, out); }
   // Returns the sequence that the answer will have.
   uint32_t ping(NodeId to, const Endpoint& where, std::optional<NodeIndex> who, Effects& out);
   uint32_t ping(NodeIndex to, Effects& out) { return ping(table_.id(to), table_.endpoint(to), to, out); }
-  // Tells a process that speaks from an earlier incarnation, after a restart without memory, what the group knows of
-  // its name, so that it can go beyond that.
+  // Sends a process that speaks from an earlier incarnation, after a restart without memory, the group's record of its
+  // name, so that it can go beyond that.
   void correct(NodeIndex node, const Endpoint& who, Effects& out) const;
 
   // --- gossip

@@ -1,6 +1,6 @@
-// News waiting to be passed on. One entry a member, the newest; each is sent a number of times that grows with the
-// logarithm of the group, then forgotten. Packets are filled by urgency (join, leave, alive, suspect, dead), and among
-// news of one kind those sent least often go first. Bounded: when full, the least urgent and most often sent goes.
+// News that waits to be passed on. One entry a member, the newest. Each is sent a number of times that grows with the
+// logarithm of the group, then forgotten. Packets are filled by urgency (join, leave, alive, suspect, dead); within one
+// kind, the news sent least often goes first. Bounded: when full, the least urgent and most often sent news is dropped.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class GossipBuffer {
  public:
   explicit GossipBuffer(std::size_t limit) : limit_(limit) {}
 
-  // Replaces what waits about the same member. Returns the kind of an update that had to give way, if one had to.
+  // Replaces waiting news of the same member. Returns the kind of a displaced update, if any.
   struct Pushed {
     bool dropped = false;
     UpdateKind kind = UpdateKind::kDead;  // of what was dropped

@@ -1,5 +1,5 @@
-// One node's view of the group: a record for each member, how many are in which state, and a digest of the view that
-// two nodes can compare in four bytes, or bucket by bucket.
+// One node's view of the group: a record for each member, a count for each state, and a digest of the view that two
+// nodes compare in four bytes, or bucket by bucket.
 //
 // Records are plain and small (28 bytes), found by the directory's numbers. Not thread-safe.
 #pragma once
@@ -82,7 +82,7 @@ class MemberTable {
 
   std::size_t count(MemberState state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::size_t count(uint8_t role, bool suspect) const { return suspect ? suspects_[role] : alive_[role]; }
-  // Those that are not known to be gone: alive or suspect.
+  // Members that are alive or suspect.
   std::size_t present() const { return count(MemberState::kAlive) + count(MemberState::kSuspect); }
   std::size_t size() const { return size_; }
 

@@ -60,8 +60,8 @@ void Membership::on_tick(Effects& out) {
   const Instant now = self_.now;
   const Duration late = now - std::min(now, wake());
   if (figures.deaf_pause && late > figures.timeout_min) {
-    // This process did not run for a while: what it would have read in that time still waits to be read. Deadlines move
-    // by as long, and a little more, so that the answers come first.
+    // This process did not run for a while: packets of that time still wait to be read. Deadlines move by that time and
+    // a little more, so that the answers come first.
     trust_.postpone(late + figures.timeout_min);
     detector_.postpone(late + figures.timeout_min);
   }
@@ -99,7 +99,7 @@ void Membership::on_datagram(const DatagramArrived& arrived, Effects& out) {
     return;
   }
   if (head.from == self_.id) {
-    // Another process under our name; an answer to our question is what shows that it lives.
+    // Another process has our name; only an answer to our question shows that it lives.
     if (arrived.from == profile().endpoint) return;
     if (head.kind == PacketKind::kAck) on_ack(head, arrived.from, out);
     if (head.kind == PacketKind::kPing && head.to == self_.id) on_ping(head, arrived.from, out);
@@ -117,7 +117,7 @@ void Membership::on_datagram(const DatagramArrived& arrived, Effects& out) {
 }
 
 void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& out) {
-  if (head.to != self_.id && head.to != NodeId()) return;  // meant for somebody who was here before
+  if (head.to != self_.id && head.to != NodeId()) return;  // meant for an earlier process at this address
   PacketHead ack{.kind = PacketKind::kAck, .sequence = head.sequence};
   if (state_version_ > head.state_version) {
     ack.state_version = state_version_;
@@ -125,7 +125,7 @@ void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& 
   }
   const auto who = head.from == self_.id ? std::nullopt : table_.find(head.from);
   gossip_.send(ack, from, who, out);
-  // Another process than the one that we know under this name: it must hear of that one.
+  // Another process than the known one has this name: it must learn of the known one.
   if (who && head.life != table_.at(*who).life) return gossip_.correct(*who, from, out);
   if (head.from != self_.id) view_sync_.on_ping(head, from, who, out);
 }

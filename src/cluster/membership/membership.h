@@ -1,26 +1,26 @@
-// One node's part in a group: who is in it, who is suspected, who is gone. SWIM with all of Lifeguard, and on top of
-// them what docs/cluster/membership.md explains: proxies whose probe fails are witnesses, a node that hears nobody
-// accuses nobody, suspects are told first, one neighbour is watched beside the random rounds, views are compared by
-// digest.
+// One node's part in a group: its view of who is in it, suspected, or gone. SWIM with all of Lifeguard, and the
+// additions of docs/cluster/membership.md: proxies whose probe fails are witnesses, a node that receives nothing
+// accuses no member, suspects learn of it first, one neighbour is watched beside the random rounds, views are compared
+// by digest.
 //
-// A state machine without clock, socket or thread: each step is told the time of the monotonic clock and answers with
+// A state machine without clock, socket or thread: each step takes the time of the monotonic clock and answers with
 // effects. Deadlines pass only in Tick steps, so a driver that reads its sockets before its timers is fair to others.
 //
 // What it guarantees:
 //   - only the process that bears a name raises its incarnation;
-//   - whoever is told of its own death refutes it, also after a restart without memory;
-//   - memory, packets and work a step are bounded, whatever arrives.
+//   - a member that learns of its own death refutes it, also after a restart without memory;
+//   - memory, packets and work a step are bounded for any input.
 //
 // Its parts, each of which knows only those above it:
 //
-//   self.h        who the member is, and how far it may trust its own watch
-//   roster.h      who is in the group
-//   suspicions.h  who is accused by whom, and until when
-//   voice.h       what the member says
-//   ourselves.h   what is said of the member itself, and what it answers
-//   news.h        what is said of others
-//   watch.h       probes
-//   meeting.h     joining, and comparing views
+//   self.h              the member itself, and how far it may trust its own watch
+//   roster.h            the group
+//   suspicions.h        accusers and suspects, each with a deadline
+//   gossip.h            the messages of the member
+//   refuter.h           news about the member itself, and its answers
+//   updates.h           news about others
+//   failure_detector.h  probes
+//   view_sync.h         joining, and comparing views
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class Membership {
   Degradation degradation() const { return trust_.level(); }
   std::size_t pending_news() const { return gossip_.pending(); }
   uint64_t malformed() const { return self_.malformed; }
-  // The name behind a mark; empty when nobody in the view has it. Looks at the whole view.
+  // The name behind a mark; empty when no member of the view has it. Looks at the whole view.
   std::string name_of(AccuserMark mark) const { return roster_.name_of(mark); }
   // All present members, for Start::remembered of a later life.
   std::vector<Update> remember() const { return roster_.remember(); }

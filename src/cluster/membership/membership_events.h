@@ -1,4 +1,4 @@
-// What a Membership is told and what it asks for.
+// The events that a Membership takes and the effects that it asks for.
 #pragma once
 
 #include <compare>
@@ -17,11 +17,11 @@
 
 namespace bellwether::membership {
 
-// Which version of whose state was seen last, so that what arrives late or twice is refused. A version is ordered first
-// by the life of its owner (a number that grows with each of its starts) and then by the owner's count within that
-// life, so that an owner which restarts and counts from 1 again is not taken for stale.
+// The version of a member's state that was seen last, so that a late or repeated one is refused. A version is ordered
+// first by the life of its owner (a number that grows with each of its starts) and then by the owner's count within
+// that life, so that an owner which restarts and counts from 1 again is not taken for stale.
 //
-// Check and update are one operation; entities that nobody updates are forgotten. Bounded. Not thread-safe.
+// Check and update are one operation; entities without updates are forgotten. Bounded. Not thread-safe.
 struct StateVersion {
   uint32_t life = 0;
   uint64_t count = 0;
@@ -52,8 +52,8 @@ class VersionedClock {
   std::unordered_map<uint64_t, Entry> entries_;
 };
 
-// How far a node should withdraw when it is slow: five levels from its local health score and from how far its event
-// loop lags behind (lag over the loop's period), the worse of the two counting, and what each level asks for.
+// How far a slow node withdraws: five levels, and the measures of each. The level is the worse of its local health
+// score and the lag of its event loop (lag over the loop's period).
 enum class Degradation : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
 const char* to_string(Degradation level);
 
@@ -63,7 +63,7 @@ Degradation degradation_of(int health_score, double lag_ratio);
 struct DegradedConduct {
   double stretch = 1;            // of timeouts and intervals
   double skipped_probes = 0;     // the share of probes left out; suspects and the watched neighbour are always probed
-  int gossip_fanout_less = 0;    // so many fewer peers a round, but at least one
+  int gossip_fanout_less = 0;    // this many fewer peers a round, but at least one
   std::size_t piggyback = 1400;  // bytes of a packet that news may fill
   bool consider_step_down = false;
   bool must_step_down = false;
@@ -73,8 +73,8 @@ DegradedConduct conduct(Degradation level);
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-// Join through any of `seeds`. Without any, or if it `founds`, it is the first of a new group; seeds are then only
-// asked from time to time whether there was one after all. `remembered`: the view of an earlier life, as
+// Join through any of `seeds`. Without any, or if it `founds`, it is the first of a new group; it then asks seeds only
+// from time to time whether a group exists after all. `remembered`: the view of an earlier life, as
 // Membership::remember() gave it; its members count as alive until they prove otherwise.
 struct Start {
   std::vector<Endpoint> seeds;
@@ -96,7 +96,7 @@ struct StreamAnswered {
   std::optional<std::string_view> bytes;  // nothing: it failed
 };
 struct Leave {};  // go in good order; LeftGroup follows
-// Somebody has seen this process end: its connection closed and a new one was refused, or its exit status was read.
+// An observer has seen this process end: its connection closed and a new one was refused, or its exit status was read.
 struct ProofOfDeath {
   std::string name;
   Endpoint endpoint;  // must be the member's present one
@@ -107,7 +107,7 @@ struct LoopLag {  // the lag of the event loop over its period, whenever it is m
 struct SetState {  // what rides on our acks from now on; at most kMaxState bytes
   std::string bytes;
 };
-struct SetMeta {  // our meta has changed: the group is told
+struct SetMeta {  // our meta has changed: it is sent to the group
   std::string meta;
 };
 
@@ -121,7 +121,7 @@ struct SendDatagram {
   Endpoint to;
   std::string bytes;
 };
-// One request on a reliable connection; its answer, or that there is none, comes back as StreamAnswered.
+// One request on a reliable connection; its answer, or the lack of one, comes back as StreamAnswered.
 struct SendStream {
   uint64_t exchange;
   Endpoint to;
@@ -139,14 +139,14 @@ enum class MemberChange : uint8_t {
   kDied,
   kLeft,       // said so itself
   kUpdated,    // its address, role or meta changed
-  kRestarted,  // another process bears the name now: whatever ran there is gone
+  kRestarted,  // another process bears the name now: the earlier one is gone
   kForgotten,  // its tombstone has been removed
 };
 const char* to_string(MemberChange change);
 
 enum class Cause : uint8_t {
   kOwnProbe,  // we found it silent, and so did all proxies that answered
-  kGossip,    // somebody passed it on
+  kGossip,    // another member passed it on
   kSync,      // a comparison of views brought it
   kTimeout,   // it was suspected for too long
   kProof,     // its process was seen to end
@@ -163,7 +163,7 @@ struct MemberEvent {
   uint32_t incarnation = 0;
   Cause cause = Cause::kGossip;
   Accusers accusers;  // Membership::name_of() knows their names
-  NodeId told_by;     // whose packet brought it; zero when nobody's did
+  NodeId told_by;     // whose packet brought it; zero: no packet did
 };
 struct StateArrived {  // newer than all that came before from this member
   std::string name;
@@ -191,7 +191,7 @@ struct JoinedGroup {
   std::size_t members = 0;
 };
 struct LeftGroup {};
-// Worth keeping over a restart, so that the next life need not be told; not necessary for safety.
+// Worth keeping over a restart, so that the next life need not learn it; not necessary for safety.
 struct IncarnationRaised {
   uint32_t incarnation = 0;
 };

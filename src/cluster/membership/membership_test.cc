@@ -296,7 +296,7 @@ TEST(Membership, two_halves_that_held_each_other_dead_are_one_again_after_the_pa
   group.heal();
   group.run(Duration::seconds(30));
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group[i].table().present(), 5U) << i;
-  // What the other half thought of one's own half killed nobody in it.
+  // The other half's view of one's own half killed no member in it.
   EXPECT_EQ(group.told(0, MemberChange::kDied, "m1"), 0);
   EXPECT_EQ(group.told(2, MemberChange::kDied, "m3") + group.told(2, MemberChange::kDied, "m4"), 0);
 }
@@ -350,7 +350,7 @@ TEST(Membership, who_founded_a_group_in_error_joins_the_one_that_its_seeds_are_i
 }
 
 TEST_F(MembershipOfFive, what_gossip_lost_a_comparison_of_views_brings) {
-  // m0 hears of m9 from nobody: its record is put into the others' views only.
+  // m0 hears of m9 from no member: its record is put into the others' views only.
   std::string news;
   PacketWriter writer(news);
   write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});

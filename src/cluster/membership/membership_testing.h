@@ -84,7 +84,7 @@ class SmallGroup {
     const auto found = nodes_[at].kernel->table().find(node_id(of));
     return found ? nodes_[at].kernel->table().at(*found).state : MemberState::kUnknown;
   }
-  // How often `at` was told of this change of `of`.
+  // How often `at` received this change of `of`.
   std::ptrdiff_t told(std::size_t at, MemberChange change, const std::string& of) const {
     return std::count_if(seen.begin(), seen.end(), [&](const auto& entry) {
       const auto* event = std::get_if<MemberEvent>(&entry.second);

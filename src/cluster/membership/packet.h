@@ -16,14 +16,13 @@
 //     buckets                count:2 hash:4 …
 //     differing              count:2 bucket:2 …, then updates
 //
-// Integers are little-endian; varints are base 128, least significant group first. An update of unknown kind is
-// skipped, bytes behind the known fields of a body are skipped: a later minor version may add both. A layout of its own
-// rather than protobuf: a ping is 28 bytes (protobuf: 38, each fixed field carries a tag, and a nested update two bytes
-// more), four of them a second is most of what an idle node sends, and decoding allocates nothing before a packet is
-// believed.
+// Integers are little-endian; varints are base 128, least significant group first. A decoder skips updates of unknown
+// kind and bytes behind the known fields of a body: a later minor version may add both. The layout is not protobuf: a
+// ping is 28 bytes (protobuf: 38, each fixed field carries a tag, and a nested update two bytes more), four of them a
+// second is most of what an idle node sends, and decoding allocates nothing before a packet is believed.
 //
 // Everything is bounded: a datagram by kMaxDatagram, a name by 64 bytes, meta by 255, state by 512, a stream message by
-// kMaxStream. Nothing here checks who sent it: packets arrive authenticated.
+// kMaxStream. The codec does not check the sender: packets arrive authenticated.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +44,7 @@ enum class UpdateKind : uint8_t { kJoin, kLeave, kAlive, kSuspect, kDead };
 inline constexpr std::size_t kUpdateKinds = 5;
 const char* to_string(UpdateKind kind);
 
-// Who has seen for themselves that a member does not answer: a small set.
+// The members whose own probes a member did not answer: a small set.
 class Accusers {
  public:
   static constexpr std::size_t kMax = 8;
@@ -141,7 +140,7 @@ struct PacketHead {
   PacketKind kind = PacketKind::kNews;
   NodeId from;
   uint32_t sequence = 0;
-  NodeId to;                   // ping (zero: whoever is there); the target of ping-req and nack
+  NodeId to;                   // ping (zero: any node); the target of ping-req and nack
   uint32_t life = 0;           // ping, ack: of the sender
   uint32_t digest = 0;         // ping
   uint64_t state_version = 0;  // ping: known; ack: told

@@ -1,5 +1,6 @@
-// All figures of the membership protocol in one table: a profile for each kind of network, and what they add up to. The
-// two ancestors of the protocol are settings of the same kernel, so that a comparison compares rules and not programs.
+// All figures of the membership protocol in one table: a profile for each kind of network, and the figures that follow
+// from it. The two ancestors of the protocol are settings of the same kernel, so that a comparison compares rules and
+// not programs.
 //
 // Sources: SWIM (Das, Gupta, Motivala, DSN 2002), Lifeguard (Dadgar, Phillips, Currey, arXiv 1707.00788).
 #pragma once
@@ -17,10 +18,10 @@ struct HealthSteps {
   int probe_ok = -1;
   int probe_failed = 1;
   int indirect_needed = 1;
-  int nack_missing = 0;  // for each proxy that did not say anything
-  int suspected = 1;     // somebody thinks that we are gone
+  int nack_missing = 0;  // for each silent proxy
+  int suspected = 1;     // a member thinks that we are gone
   int refuted = -1;      // the group has heard otherwise
-  // A failed probe whose proxies all answered is the target's fault: what it added is taken back.
+  // A failed probe whose proxies all answered is the target's fault: its points are taken back.
   bool excused_by_nacks = true;
 };
 
@@ -28,29 +29,29 @@ struct Figures {
   std::string_view name;
 
   // --- probing
-  Duration probe_interval;      // a probe is sent so often, jittered by a tenth
+  Duration probe_interval;      // between two probes, jittered by a tenth
   Duration timeout_min;         // bounds of the time that a direct answer gets, between which
   Duration timeout_max;         // it follows the measured round trips of that member (mean + 4 deviations)
-  Duration verdict_after;       // after so long without any answer, direct or through proxies, the probe has failed
+  Duration verdict_after;       // without any answer, direct or through proxies, the probe fails after this time
   int proxies = 3;              // that are asked to probe for us
   bool nacks = true;            // a proxy that gets no answer says so
-  bool watch_successor = true;  // every other probe goes to the next member by id: nobody waits long for a probe
+  bool watch_successor = true;  // every other probe goes to the next member by id: no member waits long for a probe
   bool adaptive_timeout = true;
 
   // --- local health
   int health_max = 8;
-  double health_step = 0.25;  // each point stretches our timeouts by so much
+  double health_step = 0.25;  // each point stretches our timeouts by this factor
   bool health_scales_suspicion = true;
   HealthSteps health;
 
   // --- suspicion
   Duration suspicion_unit;          // a suspicion lasts unit·max(1, log10 n) once enough members have confirmed it,
-  double suspicion_max_factor = 6;  // and so many times longer while nobody has
+  double suspicion_max_factor = 6;  // and this many times longer while no member has
   int confirmations = 3;            // that are enough, beside the first accuser
   bool nack_testifies = true;       // a proxy without answer is an accuser too
-  bool tell_suspect = true;         // a suspect is told first in every packet to it (Lifeguard's buddy system)
-  bool tell_at_once = true;         // and by a packet of its own, which it answers with one
-  bool deaf_pause = true;           // time in which we hear nobody does not count against anybody
+  bool tell_suspect = true;         // every packet to a suspect says so first (Lifeguard's buddy system)
+  bool tell_at_once = true;         // and so does a separate packet, which it answers with one
+  bool deaf_pause = true;           // time in which we receive nothing counts against no member
 
   // --- gossip
   Duration gossip_interval;
@@ -59,10 +60,10 @@ struct Figures {
   std::size_t gossip_limit = 4096;
 
   // --- anti-entropy, tombstones, islands
-  Duration sync_settle;          // views that differ although nothing was news for so long are compared
+  Duration sync_settle;          // views that differ although no news came for this time are compared
   Duration sync_interval;        // but no oftener than this
   Duration dead_probe_interval;  // a dead member is asked whether it is really dead
-  Duration island_interval;      // seeds and forgotten members are asked whether there is an island to join
+  Duration island_interval;      // seeds and forgotten members are asked whether they form an island to join
   Duration tombstone_ttl;
   bool guard = true;     // hold evictions while more than half look failing
   Duration guard_limit;  // how long a systemic failure holds evictions (correlation_guard.h), and deafness deaths

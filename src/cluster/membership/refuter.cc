@@ -21,15 +21,16 @@ void Refuter::hear(const Update& update, const Source& source, Effects& out) {
   if (self_.state == MembershipState::kLeaving) return;
   if (update.kind != UpdateKind::kAlive && update.kind != UpdateKind::kJoin) {
     if (update.incarnation >= incarnation_) return refute(update, source, out);
-    // Who still says what was refuted long ago may have missed it, and hears of it from nobody else.
+    // A sender that still repeats what was refuted long ago may have missed the refutation, and gets it from no other
+    // node.
     if (source.reachable) gossip_.correct(roster_.me(), source.endpoint, out);
     return;
   }
-  // Another process claims our name elsewhere, now or before us: whether it lives must be found out.
+  // Another process claims our name elsewhere, now or before us: we must find out whether it lives.
   const MembershipConfig& config = self_.config;
   if (update.profile.endpoint != config.profile.endpoint) return question(update, out);
   if (update.life == config.life && update.incarnation <= incarnation_) return;
-  // An earlier life of ours, here: the group goes by what it said until we go beyond.
+  // An earlier life of ours, here: the group believes it until we go beyond.
   if (update.incarnation >= incarnation_) return refute(update, source, out);
   gossip_.announce(UpdateKind::kAlive, out);
 }

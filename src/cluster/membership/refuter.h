@@ -1,5 +1,5 @@
-// What the group says of this member itself, and what it answers: a word against it is refuted with a higher
-// incarnation, and another process under its name is asked whether it lives.
+// What the group says of this member itself, and its answer: it refutes an accusation with a higher incarnation, and
+// asks another process under its name whether it lives.
 #pragma once
 
 #include <cstdint>

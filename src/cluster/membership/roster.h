@@ -1,5 +1,5 @@
-// Who is in the group, as one member sees it: the table, and what must follow each change of it: whom to probe in which
-// order, which neighbour is watched, who has been gone for how long.
+// The group, as one member sees it: the table, and what must follow each change of it: the order of probes, the watched
+// neighbour, the time since each departure.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace bellwether::membership {
 
-// In which order members are probed: all of them once a round, shuffled anew each round; who comes in mid-round gets a
+// The order of probes: all members once a round, shuffled anew each round; a member that joins in mid-round gets a
 // random place (SWIM, section 4.3: completeness within two rounds). Also the urn from which random peers are drawn.
 class ProbeList {
  public:
   void add(NodeIndex node, Prng& prng);
   void remove(NodeIndex node);
-  // The next in turn, whatever its state; nothing when the list is empty.
+  // The next in turn, in any state; nothing when the list is empty.
   std::optional<NodeIndex> next(Prng& prng);
   NodeIndex any(Prng& prng) const { return order_[prng.below(order_.size())]; }
   std::size_t size() const { return order_.size(); }
@@ -36,7 +36,7 @@ class Roster {
   const MemberTable& table() const { return table_; }
   NodeIndex me() const { return me_; }
   Instant last_change() const { return last_change_; }
-  // What the group is told of a member that is alive.
+  // What the group hears of a member that is alive.
   Update record_of(NodeIndex node) const;
   std::string name_of(AccuserMark mark) const;
   std::vector<Update> remember() const;
@@ -50,7 +50,7 @@ class Roster {
   // Our own incarnation. `stirs`: the view is not quiet until the group has heard of it.
   void raise(uint32_t incarnation, bool stirs);
   void measured(NodeIndex node, Duration round_trip) { table_.round_trip(node).add(round_trip); }
-  // Takes the tombstones that are old enough away; who lies there is to be forgotten.
+  // Takes the tombstones that are old enough away; the caller forgets their members.
   std::vector<NodeIndex> take_old_tombstones();
   void forget(NodeIndex node);
 

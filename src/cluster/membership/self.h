@@ -1,4 +1,4 @@
-// A member for itself: who it is, and how far it may trust its own watch over others.
+// A member's knowledge of itself: who it is, and how far it may trust its own watch over others.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct MembershipConfig {
 
 enum class MembershipState : uint8_t { kIdle, kJoining, kMember, kLeaving, kGone };
 
-// What all parts of a membership go by.
+// The common state of all parts of a membership.
 struct Self {
   Self(MembershipConfig with, uint64_t seed);
   Self(const Self&) = delete;
@@ -59,7 +59,7 @@ class LocalHealth {
 };
 
 // All signs by which a node doubts itself before others: its local health, the lag of its event loop, the level of
-// degradation that follows from both, and for how long it has heard nobody.
+// degradation that follows from both, and the time since it last received anything.
 class SelfTrust {
  public:
   // Both must outlive it.
@@ -80,9 +80,9 @@ class SelfTrust {
   // --- hearing
   // True when it ends a long silence.
   bool heard();
-  // This process did not run for so long: what it would have read still waits to be read.
+  // This process did not run for this time: its packets still wait to be read.
   void postpone(Duration lateness);
-  // For how long nothing has arrived although somebody should have spoken; none in a group that is too small to tell.
+  // Time without a packet although some member should have sent one; zero in a group that is too small to decide.
   Duration silence() const { return can_be_deaf() ? self_.now - last_heard_ : Duration(); }
   bool silent_since(Instant when) const { return can_be_deaf() && last_heard_ <= when; }
   bool is_deaf() const { return silence() > deaf_after(); }

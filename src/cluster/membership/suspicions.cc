@@ -57,8 +57,8 @@ void Suspicions::wait_until(Instant when) {
   if (next_ != Instant::never()) next_ = std::max(next_, when);
 }
 
-// Deaf time is added, which is all of it while nothing was heard since the suspicion began: what was not heard may have
-// been a refutation.
+// Deaf time is added: all of it while nothing was received since the suspicion began, for a refutation may have been
+// missed.
 Instant Suspicions::deadline_of(const Suspicion& one) const {
   const Duration deaf = trust_.silent_since(one.since) ? self_.now - one.since : trust_.deaf_time() - one.deaf_before;
   return one.since + one.timeout() + std::min(deaf, figures_.guard_limit);

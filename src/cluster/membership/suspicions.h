@@ -1,4 +1,4 @@
-// The suspicions under way: who accuses whom, and when each becomes a death unless it is refuted.
+// The suspicions under way: accusers, suspects, and the time when each becomes a death unless it is refuted.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace bellwether::membership {
 //
 //   timeout = max(min, max − (max − min) · log(C + 1) / log(K + 1))
 //
-// with C accusers beside the first and K of them enough. Time in which this node heard nobody is not counted.
+// with C accusers beside the first and K of them enough. Time in which this node received nothing is not counted.
 struct Suspicion {
   NodeIndex node = 0;
   uint32_t incarnation = 0;
@@ -42,7 +42,7 @@ class Suspicions {
   // True when one of the accusers is a new one and counts.
   bool confirm(NodeIndex node, const Accusers& accusers);
   void end(NodeIndex node);
-  // Who accuses a suspect.
+  // The accusers of a suspect.
   const Accusers& accusers_of(NodeIndex suspect) const { return suspicions_[find(suspect)].accusers; }
   // Those whose time has run out.
   std::vector<Suspicion> due(Effects& out);
@@ -50,7 +50,7 @@ class Suspicions {
   void wait_until(Instant when);
   Instant wake() const { return next_; }
 
-  // Whether nobody of the node's kind may be declared dead now.
+  // Whether no member of the node's kind may be declared dead now.
   bool guard_holds(NodeIndex node, Effects& out);
   void died_silently(NodeIndex node) { guard_.died_silently(table_.profile(node).role, self_.now); }
 

@@ -3,7 +3,7 @@
 namespace bellwether::membership {
 
 void Updates::heard() {
-  // After a long silence what else waits to be read comes before any verdict.
+  // After a long silence all waiting packets come before any verdict.
   if (trust_.heard()) suspicions_.wait_until(self_.now + figures_.verdict_after);
 }
 
@@ -59,7 +59,7 @@ void Updates::apply_alive(const Update& update, const Source& source, Effects& o
   const bool wins = update.incarnation > before.incarnation ||
                     (present && update.incarnation == before.incarnation && update.life < before.life);
   if (!wins) {
-    // News of a join comes over a stream, which says nothing of where its sender gets datagrams: it says so itself.
+    // News of a join comes over a stream, which does not show its sender's datagram address: the sender states it.
     const Endpoint& where = source.reachable ? source.endpoint : update.profile.endpoint;
     if (update.life > before.life && source.node == update.node) gossip_.correct(node, where, out);
     return;
@@ -140,7 +140,7 @@ void Updates::apply_dead(const Update& update, const Source& source, Effects& ou
   const Member& member = table_.at(*node);
   if (update.incarnation < member.incarnation || !is_present(member.state)) return;
   const bool proven = update.accusers.empty();
-  // A comparison of views may bring what one side of a partition thought of the other: the member may still answer. So
+  // A comparison of views may bring one side's view of the other side of a partition: the member may still answer. So
   // may one that dies while too many die at once.
   if (!proven && (source.cause == Cause::kSync || suspicions_.guard_holds(*node, out))) {
     Update doubt = update;

@@ -1,4 +1,4 @@
-// How news about members changes the view, and is passed on.
+// How news about members changes the view and is passed on.
 #pragma once
 
 #include "cluster/membership/refuter.h"
@@ -11,7 +11,7 @@ class Updates {
   Updates(Self& self, Roster& roster, SelfTrust& trust, Suspicions& suspicions, Gossip& gossip, Refuter& refuter)
       : self_(self), roster_(roster), trust_(trust), suspicions_(suspicions), gossip_(gossip), refuter_(refuter) {}
 
-  // Somebody else is there.
+  // Another member is there.
   void heard();
   // All updates that are left in a packet.
   void read(PacketReader& in, const Source& source, Effects& out);

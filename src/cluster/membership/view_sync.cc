@@ -87,7 +87,7 @@ void ViewSync::on_ack(const PacketHead& head, const Endpoint& from, std::optiona
 }
 
 void ViewSync::on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
-  // None of the seeds may run any more while a group still knows this name: whoever asks belongs to it.
+  // All seeds may have ended while a group still knows this name: a node that asks belongs to it.
   if (self_.state == MembershipState::kJoining && !who && islands_.size() < kMostIslands && !is_island(from)) {
     islands_.push_back(from);
     next_join_ = self_.now;
@@ -101,13 +101,13 @@ void ViewSync::on_ping(const PacketHead& head, const Endpoint& from, std::option
 
 bool ViewSync::may_compare() const {
   if (self_.state != MembershipState::kMember || self_.now - last_sync_ < figures_.sync_interval) return false;
-  // A small group does not wait as long as news of a large one takes.
+  // A small group waits less than the news of a large one takes.
   const Duration settle = std::min(figures_.sync_settle, spread(figures_, table_.present()) * 2);
   return self_.now - roster_.last_change() >= settle || self_.now - last_sync_ >= figures_.sync_interval * 3;
 }
 
-// A stranger knows a group that we do not: one that has lived on while all who knew it were away, or the other way
-// round. Gossip does not bring the two together, and its question does not wait until our own view is quiet.
+// A stranger knows a group that we do not: one that has lived on while all members that knew it were away, or the other
+// way round. Gossip does not bring the two together, and its question does not wait until our own view is quiet.
 bool ViewSync::may_meet() const {
   return self_.state == MembershipState::kMember && self_.now - last_sync_ >= figures_.sync_interval / 4;
 }
@@ -132,7 +132,7 @@ std::vector<uint32_t> ViewSync::differing(PacketReader& in) const {
   return buckets;
 }
 
-// All that we know of the members in these buckets, or of all; as much as fits, the rest is for the next comparison.
+// All that we know of the members in these buckets, or of all, up to the limit; the rest is for the next comparison.
 void ViewSync::write_records(std::string& bytes, const std::vector<uint32_t>* buckets) const {
   PacketWriter writer(bytes);
   for (NodeIndex node = 0; node < table_.slots() && bytes.size() < kMaxStream - kMaxDatagram; ++node) {
@@ -219,7 +219,7 @@ void ViewSync::on_stream_answered(const StreamAnswered& answered, Effects& out) 
   for (uint32_t count = in.u16(); count > 0 && in.ok(); --count) buckets.push_back(in.u16());
   std::sort(buckets.begin(), buckets.end());
   if (buckets.empty()) return;
-  // Ours first: what theirs changes here has been told by them already.
+  // Ours first: their records here contain the changes that theirs bring.
   std::string ours;
   PacketWriter writer(ours);
   write_stream_head(writer, StreamKind::kRecords, self_.id);

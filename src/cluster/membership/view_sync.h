@@ -1,6 +1,6 @@
-// Coming together: joining through seeds, asking islands whether there is a group to become one with, and comparing
-// views over reliable streams. Two views that agree cost nothing beyond the four bytes of digest in each ping. Two that
-// differ exchange the hashes of 256 buckets of members and then only the records of those buckets that differ.
+// Joining through seeds, merging with islands, and comparing views over reliable streams. Two views that agree cost
+// nothing beyond the four bytes of digest in each ping. Two that differ exchange the hashes of 256 buckets of members
+// and then only the records of those buckets that differ.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@ class ViewSync {
       : self_(self), roster_(roster), gossip_(gossip), updates_(updates) {}
 
   void begin(const Start& start, Effects& out);
-  // Nobody is asked any more.
+  // It asks no node any more.
   void end() { next_join_ = next_island_ = Instant::never(); }
 
   // --- when it is time
   void join(Effects& out);
   void probe_islands(Effects& out);
-  // Forgets who has been gone for long; where that was may be an island.
+  // Forgets members that have been gone for long; their address may be an island.
   void reap(Effects& out);
   Instant wake() const { return std::min({next_join_, next_island_, next_reap_}); }
 
-  // --- packets. `who`: the member that it came from, if we know it
+  // --- packets. `who`: their sender, if known
   void on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out);
   void on_ack(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out);
 

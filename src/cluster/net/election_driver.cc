@@ -197,7 +197,7 @@ std::string ElectionDriver::name_of(quorum::MemberId member) const {
   return found == names_.end() ? std::string() : found->second;
 }
 
-// What this voter has ever said. That nothing is there proves nothing: a disk may have been replaced.
+// All earlier statements of this voter. An empty disk proves nothing: it may have been replaced.
 task<quorum::Start> ElectionDriver::load() {
   quorum::Start start;
   const auto stored = co_await kv_.get(kRecord);
@@ -319,7 +319,7 @@ std::string ElectionDriver::named(const std::string& text) const { return with_n
 void ElectionDriver::carry_out(const quorum::Send& send) {
   const std::string name = name_of(send.to);
   const auto peer = name.empty() ? std::nullopt : addresses_(name);
-  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  if (!peer) return;  // as if it had been lost: the kernel repeats important messages
   links_.send(*peer, message_type::kLeadership, wire::Priority::kLeadership, encode_message(send.message),
               settings_.timing.lease);
 }

@@ -1,6 +1,6 @@
-// One voter of an elected group, at work: the kernel (election/quorum/quorum_elector.h) with a disk, connections and
-// the boot clock. It carries the kernel's effects out in their order, tells a listener what matters, and hands out the
-// term of office that whatever is guarded asks before it acts. One thread, that of its runtime.
+// The driver of one voter of an elected group: it runs the kernel (election/quorum/quorum_elector.h) with a disk,
+// connections and the boot clock. It executes the kernel's effects in their order, reports events to a listener, and
+// hands out the term of office that guarded work checks before it acts. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -38,7 +38,7 @@ std::string encode_record(const quorum::Record& record);
 Result<quorum::Record> decode_record(std::string_view bytes);
 
 struct ElectionSettings {
-  std::string key;                  // what is led, for the term of office
+  std::string key;                  // the key to lead, for the term of office
   std::string self;                 // name
   std::vector<std::string> voters;  // the declared members, all names
   quorum::QuorumTiming timing;
@@ -74,15 +74,15 @@ class ElectionDriver final : public Leadership, private Service {
   bool votes() const override { return true; }
   View view() const override;
 
-  // What happened; before run() it is dropped.
+  // An event; before run() it is dropped.
   void tell(quorum::Event event);
-  // That there is a node of this name, which may be asked to vote.
+  // Adds a node of this name, which may be asked to vote.
   void learn(const std::string& name) { names_[member_id(name)] = name; }
 
   const quorum::QuorumElector& kernel() const { return kernel_; }
-  // Empty for nobody, and for one whose name nobody here knows.
+  // Empty for no member, and for a member whose name this node does not know.
   std::string name_of(quorum::MemberId member) const;
-  // Messages that were refused: not what they should be, or from somebody else than they say.
+  // Messages that were refused: invalid, or from another sender than they say.
   uint64_t refused() const { return refused_; }
 
  private:
@@ -117,7 +117,7 @@ class ElectionDriver final : public Leadership, private Service {
   election::OwnTerms terms_{settings_.key, settings_.self, listener_};
   Loop loop_{runtime_, kernel_, *this};
   bool stands_ = true;
-  std::string change_refused_;  // the last change of voters that was asked for, and why
+  std::string change_refused_;  // the last requested change of voters, and why it was refused
   runtime::Scope* scope_ = nullptr;
   uint64_t refused_ = 0;
 };

@@ -9,7 +9,7 @@ using runtime::task;
 namespace event = discovery::event;
 namespace effect = discovery::effect;
 
-// Whoever is let in says nothing yet: the connection only shows that both ends belong to one cluster.
+// An admitted node sends nothing yet: the connection only shows that both ends belong to one cluster.
 class Silent final : public link::ConnectionHandler {
  public:
   void on_request(link::Connection& connection, const wire::Inbound& request) override {
@@ -32,7 +32,7 @@ void cancel_in(const UnderWay& under_way, const HostPort& place) {
   if (found != under_way.end()) found->second->cancel();
 }
 
-// Unless somebody else has taken the place since.
+// Unless another one has taken the place since.
 void forget_in(UnderWay& under_way, const HostPort& place, const runtime::Cancellation* own) {
   const auto found = under_way.find(place);
   if (found != under_way.end() && found->second == own) under_way.erase(found);
@@ -143,7 +143,7 @@ task<void> Joining::knock(HostPort place) {
   Silent nobody;
   auto dialled = co_await link::dial(runtime_, *endpoint, place.host, dialling_, keyring_, nobody, refusals_, cancel);
   if (dialled) {
-    // The other end hears from us what became of the connection, instead of waiting for its first frame.
+    // The other end learns the fate of the connection from us, instead of waiting for its first frame.
     (*dialled)->say_goodbye();
     const Error ended = co_await (*dialled)->run(cancel);
     static_cast<void>(ended);

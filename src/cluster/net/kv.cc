@@ -103,7 +103,7 @@ Result<int> Database::pragma(const char* sql) {
 }
 
 Status Database::open() {
-  // The names of jobs and peers are nobody else's business; SQLite would make the file readable for everybody.
+  // Only the owner may read the names of jobs and peers; SQLite would make the file readable for everybody.
   const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (made < 0) return fail_errno(errno, fmt::format("opening '{}'", path_));
   ::close(made);

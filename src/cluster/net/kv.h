@@ -1,5 +1,5 @@
 // A Kv in an SQLite file (https://sqlite.org), with a write-ahead log that is synchronised at every change. Each value
-// carries a checksum, which SQLite does not do by itself. The work happens on a thread of its own.
+// carries a checksum, because SQLite adds none. The work happens on a separate thread.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace bellwether::cluster {
 
-// What a node must still know after a crash: keys and values, changed all at once, durable before anybody relies on
-// them. The term and vote of an election, what a voter promised, and what an acceptor of job registers accepted go
-// here. One node has it open at a time. A Kv belongs to one runtime and its thread.
+// The state that a node needs after a crash: keys and values, changed all at once, durable before anything relies on
+// them. The term and vote of an election, the promises of a voter, and the accepted writes of job registers go here.
+// One node has it open at a time. A Kv belongs to one runtime and its thread.
 struct KvChange {
   std::string key;
   std::optional<std::string> value;  // nothing: the key is removed
@@ -28,14 +28,13 @@ class Kv {
   static constexpr std::size_t kValueBytesMax = 1u << 20;
 
   virtual ~Kv() = default;
-  // kInvalid when what was stored is damaged: its owner must not take that for nothing.
+  // kInvalid when the stored value is damaged: its owner must not take it for a missing one.
   virtual runtime::task<Result<std::optional<std::string>>> get(std::string key) = 0;
   // All keys that begin with `prefix`, in their order.
   virtual runtime::task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string prefix) = 0;
-  // All changes or none, durable when it has succeeded; changes take effect in the order in which they were asked for.
-  // After a failure it is not known which of the two it was. kNoSpace: the disk is full, and trying again may work.
-  // After kIo nothing can be read or written any more until it is opened again, because the system may have thrown away
-  // what it could not write.
+  // All changes or none, durable when it has succeeded; changes take effect in the order of the calls. After a failure
+  // it is not known which of the two it was. kNoSpace: the disk is full, and trying again may work. After kIo nothing
+  // can be read or written any more until it is opened again, because the system may have dropped unwritten data.
   virtual runtime::task<Status> put(std::vector<KvChange> changes) = 0;
 };
 

@@ -1,6 +1,6 @@
-// Who leads a cluster, whatever decides it: the votes of its nodes (election_driver.h), or a store that they delegate
-// it to. A node stands through this and hands out the term of office; what is led cannot tell the difference. One
-// thread, that of the runtime.
+// The leadership of a cluster, independent of its source: the votes of the nodes (election_driver.h), or a store that
+// they delegate it to. A node stands through this interface, which hands out the term of office; guarded work cannot
+// see the difference. One thread, that of the runtime.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,10 @@ class Leadership {
   // work_stopped() says when the work has stopped.
   class Listener : public election::TermListener {
    public:
-    // Empty: nobody is known to lead. `term` is the fencing token, whoever gives it out.
+    // Empty: no known leader. `term` is the fencing token of either source.
     virtual void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) = 0;
-    // Where scores are voted on: an election in which this node took part is over: the winner, or nobody (empty); its
-    // term; and why it ended so.
+    // With scored votes: an election in which this node took part is over: the winner (empty: none), its term, and why
+    // it ended so.
     virtual void on_election_complete(const std::string&, election::Term, const std::string&) {}
     virtual void on_voters_changed(const std::vector<std::string>&) {}
     // After leave(): this node stands no more.
@@ -31,15 +31,15 @@ class Leadership {
   };
 
   struct Voter {
-    std::string name;  // empty: nobody here knows it
+    std::string name;  // empty: its name is unknown here
     bool joining = false;
     bool leaving = false;
   };
   struct View {
     std::string decided_by;     // "quorum", or the store, without credentials
     std::vector<Voter> voters;  // none where a store decides
-    std::string role;           // of this node, in the words of what decides
-    std::string stands_back;    // why it lets others go first, or does not stand; empty: neither
+    std::string role;           // of this node, in the election's or store's words
+    std::string stands_back;    // why it lets other nodes go first, or does not stand; empty: neither
     uint64_t term = 0;
     bool active = false;        // has the state of the group
     bool follows_only = false;  // has lost its record of votes
@@ -56,20 +56,20 @@ class Leadership {
   virtual Duration stop_grace() const = 0;
   virtual void work_stopped() = 0;
   // Whether this node may be elected, also before run(); it votes in any case, and a leader goes on leading. Where a
-  // store decides, who is fit stands.
+  // store decides, a fit node stands.
   virtual void stand(bool /*stands*/) {}
   virtual void set_health(const quorum::LocalHealth& health) = 0;
-  // This node has the state of its group, and may lead before those that have not.
+  // This node has the state of its group, and may lead before nodes without it.
   virtual void synced() {}
-  // Membership suspects this node, who leads. Never a proof.
+  // Membership suspects `leader`. Never a proof.
   virtual void suspect(const std::string& leader) = 0;
   // Begins to hand over to `heir`; to the fittest when it is empty. kRefused and kInvalid say why not.
   virtual Status hand_over(const std::string& cause, const std::string& heir) = 0;
   // Hands over if it leads, and stands no more.
   virtual void leave(const std::string& cause) = 0;
-  // Begins to change who votes.
+  // Begins to change the set of voters.
   virtual Status change_voters(bool add, const std::string& name) = 0;
-  // Why this node can neither stand nor tell who leads; empty: it can.
+  // Why this node can neither stand nor name the leader; empty: it can.
   virtual std::string obstacle() const = 0;
   // Whether this node could lead, as far as it knows itself.
   virtual bool electable() const = 0;
@@ -80,7 +80,7 @@ class Leadership {
   virtual std::optional<VoteView> last_vote() const { return std::nullopt; }
   // The last messages of a scored vote, the oldest first.
   virtual std::vector<VoteMessageView> vote_messages() const { return {}; }
-  // An election, as an operator asks for it; `forced`: also soon after the last one. kRefused says why there is none.
+  // An election at an operator's request; `forced`: also soon after the last one. kRefused says why none begins.
   virtual Status call_election(bool) {
     return fail(Errc::kUnsupported, "elections are called where nodes vote by scores: leadership: vote");
   }

@@ -1,5 +1,5 @@
-// Bytes as the messages of an elected group, and as the record of a member: whatever decodes survives being encoded and
-// decoded again, and an elector takes it, from a member or from anybody, without harm.
+// Bytes as the messages of an elected group, and as the record of a member: everything that decodes survives another
+// round of encoding and decoding, and an elector takes it, from a member or a stranger, without harm.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

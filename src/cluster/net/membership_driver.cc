@@ -74,7 +74,7 @@ void MembershipDriver::on_request(link::Connection& connection, const wire::Inbo
 }
 
 void MembershipDriver::carry_out(const SendDatagram& datagram) {
-  // One that cannot be sent is one that was lost.
+  // a datagram that cannot be sent counts as lost
   static_cast<void>(datagrams_.send(to_runtime(datagram.to), as_bytes(datagram.bytes)));
 }
 

@@ -1,6 +1,5 @@
-// A node's part in its group, at work: the kernel of membership (cluster/membership/membership.h) with datagrams,
-// connections and timers of a runtime. It carries the kernel's effects out and tells a listener what matters. One
-// thread, that of its runtime.
+// The driver of a node's membership: it runs the kernel (cluster/membership/membership.h) with datagrams, connections
+// and timers of a runtime, executes its effects, and reports events to a listener. One thread, that of its runtime.
 #pragma once
 
 #include <string>
@@ -46,11 +45,11 @@ class MembershipDriver final : private Service {
   // Joins through `seeds`, or is the first of a new group when there are none or it `founds` (membership::Start), and
   // takes part until cancelled.
   runtime::task<void> run(std::vector<runtime::Endpoint> seeds, bool founds, runtime::Cancellation* cancel);
-  // What happened. Before run() it is dropped.
+  // An event. Before run() it is dropped.
   void tell(membership::Event event);
 
   const membership::Membership& kernel() const { return kernel_; }
-  // Where a present member is reached; nothing when there is none of that name.
+  // The address of a present member; nothing when no member has that name.
   std::optional<PeerAddress> find(const std::string& name) const;
   std::optional<membership::MemberState> state_of(const std::string& name) const;
 
@@ -83,7 +82,7 @@ class MembershipDriver final : private Service {
   Loop loop_{runtime_, kernel_, *this};
   runtime::Scope* scope_ = nullptr;
 
-  // The question on a stream that is being answered.
+  // The connection of the request that is being answered.
   link::Connection* asker_ = nullptr;
   wire::RequestId asked_ = 0;
 };

@@ -20,22 +20,22 @@ struct Row {
   uint16_t type;
   std::string_view name;
   MessageClass is;
-  Roles senders;  // whom the router lets send it
+  Roles senders;  // the roles from which the router takes it
 };
 
-// Every type of message that there is, but letters. What has no row here is refused.
+// Every type of message except letters. A type without a row is refused.
 constexpr Row kTable[] = {
     {message_type::kMembershipStream, "membership", {Urgency::kCritical, Operation::kHeartbeat}, kNodes},
     {message_type::kLeadership, "leadership", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     {message_type::kVote, "vote", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     {message_type::kKeyShare, "key_share", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
-    // Whoever has to mend a cluster must be heard when it is at its worst.
+    // An operator who mends a cluster must be heard when it is at its worst.
     {message_type::kAdmin, "admin", {Urgency::kCritical, Operation::kOther}, kOperators},
-    // Registers of jobs and copies of their accounts. Which of them are keepers is for the register to know.
+    // Registers of jobs and blobs of their accounts. The register knows which managers are keepers.
     {message_type::kJobs, "jobs", {Urgency::kCritical, Operation::kOther}, kVoters},
     {message_type::kCopies, "copies", {Urgency::kCritical, Operation::kFetch}, kVoters},
     {message_type::kContext, "context", {Urgency::kHigh, Operation::kOther}, kAsking},
-    // What a piece belongs to is known when the whole is there, and is looked at again then.
+    // The message of a chunk is known when all of it is there, and is checked again then.
     {message_type::kParcelPiece, "parcel_piece", {Urgency::kHigh, Operation::kPiece}, kAll},
     {message_type::kParcelFetch, "parcel_fetch", {Urgency::kHigh, Operation::kPiece}, kAll},
 };
@@ -65,9 +65,9 @@ MessageClass MessageClasses::class_of(uint16_t type, Bytes body, Role sender) co
   const auto row = row_of(letters_, type, body);
   if (!row || (row->senders & bit(sender)) == 0) return kUnknown;
   const bool is_node = (kNodes & bit(sender)) != 0;
-  // Of a node it may be of an account, which is never kept back.
+  // Of a node it may be of an account, which is never held back.
   if (is_node && row->is.operation == Operation::kPiece) return {Urgency::kCritical, Operation::kPiece};
-  // What others ask of a leader of contexts is asked again; what leaders say to each other moves the leadership.
+  // Clients repeat their requests to a leader of contexts; messages between leaders move the leadership.
   if (is_node && type == message_type::kContext) return {Urgency::kCritical, Operation::kOther};
   return row->is;
 }

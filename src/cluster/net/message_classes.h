@@ -1,6 +1,6 @@
-// What a message is to those who decide what is taken in (switchboard.h) and what is held back
-// (peer_links.h): who may send it, how urgent it is, and which limit it counts against. One table of the types of
-// messages (message_classes.cc); what letters about jobs are stands in their description.
+// The class of a message, for admission (switchboard.h) and for holding requests back (peer_links.h): who may send it,
+// how urgent it is, and which limit it counts against. One table of the types of messages (message_classes.cc); the
+// classes of letters about jobs stand in their description.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ namespace bellwether::cluster {
 
 namespace message_type {
 inline constexpr uint16_t kMembershipStream = 100;  // request: a view, or a part of it; its answer likewise
-inline constexpr uint16_t kLeadership = 200;        // one-way: between those who vote
+inline constexpr uint16_t kLeadership = 200;        // one-way: between voters
 inline constexpr uint16_t kVote = 201;              // one-way: of a scored vote (cluster/vote/vote_codec.h)
 inline constexpr uint16_t kKeyShare = 202;          // one-way: of the key of an admin (vote/vote_codec.h)
 inline constexpr uint16_t kAdmin = 300;             // request of an operator (cluster/node/admin_messages.h)
 inline constexpr uint16_t kJobs = 400;              // one-way: about registers of jobs (cluster/register/small.h)
 inline constexpr uint16_t kDispatch = 500;     // requests and one-way: letters about jobs (jobs/dispatch/letters.h)
-inline constexpr uint16_t kParcelPiece = 700;  // request: a piece of a larger one (cluster/net/parcels.h)
-inline constexpr uint16_t kParcelFetch = 701;  // request: a piece of an answer
+inline constexpr uint16_t kParcelPiece = 700;  // request: a chunk of a larger one (cluster/net/parcels.h)
+inline constexpr uint16_t kParcelFetch = 701;  // request: a chunk of an answer
 inline constexpr uint16_t kContext = 800;      // requests and one-way: of context leadership
-inline constexpr uint16_t kCopies = 600;       // request: about big values of jobs (cluster/register/large.h)
+inline constexpr uint16_t kCopies = 600;       // request: about blobs of jobs (cluster/register/large.h)
 }  // namespace message_type
 
 struct MessageClass {
@@ -43,14 +43,15 @@ struct MessageClass {
 
 class MessageClasses {
  public:
-  // `letters`: the description of letters about jobs, which the jobs district has; nullptr: no letter is known here.
+  // `letters`: the description of letters about jobs, which the room of jobs supplies; nullptr: no letter is known
+  // here.
   explicit MessageClasses(const message::Message* letters = nullptr) : letters_(letters) {}
 
-  // Whether a role may send it; nothing: there is no such message. What is not allowed here is refused. `body` is
-  // looked at only where the type alone does not tell, and only at its outermost fields.
+  // Whether a role may send it; nothing: no such message exists. A message that is not allowed here is refused. Reads
+  // `body` only where the type alone does not decide, and only its outermost fields.
   std::optional<bool> may_send(uint16_t type, Bytes body, wire::Role sender) const;
-  // A message of a type that is not known, and one that whoever sends it has no business to send, are of the lowest
-  // class: it costs little to find out what is wrong with them, but that is no reason to let them pass before others.
+  // A message of an unknown type, and one that its sender may not send, are of the lowest class: it costs little to
+  // find out what is wrong with them, but they must not pass before others.
   MessageClass class_of(uint16_t type, Bytes body, wire::Role sender) const;
   // For people: "message 200 (leadership)", "message 500 (stop)", "message 9999".
   std::string name(uint16_t type, Bytes body) const;

@@ -14,7 +14,7 @@ using wire::Role;
 using Kind = SettingSpec::Kind;
 
 constexpr std::size_t kVotersMax = 9;
-// A scored vote is told to everybody by everybody: beyond that an election is mostly messages.
+// In a scored vote every node sends to every node: beyond that an election is mostly messages.
 constexpr std::size_t kScoredVotersMax = 100;
 static_assert(kScoredVotersMax <= vote::kMostNodes);
 
@@ -68,13 +68,13 @@ template <auto... way>
 void land_percent(const Settings& from, std::string_view name, NodeConfig& config) {
   (config.*....*way) = static_cast<double>(from.number(name)) / 100;
 }
-// 0s leaves it to the profile, whose times are there before.
+// 0s keeps the time of the profile, which was set before.
 template <Duration vote::VoteTiming::*time>
 void land_timing(const Settings& from, std::string_view name, NodeConfig& config) {
   const Duration given = from.duration(name);
   if (given > Duration::zero()) config.vote.timing.*time = given;
 }
-// The last of those from which the windows follow; these may be given too, and come after it.
+// The last of those from which the windows follow; the windows may be given too, and come after it.
 void land_heartbeat_timeout(const Settings& from, std::string_view name, NodeConfig& config) {
   land_timing<&vote::VoteTiming::heartbeat_timeout>(from, name, config);
   config.vote.timing.set_windows();
@@ -260,7 +260,7 @@ class Check {
         {}, {.message = fmt::format("{} ({})", message, settings_.value(name).origin), .hint = std::move(hint)});
   }
 
-  // What travels in messages, file names and metrics.
+  // The names in messages, file names and metrics.
   void names() {
     if (!settings_.given("cluster"))
       complain("cluster", "'cluster' is missing", "cluster: NAME, the same on every node");

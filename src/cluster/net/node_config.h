@@ -1,4 +1,4 @@
-// What a node is told about itself and its cluster: the typed form of its settings, checked as a whole.
+// The settings of a node about itself and its cluster, typed and checked as a whole.
 #pragma once
 
 #include <optional>
@@ -36,18 +36,19 @@ struct VoteChoice {
   vote::VoteTiming timing;
   std::string key;               // a file, PEM: what this node signs with
   std::string keys;              // a folder with NAME.pem of each member: its public key
-  std::string operator_key;      // a file, PEM: who attests capabilities; empty: nobody does, and all are believed
+  std::string operator_key;      // a file, PEM: the key that attests capabilities; empty: no attestation, all claims
+                                 // are believed
   std::string attestation;       // a file, of this node
   double reputation_weight = 0;  // 0 to 1
-  // Of the key that only an admin has, files; both empty: there is none.
+  // Of the key that only an admin has, files; both empty: the cluster has no such key.
   std::string key_share;
   std::string key_commitment;
-  std::vector<std::string> key_command;  // works with that key; empty: nobody does
+  std::vector<std::string> key_command;  // works with that key; empty: no command does
 };
 
 inline constexpr uint16_t kDefaultPort = 9000;
 inline constexpr const char* kQuorum = "quorum";  // a cluster whose voters elect its leader
-inline constexpr const char* kVote = "vote";      // … by the scores of those who stand
+inline constexpr const char* kVote = "vote";      // … by the scores of the candidates
 inline constexpr const char* kSecretVariable = "BELLWETHER_AUTH_SECRET";
 inline constexpr const char* kPreviousSecretVariable = "BELLWETHER_AUTH_SECRET_PREVIOUS";
 
@@ -61,14 +62,14 @@ struct NodeConfig {
   unsigned priority = 8;  // among those that may lead: the highest stands first, at once
 
   HostPort listen;
-  HostPort advertise;            // how others reach it; the host is empty when they are to see for themselves
+  HostPort advertise;            // how others reach it; an empty host: they use the address that they see
   std::optional<HostPort> http;  // health and metrics
   std::vector<HostPort> seeds;
   std::vector<std::string> dns_names;
   std::optional<Duration> join_limit;  // nothing: it tries for ever
 
-  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
-  std::string leadership;           // "quorum", "vote", or the URL of a store that decides who leads
+  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, dead or alive
+  std::string leadership;           // "quorum", "vote", or the URL of the store that decides the leader
   VoteChoice vote;                  // of "vote"
   ContextChoice context;
   Duration store_lease;  // there
@@ -80,8 +81,8 @@ struct NodeConfig {
   std::string data;  // a folder
 
   uint32_t cores = 0;      // of a worker, for load; 0: all
-  bool pin = true;         // each of them is a processor of its own
-  Duration hand_over;      // of a worker that leaves: what it runs, to others, for so long at most
+  bool pin = true;         // each of them has one processor to itself
+  Duration hand_over;      // of a worker that leaves: the longest time to hand its work over to others
   std::string trust_keys;  // of a worker: a file or a folder; empty: it runs no compiled programs
 
   std::string secret_file;
@@ -98,14 +99,13 @@ struct NodeConfig {
   bool votes_by_score() const { return leadership == kVote; }
 };
 
-// How long a lease of a cluster in a store is when nobody says: local 2 s, lan 5 s, wan 15 s.
+// The default lease of a cluster in a store: local 2 s, lan 5 s, wan 15 s.
 Duration usual_store_lease(std::string_view profile);
 
 // All settings of a node, in the order in which people should meet them.
 std::span<const SettingSpec> node_settings();
 
-// The typed form; reports settings that are missing or that do not go together. `host_name` names a node that has no
-// name.
+// The typed form; reports settings that are missing or do not go together. `host_name` names a node without a name.
 std::optional<NodeConfig> node_config(const Settings& settings, const std::string& host_name,
                                       yaml::Diagnostics& diagnostics);
 

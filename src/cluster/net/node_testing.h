@@ -1,4 +1,4 @@
-// What nodes have in tests of those who talk to their peers: a disk in memory, a server, and links.
+// A node's tools in tests of code that talks to its peers: a disk in memory, a server, and links.
 #pragma once
 
 #include <map>

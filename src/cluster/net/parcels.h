@@ -1,12 +1,12 @@
-// Requests and answers that are larger than a message may be (cluster/wire/session.h): in pieces, each a request of its
-// own, over one connection. Senders cut and receivers put together; whoever is in between sees a request and its
+// Requests and answers that are larger than a message may be (cluster/wire/session.h): in chunks, each a separate
+// request, over one connection. Senders cut and receivers assemble; the code between them sees a request and its
 // answer.
 //
-//   a request    kParcelPiece × n, of which the last is answered by what answers the whole
-//   an answer    status kParcel, with a number and the size; then kParcelFetch × n by whoever asked
+//   a request    kParcelPiece × n; the answer to the last one is the answer to the whole
+//   an answer    status kParcel, with a number and the size; then kParcelFetch × n by the node that asked
 //
-// What is not whole, or not fetched, is thrown away with its connection, when more comes than there is room for, and
-// after a minute. The bytes of a piece are its numbers, big-endian, and what it holds. One thread.
+// A request or answer that is incomplete, or not fetched, is dropped with its connection, when space runs out, and
+// after a minute. The bytes of a chunk are its numbers, big-endian, and its data. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,21 @@
 
 namespace bellwether::cluster {
 
-// What does not fit into a message even when it does not compress.
+// Too large for a message even if it does not compress.
 constexpr bool needs_parcel(std::size_t bytes) { return bytes > wire::kPieceBytes; }
 
 struct ParcelPiece {
   uint64_t id = 0;  // of the parcel, given by its sender, once in a connection
   uint64_t size = 0;
   uint32_t index = 0;
-  uint16_t type = 0;  // of the message that the whole is
+  uint16_t type = 0;  // of the whole message
   Bytes bytes;
 };
 std::string encode(const ParcelPiece& piece);
-// kProtocol: no such bytes, or numbers that do not go together.
+// kProtocol: no such bytes, or inconsistent numbers.
 Result<ParcelPiece> decode_parcel_piece(Bytes bytes);
 
-// An answer that is to be fetched, and the question for one of its pieces.
+// An answer that is to be fetched, and the request for one of its chunks.
 struct ParcelSlip {
   uint64_t id = 0;
   uint64_t size = 0;
@@ -57,12 +57,12 @@ class Parcels {
   static constexpr std::size_t kMostOfOne = 16;  // parcels of one connection
   static constexpr Duration kKept = Duration::minutes(1);
 
-  // Takes a piece that came on a connection. The whole, when this was the last of it; nothing while some are missing.
-  // Pieces come in their order. kProtocol, kTooLarge, kExhausted.
+  // Takes a chunk that came on a connection. The whole, when this was the last of it; nothing while some are missing.
+  // Chunks come in their order. kProtocol, kTooLarge, kExhausted.
   Result<std::optional<std::string>> add(Instant now, const void* connection, const ParcelPiece& piece);
-  // Keeps an answer for the one who asked on this connection. kExhausted.
+  // Keeps an answer for the node that asked on this connection. kExhausted.
   Result<ParcelSlip> keep(Instant now, const void* connection, std::string body);
-  // A piece of such an answer; with the last one it is forgotten. kNotFound.
+  // A chunk of such an answer; with the last one it is forgotten. kNotFound.
   Result<std::string> fetch(const void* connection, const ParcelFetch& fetch);
   void closed(const void* connection);
 

@@ -1,4 +1,4 @@
-// What PeerLinks does with a question: whom it leaves alone, for how long, and what it asks again.
+// How PeerLinks sends a request: which peers it leaves alone, for how long, and what it repeats.
 #include "cluster/net/peer_links.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority p
   wake(peer);
 }
 
-// What waits goes out, when there is a connection that takes it.
+// Sends the waiting messages when a connection takes them.
 void PeerLinks::deliver(Peer& peer) {
   const Instant now = runtime_.now();
   std::erase_if(peer.letters, [&](const Letter& letter) { return letter.best_before < now; });
@@ -80,21 +80,20 @@ void PeerLinks::deliver(Peer& peer) {
   while (!peer.letters.empty()) {
     const Letter letter = std::move(peer.letters.front());
     peer.letters.pop_front();
-    // One that finds no room is lost: its sender can bear that, and a queue that is full is not made shorter by
-    // waiting.
+    // A message that finds no room is lost: its sender tolerates that, and waiting does not shorten a full queue.
     static_cast<void>(
         connection->send({.type = letter.type, .priority = letter.priority, .body = as_bytes(letter.body)}));
   }
 }
 
-// The connection to the peer, if it takes anything new. One of which either end has said goodbye does not.
+// The connection to the peer, if it takes new messages. After a goodbye of either end it does not.
 link::Connection* PeerLinks::usable(Peer& peer) {
   if (peer.connection == nullptr || !peer.connection->open()) return nullptr;
   if (peer.connection->session().closing()) part(peer);
   return peer.connection;
 }
 
-// Lets go of the connection: it ends when what is under way has been answered, and another one is made beside it.
+// Lets go of the connection: it ends when all requests under way have been answered, and another one is made beside it.
 void PeerLinks::part(Peer& peer) {
   peer.connection->say_goodbye();
   parting_.push_back(std::exchange(peer.connection, nullptr));
@@ -129,7 +128,7 @@ void PeerLinks::failed(Peer& peer, Error why, bool nobody) {
 
 task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   const PeerAddress to = peer.address;
-  // Of one whose name is not known yet, a certificate proves the address.
+  // Of a peer whose name is not known yet, a certificate proves the address.
   const std::string certified = to.name.empty() ? to.endpoint.address.to_string() : to.name;
   auto dialled = co_await link::dial(runtime_, to.endpoint, certified, settings_, keyring_, switchboard_, refusals_,
                                      scope_.cancellation());
@@ -152,9 +151,9 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   co_return made;
 }
 
-// Lives for as long as there is a connection or somebody wants one. After the end of a connection it tries again in any
-// case, for a while: whether the peer's port is still there tells a process that has ended from a network that is
-// disturbed. One try is not enough, for a process that is being ended may still take a connection, and drop it.
+// Lives while a connection exists or is wanted. After the end of a connection it always tries again for a while:
+// whether the peer's port is still open distinguishes a process that has ended from a disturbed network. One try is not
+// enough, for a process that is being ended may still take a connection, and drop it.
 task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   while (!cancel->cancelled()) {
@@ -184,7 +183,7 @@ task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
   self->release(*peer);
 }
 
-// One who asks many others one after the other would else keep a connection to each.
+// A node that asks many others in turn would else keep a connection to each.
 task<void> PeerLinks::retire_idle(PeerLinks* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   while (true) {
@@ -246,7 +245,7 @@ namespace {
 // Making more than that smaller takes milliseconds, in which no heartbeat leaves this thread.
 constexpr std::size_t kMostDeflated = 64 * 1024;
 
-// What these say about a peer, and not about this node or about how a connection happened to end.
+// Errors that blame a peer, and not this node or the end of a connection.
 bool is_failure_of_peer(Errc code) {
   if (code == Errc::kClosed || code == Errc::kTooLarge || code == Errc::kUnsupported) return false;
   const Category category = resilience::category_of(code);
@@ -265,9 +264,9 @@ Error busy(const PeerAddress& address, const std::string& why, Duration again_af
 
 }  // namespace
 
-// Why the peer is not to be asked at all. Nothing: it may be, perhaps as a trial, of whose outcome note() must be told.
+// Why the peer must not be asked at all. Nothing: it may be asked, perhaps as a trial, whose outcome note() must get.
 std::optional<Error> PeerLinks::left_alone(const PeerAddress& address) {
-  const Error& trouble = peer_at(address).trouble;  // one that has moved is another one
+  const Error& trouble = peer_at(address).trouble;  // a peer that has moved is another one
   const Instant now = runtime_.now();
   const std::string key = key_of(address);
   Duration wait;
@@ -299,7 +298,7 @@ void PeerLinks::note(const std::string& key, const Outcome& outcome, bool failed
   }
 }
 
-// False: it was cancelled, or the links are being closed, and nothing of them may be touched any more.
+// False: it was cancelled, or the links are being closed, and the caller must not touch them any more.
 task<bool> PeerLinks::pause_until(Instant when, runtime::Cancellation* cancel) {
   runtime::Cancellation either(cancel);
   runtime::CancelCallback on_close(
@@ -345,13 +344,13 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
   }
 }
 
-// The connection is still that of the peer; it may have ended while something was waited for.
+// The connection is still that of the peer; it may have ended during a wait.
 bool PeerLinks::is_still(const std::string& key, const link::Connection* connection) const {
   const auto found = peers_.find(key);
   return !closing_ && found != peers_.end() && found->second->connection == connection;
 }
 
-// One question, in as many pieces as it takes. What the pointers point to outlives it.
+// One request, in one or several chunks. The pointers' targets outlive it.
 task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection* connection, uint16_t type,
                                                wire::Priority priority, const std::string* body, Instant deadline,
                                                std::vector<std::byte>* answer, runtime::Cancellation* cancel) {

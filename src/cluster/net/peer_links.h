@@ -1,6 +1,6 @@
-// Connections to other nodes, by their name and address: made when somebody has something to say, kept while that goes
-// on, made again when they end, later and later while that fails. What is to be said while there is none waits, but not
-// for long. Nobody here asks a peer that wants to be left alone. One thread, that of its runtime.
+// Connections to other nodes, by name and address: opened for the first message, kept while messages flow, reopened
+// when they end, with a growing delay while that fails. Messages wait for a connection, but not for long. A peer that
+// wants to be left alone gets no requests. One thread, that of its runtime.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 namespace bellwether::cluster {
 
 struct PeerAddress {
-  std::string name;  // empty: whoever is there
+  std::string name;  // empty: any node
   runtime::Endpoint endpoint;
   auto operator<=>(const PeerAddress&) const = default;
 };
@@ -35,31 +35,31 @@ struct PeerAddress {
 class PeerLinks {
  public:
   struct Listener {
-    // A connection to this peer had been open, has ended, and nobody listens at its address any more: its process is
-    // gone.
+    // A connection to this peer had been open, has ended, and no process listens at its address any more: the peer's
+    // process is gone.
     Callback<void(const PeerAddress& peer)> on_refused;
     Callback<void(const PeerAddress& peer, const Error& why)> on_trouble;
   };
 
-  // A connection that nobody has used for `idle` is closed. All must outlive it.
+  // Closes a connection that was unused for `idle`. All must outlive it.
   PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
             Switchboard& switchboard, link::RefusalWatch& refusals, std::optional<Listener> listener = {},
             Duration idle = Duration::seconds(60), resilience::BreakerSettings breakers = {});
   PeerLinks(const PeerLinks&) = delete;
   PeerLinks& operator=(const PeerLinks&) = delete;
 
-  // Says something, without an answer. It waits at most `patience` for a connection, and is lost when there is none by
-  // then: whoever sends must be able to bear that.
+  // Sends a one-way message. It waits at most `patience` for a connection, and is then lost: the sender must tolerate
+  // that.
   void send(const PeerAddress& peer, uint16_t type, wire::Priority priority, std::string body, Duration patience);
-  // Asks and gives the body of the answer; connects first where that is needed. kTimeout, kCancelled, kRefused (the
-  // peer says why it does not answer), kExhausted (it is busy, or too much is under way here), kUnreachable, and what
-  // connecting may end with.
+  // Sends a request and returns the body of the answer; connects first where needed. kTimeout, kCancelled, kRefused
+  // (the peer says why it does not answer), kExhausted (it is busy, or too much is under way here), kUnreachable, and
+  // the errors of connecting.
   //
   // A peer that is busy and says when to ask again is asked again then, within `timeout`
-  // (core/resilience/client_limiter.h); so are those who would ask it for the same in the meantime. One that fails
-  // again and again is left alone for a while (core/resilience/breaker.h), and requests to it fail at once. Neither
-  // holds for what is critical (message_classes.h): that is always tried, and when it is answered, the peer is well
-  // again.
+  // (core/resilience/client_limiter.h); so are the requests of the same kind that arrive in the meantime. A peer that
+  // fails again and again is left alone for a while (core/resilience/breaker.h), and requests to it fail at once.
+  // Neither holds for critical requests (message_classes.h): they are always tried, and when one is answered, the peer
+  // is well again.
   //
   // `again_after`: set, with kExhausted, to the time after which the peer wants to be asked again; zero when it does
   // not say, and with any other outcome. Outlives the call.
@@ -69,12 +69,12 @@ class PeerLinks {
   // Ends the connection to a peer that is not one any more.
   void forget(const std::string& name);
 
-  // Connections that stand on this secret end in good order: what is under way on them goes on, and what comes after it
-  // goes over a new one.
+  // Connections that stand on this secret end in good order: requests under way on them go on, and later ones go over a
+  // new connection.
   void renew(wire::KeyId old);
   // Ends all connections in good order, at most within `most`.
   runtime::task<void> close(Duration most);
-  // Those that end in good order among them. Views until the next turn of the loop.
+  // Including those that end in good order. Views until the next turn of the loop.
   std::vector<const link::Connection*> connections() const;
   std::size_t open_connections() const { return connections().size(); }
   // Of those peers that have ever failed; those without a name go by "@" and their address.
@@ -105,7 +105,7 @@ class PeerLinks {
   // How a question ended.
   struct Outcome {
     Result<std::string> result;
-    bool answered = false;      // by the peer, whatever it says
+    bool answered = false;      // by the peer, with any result
     Duration again_after = {};  // it is busy, and says so
   };
   runtime::task<Outcome> ask(PeerAddress address, uint16_t type, wire::Priority priority, const std::string* body,
@@ -138,11 +138,11 @@ class PeerLinks {
   const wire::Keyring& keyring_;
   Switchboard& switchboard_;
   link::RefusalWatch& refusals_;
-  std::optional<Listener> listener_;  // nothing: nobody wants to know
+  std::optional<Listener> listener_;  // nothing: no listener
   Duration idle_;
-  std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
+  std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where the name is unknown
   runtime::Condition connections_changed_;
-  std::vector<link::Connection*> parting_;  // that end in good order, and are nobody's any more
+  std::vector<link::Connection*> parting_;  // that end in good order and belong to no peer any more
   resilience::BreakerSettings breaker_settings_;
   resilience::Breakers breakers_;  // by the keys of peers, as is:
   resilience::ClientLimiter limiter_;
@@ -151,8 +151,8 @@ class PeerLinks {
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 
-// What other nodes are called: by people and connections, by their names; in the messages of elections and job
-// registers, by a hash of these.
+// The names of other nodes: people and connections use their names; the messages of elections and job registers use a
+// hash of these.
 
 inline quorum::MemberId member_id(std::string_view name) {
   const uint64_t hash = wire::node_hash(name);
@@ -178,7 +178,7 @@ std::string with_names(const std::string& text, std::string_view word, const std
   }
 }
 
-// Where nodes are reached now; nothing when nobody knows.
+// The current address of a node; nothing when it is unknown.
 using Addresses = Callback<std::optional<PeerAddress>(const std::string& name)>;
 
 }  // namespace bellwether::cluster

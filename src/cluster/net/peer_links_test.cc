@@ -68,7 +68,7 @@ TEST_F(PeerLinksTest, one_that_drops_connections_without_a_word_is_there_until_i
   until([&] { return refusals_.counts().of(wire::Refusal::kUnknownKey) > 0 && !troubles.empty(); });
   EXPECT_THAT(refused, ElementsAre());
   stop_m2();
-  // Nobody asks it for anything: its port is tried all the same.
+  // No request goes to it: its port is tried all the same.
   until([&] { return !refused.empty(); });
   EXPECT_FALSE(ask("two"));
   EXPECT_FALSE(ask("three"));

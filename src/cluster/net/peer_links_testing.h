@@ -16,7 +16,7 @@ namespace bellwether::cluster {
 inline constexpr uint16_t kQuestion = message_type::kContext;
 inline constexpr uint16_t kNews = kQuestion;
 
-// Answers with what it was asked, but "wrong", and "slow" only when it is told to; writes down what it is told.
+// Answers with the request, but "wrong", and "slow" only on command; writes down what it receives.
 class Echo final : public Service {
  public:
   std::vector<std::string> told;

@@ -224,7 +224,7 @@ void Settings::read_option(std::string_view assignment, yaml::Diagnostics& diagn
   Value value{.texts = is_list(spec.kind) ? split(given, ',') : std::vector<std::string>{given},
               .origin = "--set " + name};
   for (const std::string& text : value.texts) {
-    // An empty text takes back what a layer below said.
+    // An empty text takes back the value of a layer below.
     auto hint = text.empty() ? std::nullopt : wrong(spec, text);
     if (!hint) continue;
     diagnostics.add({}, {.message = "wrong value of --set " + name,

@@ -1,6 +1,6 @@
-// Settings of a program in layers: what is usual, what a file says, what the environment says, what the command line
-// says. The later layer wins, setting by setting, and each value knows where it came from. One table says what there
-// is; reading, checking, `config show` and the documentation all go by it.
+// Settings of a program in layers: the defaults, a file, the environment, the command line. The later layer wins,
+// setting by setting, and each value knows its source. One table lists the settings; reading, checking, `config show`
+// and the documentation all use it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Settings;
 struct SettingSpec {
   enum class Kind : unsigned char { kText, kTexts, kPlace, kPlaces, kDuration, kNumber, kShare, kFlag, kChoice };
   std::string_view name;   // "tls.ca": the path of keys in the file, joined by dots
-  std::string_view usual;  // its value when nobody says another one
+  std::string_view usual;  // the default
   std::string_view help;   // one line
   // Puts its value where it belongs, when all layers are read.
   void (*land)(const Settings& settings, std::string_view name, NodeConfig& config) = nullptr;
@@ -41,7 +41,7 @@ class Settings {
   // `specs` must outlive it.
   explicit Settings(std::span<const SettingSpec> specs);
 
-  // Each reports what it cannot use, and leaves the value of before. A `file` whose name ends in .toml is TOML, any
+  // Each reports unusable settings, and leaves the value of before. A `file` whose name ends in .toml is TOML, any
   // other YAML.
   void read_file(std::string_view text, yaml::Diagnostics& diagnostics, const std::string& file);
   void read_environment(Environment environment, yaml::Diagnostics& diagnostics);
@@ -66,7 +66,7 @@ class Settings {
   void read_map(const yaml::Node& map, const std::string& prefix, yaml::Diagnostics& diagnostics,
                 const std::string& file);
   void read_node(std::size_t at, const yaml::Node& node, yaml::Diagnostics& diagnostics, const std::string& file);
-  std::size_t find(std::string_view name) const;  // specs_.size() when there is none
+  std::size_t find(std::string_view name) const;  // specs_.size() when no setting has this name
 
   std::span<const SettingSpec> specs_;
   std::vector<Value> values_;

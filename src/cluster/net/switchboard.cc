@@ -16,13 +16,13 @@ using resilience::LoadState;
 using resilience::RequestLimiter;
 using resilience::Urgency;
 
-// Requests that are being answered, and bytes that wait to be sent, of all connections together; what one connection
-// can have under way is a small part of either.
+// Requests that are being answered, and bytes that wait to be sent, of all connections together; one connection can use
+// only a small part of either.
 constexpr double kServingMost = 8'192;
 constexpr double kQueuedMost = 256.0 * (1 << 20);
 
-// A loop that has nothing to do is late by as little as the kernel's scheduler likes, and a few milliseconds more say
-// nothing about this node. So the baseline is never taken for less than a tenth of a second.
+// An idle loop is late by the whim of the kernel's scheduler, and a few milliseconds more say nothing about this node.
+// So the baseline is at least a tenth of a second.
 resilience::OverloadSettings settings_of_loop() {
   resilience::OverloadSettings settings;
   settings.least_baseline = Duration::millis(100);
@@ -61,7 +61,7 @@ void Switchboard::refuse(const link::Connection& connection, wire::Refusal why, 
   if (refusals_ != nullptr) refusals_->note(why, connection.peer_endpoint(), text, connection.now());
 }
 
-// What a request is answered that its sender must not ask; nothing: it may.
+// The answer to a request that its sender must not send; nothing: it may.
 std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection& connection,
                                                           const wire::Inbound& inbound) {
   const wire::Role role = connection.peer().identity.role;
@@ -78,7 +78,7 @@ std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection
   return wire::ReplyStatus::kNotPermitted;
 }
 
-// True: it was answered that there is too much to do.
+// True: it was answered that the node has too much to do.
 bool Switchboard::turned_away(link::Connection& connection, const wire::Inbound& request) {
   const auto busy = doorman_ ? doorman_(connection, request) : std::nullopt;
   if (busy) {
@@ -109,7 +109,7 @@ void Switchboard::deliver(link::Connection& connection, const wire::Inbound& req
   connection.respond(request.id, wire::ReplyStatus::kUnknownType, {});
 }
 
-// The last piece of a request is answered by whoever the whole is for.
+// The service for the whole request answers its last chunk.
 void Switchboard::take_piece(link::Connection& connection, const wire::Inbound& request) {
   const auto piece = decode_parcel_piece(request.body);
   auto whole = piece ? parcels_.add(connection.now(), &connection, *piece)
@@ -213,8 +213,8 @@ void FrontDesk::on_loop_lag(double ratio) {
   if (detector_.state() != before) load_changed_(detector_.state(), detector_.reason());
 }
 
-// All that matters here is done by one thread: what it needs is measured against one core, whatever others there are.
-// The cores that make load belong to other processes.
+// One thread does all the work that matters here, so its needs are relative to one core, not to all of them. The cores
+// that make load belong to other processes.
 void FrontDesk::on_vital_signs(const VitalSigns& signs) {
   detector_.resources(std::min(1.0, signs.cpu_share * signs.cores), signs.memory_share());
 }

@@ -1,5 +1,5 @@
-// Hands what comes in on connections to the part of the node that it is for, by the type of the message. What the
-// sender's role may not send (message_classes.h) is handed to nobody. One thread, that of its runtime.
+// Hands each message from a connection to the part of the node that serves its type. A message that the sender's role
+// may not send (message_classes.h) is handed to none. One thread, that of its runtime.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@
 
 namespace bellwether::cluster {
 
-// A part of the node that others talk to.
+// A part of the node that serves messages of others.
 class Service {
  public:
   virtual ~Service() = default;
   // To be answered by connection.respond(), at once or later, while the connection is open.
   virtual void on_request(link::Connection& connection, const wire::Inbound& request);
   virtual void on_message(link::Connection& connection, const wire::Inbound& message);
-  // It has ended: whoever would answer on it later must not. Also told of those that never asked anything.
+  // The connection has ended: a service must not answer on it later. Also called for connections without requests.
   virtual void on_closed(link::Connection&) {}
 };
 
@@ -36,21 +36,21 @@ class Switchboard final : public link::ConnectionHandler {
   explicit Switchboard(MessageClasses classes = MessageClasses()) : classes_(classes) {}
   const MessageClasses& classes() const { return classes_; }
 
-  // Told of every connection, in either direction, whose other end has shown that it is there.
+  // Called for every connection, in either direction, whose other end has shown that it is there.
   using Doorkeeper = Callback<void(link::Connection& connection)>;
   void report_to(Doorkeeper doorkeeper) { doorkeeper_ = doorkeeper; }
 
-  // Asked about every message before anybody gets to see it. Nothing: it may pass. Else a request is answered so, and
-  // what has no answer is dropped.
+  // Asked about every message before its service sees it. Nothing: it may pass. Else a request gets this answer, and a
+  // one-way message is dropped.
   using Doorman = Callback<std::optional<wire::Busy>(const link::Connection& connection, const wire::Inbound& inbound)>;
   void guard(Doorman doorman) { doorman_ = doorman; }
 
-  // Where refusals of messages are counted and told of. It outlives this, or is taken off again by nullptr.
+  // Counts and reports refusals of messages. It outlives this, or is taken off again by nullptr.
   void report_refusals(link::RefusalWatch* refusals) { refusals_ = refusals; }
-  // Counts and tells that a message was not taken. For services too, who know more than a sender's role.
+  // Counts and reports that a message was not taken. For services too, which know more than a sender's role.
   void refuse(const link::Connection& connection, wire::Refusal why, const std::string& what);
 
-  // `service` gets all messages of this type until it is taken off again. REQUIRES that nobody else does.
+  // `service` gets all messages of this type until it is taken off again. REQUIRES that no other service does.
   void connect(uint16_t type, Service& service);
   void disconnect(uint16_t type);
 
@@ -62,9 +62,9 @@ class Switchboard final : public link::ConnectionHandler {
   void on_closed(link::Connection& connection, const Error& why) override;
   // As connection.respond() with kOk; an answer that is too large for a message is kept to be fetched.
   void respond(link::Connection& connection, wire::RequestId id, std::string body);
-  // Messages that there are not, or that nobody here is for.
+  // Messages of unknown types, and of types without a service here.
   uint64_t unknown() const { return unknown_; }
-  // Messages that were not for their sender to send.
+  // Messages that their sender may not send.
   uint64_t refused() const { return refused_; }
 
  private:
@@ -84,24 +84,22 @@ class Switchboard final : public link::ConnectionHandler {
   uint64_t refused_ = 0;
 };
 
-// The one place where a node decides what it takes in. Every message that comes over a connection passes here before
-// the part of the node that it is for gets to see it. In this order:
+// The node's admission control. Every message from a connection passes here before its service sees it. In this order:
 //
-//   - what is critical passes (message_classes.h);
-//   - what the present state of load does not bear is turned away (core/resilience/overload.h);
-//   - who asks for more than its share is turned away (core/resilience/request_limiter.h).
+//   - critical messages pass (message_classes.h);
+//   - messages that the present state of load does not bear are turned away (core/resilience/overload.h);
+//   - a sender that exceeds its share is turned away (core/resilience/request_limiter.h).
 //
 // A request that is turned away is answered busy, with the time after which to ask again, spread at random, so that not
-// all who were turned away at once come back at once; a message without an answer is dropped. All of it is counted. One
-// thread.
+// all senders come back at once; a message without an answer is dropped. All of it is counted. One thread.
 class FrontDesk {
  public:
-  // `reason`: what made it so, for people; empty when it is healthy.
+  // `reason`: its cause, for people; empty when it is healthy.
   using LoadChanged = Callback<void(resilience::LoadState state, std::string_view reason)>;
   struct Counts {
     std::array<uint64_t, resilience::kUrgencies> admitted{};
-    std::array<uint64_t, resilience::kUrgencies> shed{};      // for there is too much to do
-    std::array<uint64_t, resilience::kOperations> limited{};  // for their sender has had its share
+    std::array<uint64_t, resilience::kUrgencies> shed{};      // because the node has too much to do
+    std::array<uint64_t, resilience::kOperations> limited{};  // because their sender has had its share
   };
 
   // All must outlive it.
@@ -109,17 +107,17 @@ class FrontDesk {
   FrontDesk(const FrontDesk&) = delete;
   FrontDesk& operator=(const FrontDesk&) = delete;
 
-  // The doorman of a switchboard.
+  // Admission for a switchboard.
   std::optional<wire::Busy> turns_away(const link::Connection& connection, const wire::Inbound& inbound) {
     return turns_away_at(runtime_.now(), connection.peer().identity, inbound.type, inbound.body);
   }
-  // The same, of what somebody sent at `now`.
+  // The same, for a message that was sent at `now`.
   std::optional<wire::Busy> turns_away_at(Instant now, const wire::Identity& sender, uint16_t type, Bytes body);
 
   // From VitalMeter, as often as that says.
   void on_loop_lag(double ratio);
   void on_vital_signs(const VitalSigns& signs);
-  // What is under way on all connections, as often.
+  // The requests under way on all connections, as often.
   void on_connections(const std::vector<link::Connection*>& connections);
   // How full a queue is on which all work waits, in [0, 1].
   void on_queue(double fill) { detector_.queue(fill); }

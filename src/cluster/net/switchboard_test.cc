@@ -32,7 +32,7 @@ struct Message {
   std::string_view body = {};  // where an empty letter will not do
 };
 
-// Said again here, so that nobody changes the one of the router by mistake.
+// Repeated here, so that a change of the router's table by mistake fails.
 constexpr Message kMessages[] = {
     {100, 0, "gmw"},   {200, 0, "gm"},    {201, 0, "gm"},    {202, 0, "gm"},    {300, 0, "o"},     {400, 0, "gm"},
     {600, 0, "gm"},    {700, 0, "cgmwo"}, {701, 0, "cgmwo"}, {800, 0, "cgmo"},  {500, 1, "w"},     {500, 2, "w"},
@@ -194,7 +194,7 @@ TEST_F(SwitchboardTest, with_a_certificate_a_node_says_what_its_role_may_say_and
   EXPECT_THAT(audit_.lines[4], HasSubstr("message 500 (stop) is not for a worker"));
 }
 
-// A voter with a certificate of its own says what another one would have to say.
+// A voter with its own certificate sends another one's message.
 TEST_F(SwitchboardTest, nobody_stands_and_nobody_leads_in_the_name_of_another) {
   Bystander none;
   const auto nowhere = [](const std::string&) -> std::optional<PeerAddress> { return std::nullopt; };

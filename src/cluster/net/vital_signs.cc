@@ -124,7 +124,7 @@ task<VitalSigns> ProcessVitals::measure() {
     const auto most = bytes_of(memory_max);
     if (most && (signs_.memory_most == 0 || *most < signs_.memory_most)) {
       signs_.memory_most = *most;
-      // What counts against that limit is all that the group uses, not this process alone.
+      // All memory of the group counts against that limit, not that of this process alone.
       const std::string current = co_await read_small(runtime_, folder + "/memory.current");
       const std::string parts = co_await read_small(runtime_, folder + "/memory.stat");
       const uint64_t used = bytes_of(current).value_or(signs_.memory);

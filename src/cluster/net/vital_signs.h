@@ -1,6 +1,6 @@
-// How this process is: how much of the processors and of the memory that it may use it does use, and how late its loop
-// runs. What it may use is the least of what the machine has and of what its control groups (cgroup v2) allow: in a
-// container the machine's own figures would say that all is well until the end. One thread, that of its runtime.
+// The state of this process: the part of its processors and memory that it uses, and the lag of its loop. Its limits
+// are the least of the machine's and of those that its control groups (cgroup v2) allow: in a container the machine's
+// own figures would say that all is well until the end. One thread, that of its runtime.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace bellwether::cluster {
 struct VitalSigns {
   double cores = 1;          // that it may use
   double cpu_share = 0;      // of those, 0 to 1, over the last interval
-  uint64_t memory = 0;       // bytes, resident or charged to its group, without what could be dropped at once
+  uint64_t memory = 0;       // bytes, resident or charged to its group, without those that could be dropped at once
   uint64_t memory_most = 0;  // 0: not known
   double memory_share() const {
     return memory_most == 0 ? 0 : static_cast<double>(memory) / static_cast<double>(memory_most);
   }
   uint64_t descriptors = 0;       // open files and connections
-  uint64_t descriptors_most = 0;  // 0: there is no limit, or it is not known
+  uint64_t descriptors_most = 0;  // 0: no limit, or an unknown one
   double descriptor_share() const {
     return descriptors_most == 0 ? 0 : static_cast<double>(descriptors) / static_cast<double>(descriptors_most);
   }
@@ -31,15 +31,15 @@ struct VitalSigns {
   double loop_lag = 0;  // how late a timer fired, over its period; the worst of the last interval
 };
 
-// Who knows these figures of a process.
+// The source of these figures of a process.
 class VitalSource {
  public:
   virtual ~VitalSource() = default;
-  // All of them but the lag of the loop, which is seen from within it.
+  // All of them but the lag of the loop, which only the loop itself can measure.
   virtual runtime::task<VitalSigns> measure() = 0;
 };
 
-// Of this very process, as the system says them.
+// Of this very process, from the system.
 class ProcessVitals final : public VitalSource {
  public:
   // The runtime must outlive it, and is that of the thread whose waits for a processor count.
@@ -83,14 +83,14 @@ class VitalMeter {
 // A small file of the kernel, as it is now; empty when it cannot be read.
 runtime::task<std::string> read_small(runtime::Runtime& runtime, std::string path);
 
-// The parts that need no system. Each gives nothing when the text is not what it should be.
-// /proc/self/stat: processor time that the process has used.
+// The parts that need no system. Each gives nothing for an invalid text. /proc/self/stat: processor time that the
+// process has used.
 std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_second);
-// /proc/self/task/ID/schedstat: for how long the thread has waited for a processor, in all.
+// /proc/self/task/ID/schedstat: the total time that the thread has waited for a processor.
 std::optional<Duration> waited_of(std::string_view schedstat);
 // /proc/self/statm: resident pages.
 std::optional<uint64_t> resident_pages_of(std::string_view statm);
-// cpu.max: processors that the group may use; nothing when there is no limit.
+// cpu.max: processors that the group may use; nothing when it has no limit.
 std::optional<double> cores_of(std::string_view cpu_max);
 // memory.max, memory.current: bytes; nothing for "max".
 std::optional<uint64_t> bytes_of(std::string_view memory);

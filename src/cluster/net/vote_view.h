@@ -1,5 +1,5 @@
-// What a node knows of the scored votes that it takes part in, for people: heartbeats and promises as they are now,
-// what it has counted since it was started, the last messages, and the last election. Plain values.
+// A node's view of the scored votes that it takes part in, for people: current heartbeats and promises, counts since
+// its start, the last messages, and the last election. Plain values.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace bellwether::cluster {
 
-// A histogram in the manner of Prometheus: counts of what was at most so many seconds.
+// A histogram in the manner of Prometheus: counts of values of at most this number of seconds.
 struct ElectionLengths {
   static constexpr std::array<double, 10> kBounds{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
   std::array<uint64_t, kBounds.size()> at_most{};  // not added up
@@ -26,15 +26,15 @@ struct ElectionLengths {
   void add(Duration span);
 };
 
-// Of an admin's heartbeats to one other node. One is missed when there is no answer by the time of the next.
+// Of an admin's heartbeats to one other node. One is missed when no answer has come by the time of the next.
 struct BeatCounts {
   uint64_t answered = 0;
   uint64_t missed = 0;
-  uint64_t lately = 0;         // of the last so many, at most 64
-  uint64_t missed_lately = 0;  // so many were missed
+  uint64_t lately = 0;         // of the last ones, at most 64
+  uint64_t missed_lately = 0;  // the number of them that were missed
 };
 
-// Messages that come to nothing before their content is looked at.
+// Messages that are dropped before their content is looked at.
 enum class Unheard : uint8_t {
   kUnsigned,    // not signed by the key that this node has of the sender
   kUnreadable,  // no message of this version, or out of its bounds
@@ -51,14 +51,14 @@ struct VoteCounts {
   };
   std::array<Elections, vote::kTriggers> elections{};  // in which this node took part
   ElectionLengths lengths;                             // from its first word to its end, as this node heard them
-  double participation = 0;                            // of the last: whose vote was heard, as a share of all
+  double participation = 0;                            // of the last: the share of members whose vote was heard
   uint64_t beats_sent = 0;                             // as the admin
   uint64_t beats_heard = 0;                            // of the admin
   uint64_t beats_lost = 0;                             // that it must have sent between two that were heard
   std::array<uint64_t, vote::kRefusals> refusals{};
   std::array<uint64_t, kUnheardKinds> unheard{};
-  std::map<std::string, uint64_t> unsigned_of;  // by who is said to have sent them; members only
-  // By kind; what is said to all counts once.
+  std::map<std::string, uint64_t> unsigned_of;  // by the claimed sender; members only
+  // By kind; a message to all counts once.
   std::map<std::string_view, uint64_t> sent;
   std::map<std::string_view, uint64_t> heard;
 };
@@ -82,40 +82,40 @@ struct VoteStatus {
     BeatCounts beats;
   };
   std::optional<Heartbeat> heartbeat;  // the last one
-  std::vector<Promise> promises;       // an admin knows those that it was given, others their own
+  std::vector<Promise> promises;       // an admin knows those that others gave it, others their own
   std::vector<Follower> followers;
   VoteCounts counts;
   std::size_t elections_last_hour = 0;
-  std::size_t failed_last_hour = 0;  // nobody won
+  std::size_t failed_last_hour = 0;  // without a winner
 };
 
 // One message of a scored vote.
 struct VoteMessageView {
   WallTime at;
   bool sent = false;
-  std::string peer;  // to whom, or who is said to have sent it; empty: to all
+  std::string peer;  // the receiver, or the claimed sender; empty: all
   std::string kind;  // empty: it could not be read
   uint64_t term = 0;
   uint64_t sequence = 0;
   std::string refused;  // why it counts for nothing; empty: it was listened to, or sent
-  std::string json;     // all that it says; empty: it could not be read
+  std::string json;     // all of its content; empty: it could not be read
 };
 
-// The last election as one node has seen it: who stood, what each said of itself and what that is worth, who has voted
-// for whom, and why it ended as it did.
+// The last election as one node has seen it: the candidates, the claims of each and their value, the votes, and why it
+// ended as it did.
 struct VoteView {
   struct Node {
     std::string name;
     bool took_part = false;  // as far as this node has heard
     bool stood = false;
-    vote::Claim claim;       // of one who stood
+    vote::Claim claim;       // of a candidate
     vote::ScoreParts parts;  // of its score, before they are weighed
     std::string doubt;       // why it was not voted for here; else empty
     double penalty = 0;      // taken off its score here, for its reputation
     std::string voted_for;   // empty: nothing that counts was heard
     std::size_t votes = 0;   // for it
   };
-  // Who puts the key of an admin together, or did last.
+  // The node that reconstructs the key of an admin, or did last.
   struct Keys {
     struct Refused {
       std::string from;
@@ -140,7 +140,7 @@ struct VoteView {
   uint64_t term = 0;         // 0: there was none since this node was started
   bool over = false;
   std::string trigger;
-  std::string winner;  // empty: nobody
+  std::string winner;  // empty: none
   std::string why;     // it ended so
   std::string rule;    // "majority", "plurality", "highest_score"
   std::size_t needed = 0;

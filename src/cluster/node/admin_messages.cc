@@ -18,7 +18,7 @@ namespace {
 
 constexpr Rule kNodeName =
     text(wire::kNameMax, "name of a node: 1 to 64 letters, digits, '-', '_' and '.'", &wire::is_name, "abcXYZ019-_.");
-// For people, in an answer. Whoever writes cuts it, so that no long trouble hides the rest.
+// For people, in an answer. The writer cuts it, so that no long trouble hides the rest.
 constexpr Rule kWords = cut(4096);
 // Below zero it says nothing, and counts as none.
 constexpr Rule kSince = clamped(at_least(Duration()));

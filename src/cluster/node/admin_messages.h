@@ -1,4 +1,4 @@
-// What operators ask a node, and what it answers: plain structs, each described once (core/message/README.md).
+// The requests of operators to a node, and its answers: plain structs, each described once (core/message/README.md).
 #pragma once
 
 #include <cstddef>
@@ -70,15 +70,16 @@ struct VotesAnswer {
   cluster::VoteView view;       // without its weights, and of its counts those of heartbeats only
   std::vector<double> weights;  // uptime, capability, resources, network, experience, fitness
   std::string answered_by;
-  std::vector<Refused> refused;                    // what was not listened to since the node was started
-  std::vector<std::string> unsigned_of;            // who does not sign with the key that the answering node has of it
+  std::vector<Refused> refused;                    // refusals since the start of the node
+  std::vector<std::string> unsigned_of;            // nodes that do not sign with the key that the answering node has of
+                                                   // them
   std::vector<cluster::VoteMessageView> messages;  // the oldest first
 };
 
-// A text says what has come of an act.
+// A text is the result of an act.
 using AdminAnswer = std::variant<MembersAnswer, LeaderView, QuorumView, SecretsAnswer, std::string, VotesAnswer>;
 
-// The answer to a question that has answers of this kind only.
+// The answer to a question with only one kind of answers.
 template <class Answer>
 Result<Answer> only(Result<AdminAnswer> answer) {
   if (!answer) return tl::unexpected(std::move(answer.error()));
@@ -97,9 +98,9 @@ const Message& message_of<node::AdminAnswer>();
 
 namespace bellwether::node {
 
-// What a node knows of its scored votes, as an answer to operators. Pure.
+// A node's knowledge of its scored votes, as an answer to operators. Pure.
 
-// Of the messages only the newest are told that fit: an answer is one frame.
+// The answer contains only the newest messages that fit: it is one frame.
 inline constexpr std::size_t kVoteMessageBytes = 512 * 1024;
 
 VotesAnswer votes_answer(cluster::VoteView view, std::vector<cluster::VoteMessageView> messages, std::string self);

@@ -116,7 +116,7 @@ task<void> ClusterNode::serve(cluster::Joining::Way way) {
   scope_ = nullptr;
 }
 
-// In good order: the leadership first, then the group is told, then the connections end.
+// In good order: it gives the leadership up, informs the group, and then ends the connections.
 task<void> ClusterNode::depart() {
   log_.say("leaving", "leaves: " + leave_cause_);
   {
@@ -195,7 +195,7 @@ void ClusterNode::on_vital_signs(const cluster::VitalSigns& signs) {
 
 // --- what follows from it --------------------------------------------------------------------------------------------
 
-// Why this node should not lead, whoever leads now; empty: it may.
+// Why this node should not lead, independent of the current leader; empty: it may.
 std::string ClusterNode::unfit() const {
   if (!members_->joined()) return "it has not joined its cluster yet";
   if (leaving_.is_set()) return "it is leaving";
@@ -216,7 +216,7 @@ void ClusterNode::tell_health() {
   election_->set_health(health_of(kernel.degradation(), kernel.health_score(), unfit().empty()));
 }
 
-// What others are told of this node with every acknowledgement.
+// What others learn of this node with every acknowledgement.
 void ClusterNode::tell_state() {
   PeerState state;
   state.leads = election_->leads();

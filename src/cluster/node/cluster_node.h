@@ -1,16 +1,16 @@
 // One node of a cluster: it finds its cluster, takes part in membership, votes when it is one of the voters, and
-// answers operators and pages. What it is for are its roles (node_roles.h), which whoever makes it brings along, as
-// everything else that it is supplied with (node_supplies.h): `bellwether node` and the simulator run this same class.
+// answers operators and pages. Its roles (node_roles.h) define its purpose. Its maker supplies them, and everything
+// else (node_supplies.h): `bellwether node` and the simulator run this same class.
 //
-// It is put together from parts, each of which owns what it listens to:
+// It has parts, each of which owns the source of its events:
 //
-//   node_port      its sockets, connections and secrets; what is taken in
-//   node_members   who is there
-//   node_election  who leads
-//   node_roles     what it is for
-//   node_admin     what operators and pages are answered
+//   node_port      its sockets, connections and secrets; admission
+//   node_members   the members of the cluster
+//   node_election  the leader
+//   node_roles     its work
+//   node_admin     the answers to operators and pages
 //
-// Here is what is between the parts, and its life. One thread, that of its runtime.
+// This class connects the parts and owns its life. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ inline constexpr int kExitNotJoined = 1;     // within its limit; or another pro
 
 class ClusterNode final {
  public:
-  // `runtime`, `options` and `journal` must outlive it. Of the roles one that stands on another comes after it.
+  // `runtime`, `options` and `journal` must outlive it. A role that uses another one comes after it.
   ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, NodeSupplies supplies,
               std::vector<std::shared_ptr<NodeRole>> roles, Journal& journal);
   ClusterNode(const ClusterNode&) = delete;
@@ -57,13 +57,13 @@ class ClusterNode final {
 
   const NodeMembers& members() const { return *members_; }
   const NodeElection& election() const { return *election_; }
-  // What operators ask and do. REQUIRES that it has found its cluster.
+  // For the questions and acts of operators. REQUIRES that it has found its cluster.
   NodeAdmin& admin() { return *admin_; }
 
-  // What its parts tell it as a whole, and what they ask of it. Calls come one after the other, on the thread of its
-  // runtime, and must not wait.
+  // Events of its parts that concern the whole node, and their questions to it. Calls come one after the other, on the
+  // thread of its runtime, and must not wait.
   void on_member(const membership::MemberEvent& event);
-  // What another node says of itself.
+  // Another node's description of its state.
   void on_peer_state(const std::string& name, const PeerState& state);
   void on_joined() { tell_health(); }
   // It is no member any more, as the others know.
@@ -71,11 +71,11 @@ class ClusterNode final {
   // Another process bears its name.
   void on_name_taken(const runtime::Endpoint& holder);
   void on_degraded();
-  // Whether it leads, and whom it follows, is what others are told.
+  // Sends its leadership, or the leader that it follows, to others.
   void on_standing_changed() { tell_state(); }
   // Why it is not ready for work; empty: it is.
   std::string not_ready() const;
-  // Takes nothing new, and goes when what it has is done. False: it has nothing that could be drained.
+  // Takes nothing new, and leaves when its work is done. False: it has nothing to drain.
   bool drain(const std::string& cause);
 
  private:
@@ -101,7 +101,7 @@ class ClusterNode final {
   runtime::Scope* scope_ = nullptr;  // of all that runs while it takes part
   runtime::Cancellation* joining_ = nullptr;
   runtime::Cancellation* winding_up_ = nullptr;
-  runtime::Event leaving_;  // somebody wants it to go, or it must
+  runtime::Event leaving_;  // a caller wants it to leave, or it must
   std::string leave_cause_;
   bool gone_ = false;  // from the group
   runtime::Condition gone_changed_;

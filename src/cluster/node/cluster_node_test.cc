@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 using Notes = std::vector<std::string>;
 
-// A role that notes what it is told.
+// A role that notes its events.
 class NotingRole final : public NodeRole {
  public:
   NotingRole(std::string name, Notes& notes) : name_(std::move(name)), notes_(notes) {}
@@ -270,7 +270,7 @@ TEST_F(ClusterNodeTest, a_role_that_cannot_do_its_work_ends_its_node) {
 }
 
 TEST_F(ClusterNodeTest, who_leaves_before_it_has_found_its_cluster_ends_at_once) {
-  Place& place = *places_[1];  // which founds nothing, and nobody else is there
+  Place& place = *places_[1];  // which founds nothing, and no other node is there
   place.options.config.seeds = {{"10.0.0.77", cluster::kDefaultPort}};
   start(place);
   world_.run_for(Duration::seconds(1));
@@ -297,7 +297,7 @@ TEST_F(ClusterNodeTest, a_node_that_is_asked_twice_waits_for_nobody) {
   start_all();
   ASSERT_TRUE(elected());
   Place& leaving = *leader();
-  // Nobody takes over, and nobody hears that it leaves.
+  // No node takes over or hears that it leaves.
   for (const auto& place : places_) {
     if (place.get() != &leaving) place->machine.pause();
   }

@@ -1,4 +1,4 @@
-// A desk that answers what it is told to, and checks that nothing reaches it that must not.
+// A desk that answers as set, and checks that nothing forbidden reaches it.
 #pragma once
 
 #include <string>

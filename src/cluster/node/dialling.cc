@@ -81,7 +81,7 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
   auto dialled = co_await link::dial(runtime, {addresses->front(), node.port}, node.host, dialling_, keyring_, handler,
                                      refusals, nullptr);
   if (!dialled) {
-    // Where nobody listens, nobody has said no.
+    // An address without a listener is no refusal.
     const bool answered = dialled.error().refusal != wire::Refusal::kNone;
     co_return fail(answered ? dialled.error().error.code : Errc::kUnreachable,
                    fmt::format("{}: {}", to_string(node), dialled.error().error.message));

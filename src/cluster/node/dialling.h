@@ -1,4 +1,4 @@
-// How nodes of a cluster are reached, and what a node calls itself to others.
+// How a node reaches other nodes of its cluster, and how it introduces itself to them.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace bellwether::node {
 
-// As somebody with this name and role, without TLS. kInvalid: a name that is none.
+// As a node with this name and role, without TLS. kInvalid: an invalid name.
 Result<link::DialSettings> plain_dialling_as(const cluster::NodeConfig& config, const std::string& name,
                                              wire::Role role);
 // With TLS, where the settings name certificates: an operator, a client. Waits for the disk.
@@ -21,18 +21,18 @@ Result<link::DialSettings> dialling_as(const cluster::NodeConfig& config, const 
 // The name of the key that the leader of this cluster holds in a store.
 std::string leadership_key(const cluster::NodeConfig& config);
 
-// What nodes call themselves in hellos and to people.
+// The name of this software in hellos and for people.
 std::string software_name();
 
 // Asks nodes as an operator does: a connection for each question, with the role `operator` and the cluster's secret or
 // a certificate of that role.
 class OperatorClient {
  public:
-  // `by`: who acts, for audit logs. The names of cluster, environment and datacenter, and the certificates, are those
+  // `by`: the actor, for audit logs. The names of cluster, environment and datacenter, and the certificates, are those
   // of the configuration.
   static Result<OperatorClient> make(const cluster::NodeConfig& config, wire::Keyring keyring, const std::string& by);
 
-  // Errors say what the node said, or why it could not be asked.
+  // Errors are those of the node, or say why it could not be asked.
   runtime::task<Result<AdminAnswer>> ask(runtime::Runtime& runtime, HostPort node, AdminRequest request,
                                          Duration timeout);
   // The same of any type of message, as bytes (cluster/net/message_classes.h). kExhausted: the node is busy.

@@ -13,7 +13,7 @@
 namespace bellwether::node {
 namespace {
 
-// What a request is called in the audit log, without any secret; empty for a question, which changes nothing.
+// The name of a request in the audit log, without any secret; empty for a question, which changes nothing.
 struct ActOf {
   std::string operator()(const Leave&) { return "leave"; }
   std::string operator()(const Drain&) { return "drain"; }

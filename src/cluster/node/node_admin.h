@@ -1,5 +1,5 @@
-// The part of a node that answers operators and pages: what is known of the cluster, put together from its other parts,
-// and what operators may do. One thread, that of its runtime.
+// The part of a node that answers operators and pages: it combines the other parts' knowledge of the cluster, and does
+// what operators may ask for. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ namespace bellwether::node {
 // Answers operators (admin_messages.h) from a node's desk. One thread, that of its runtime.
 class AdminService final : public cluster::Service {
  public:
-  // Told who asked for what, of everything that changes something.
+  // Called with the author and the request for everything that changes something.
   using Audit = Callback<void(const std::string& by, const std::string& what, const std::string& outcome)>;
 
   // Both must outlive it.
   AdminService(NodeDesk& desk, std::string self, Audit audit) : desk_(desk), self_(std::move(self)), audit_(audit) {}
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
-  // The answer to the request of an operator who is called `by`, as bytes; an error is what the operator is told.
+  // The answer to the request of an operator named `by`, as bytes; an error is sent to the operator.
   Result<std::string> answer(std::string_view request, const std::string& by);
 
  private:

@@ -105,7 +105,7 @@ task<void> NodeElection::resign(std::string cause, Duration at_most) {
   const Instant deadline = runtime_.read_clock() + at_most;
   const auto over = [this] { return end_at_once_ || term_.end == nullptr; };
   co_await changed_.wait(runtime_, over, deadline);
-  // The successor still needs this voter; a store still needs to hear that the key is free.
+  // The successor still needs this voter; a store must still learn that the key is free.
   const Instant known = std::min(deadline, runtime_.read_clock() + kHandOverMost);
   const auto done = [this, led] {
     if (end_at_once_) return true;
@@ -127,10 +127,10 @@ void NodeElection::on_member(const membership::MemberEvent& event) {
   }
 }
 
-// A node that takes part hears of the leader from the election itself. The others believe what the leader says of
-// itself, and what any node says of a later term: so all know of a new leader after a few rounds of probes, and not
-// only when each has probed the leader. Of a term that it knows of, the leader alone can say that it leads no more, or
-// does again.
+// A node that takes part hears of the leader from the election itself. The others believe the leader's statements about
+// itself, and any node's statement about a later term: so all know of a new leader after a few rounds of probes, and
+// not only when each has probed the leader. About a known term only the leader can say that it no longer leads, or
+// leads again.
 void NodeElection::on_peer_state(const std::string& name, const PeerState& state) {
   if (leadership_ != nullptr || state.term < leader_term_) return;
   if (state.leads) {
@@ -192,7 +192,7 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
   leader_evidence_ = evidence;
   changed_.changed();
   node_.on_standing_changed();
-  // Who leads is all the state of a group that a node has to learn before it may lead itself.
+  // The current leader is all the state of a group that a node must learn before it may lead itself.
   if (leadership_ != nullptr && !leader.empty()) leadership_->synced();
   if (!roles_.tell_of_terms()) {
     log_.say("leader",

@@ -1,5 +1,5 @@
-// The part of a node that knows who leads: it votes, stands for the key in a store, or follows whoever says that it
-// leads; it tells the roles of terms that begin and end. One thread, that of its runtime.
+// The part of a node that knows the leader: it votes, stands for the key in a store, or follows the node that says that
+// it leads; it informs the roles of terms that begin and end. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,14 @@ class NodeElection final : public cluster::Leadership::Listener {
   NodeElection(const NodeElection&) = delete;
   NodeElection& operator=(const NodeElection&) = delete;
 
-  // What decides here who leads. REQUIRES members that are made.
+  // Makes the source of leadership. REQUIRES members that are made.
   void make();
   // Takes part until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // Gives the leadership up. Waits until no work of a leader runs any more, and then, `at_most` so long, until others
-  // know.
+  // Gives the leadership up. Waits until all work of a leader has stopped, and then, for at most `at_most`, until
+  // others know.
   runtime::task<void> resign(std::string cause, Duration at_most);
-  // Does not wait any more for what resign() waits for.
+  // Ends the wait of resign().
   void give_up_waiting() { end_at_once_ = true, changed_.changed(); }
 
   // What membership says.
@@ -39,20 +39,20 @@ class NodeElection final : public cluster::Leadership::Listener {
   void on_peer_state(const std::string& name, const PeerState& state);
   void set_health(const quorum::LocalHealth& health);
 
-  // nullptr: it follows whoever says that it leads.
+  // nullptr: it follows the node that says that it leads.
   cluster::Leadership* leadership() { return leadership_.get(); }
   const cluster::Leadership* leadership() const { return leadership_.get(); }
   // By its own term of office, at this moment.
   bool leads() const { return term_.valid_for(runtime_.boot_now()) > Duration::zero(); }
   const election::TermOfOffice& term() const { return term_; }
-  const std::string& leader() const { return leader_; }  // empty: nobody is known
+  const std::string& leader() const { return leader_; }  // empty: unknown
   uint64_t leader_term() const { return leader_term_; }
   uint64_t changes() const { return changes_; }
   LeaderView view() const;
-  // Why it can neither stand nor tell who leads; empty: it can.
+  // Why it can neither stand nor name the leader; empty: it can.
   std::string obstacle() const { return leadership_ == nullptr ? std::string() : leadership_->obstacle(); }
 
-  // As operators ask for it: each begins it and says in words what will happen, or why not.
+  // For operators: each begins it and describes what will happen, or why not.
   Result<std::string> transfer(const std::string& to);
   Result<std::string> call_election(bool forced);
   Result<std::string> change_voters(bool add, const std::string& name);

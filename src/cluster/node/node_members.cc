@@ -107,7 +107,7 @@ task<std::vector<runtime::Endpoint>> NodeMembers::resolve_seeds() {
 
 task<void> NodeMembers::run(cluster::Joining::Way way, runtime::Cancellation* cancel) {
   // All seeds, and not only the one that answered first: of nodes that start at the same time each may have joined
-  // through one that knew nobody either. Who founds a cluster asks them later, for it may have been cut off.
+  // through one that knew no other node either. A founder of a cluster asks them later, for it may have been cut off.
   std::vector<runtime::Endpoint> seeds = co_await resolve_seeds();
   const bool founds = !way.through;
   if (!founds && std::find(seeds.begin(), seeds.end(), *way.through) == seeds.end()) seeds.push_back(*way.through);
@@ -182,7 +182,7 @@ void NodeMembers::hear(const membership::MemberEvent& event) {
             {"accusers", accusers}});
 }
 
-// Two that leave it to different things who leads could both lead.
+// Two nodes with different sources of leadership could both lead.
 void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
   if (config_.role == wire::Role::kWorker) return;
   if (event.change != MemberChange::kJoined && event.change != MemberChange::kUpdated) return;

@@ -1,5 +1,5 @@
-// The part of a node that knows who is there: it finds the cluster, takes part in its membership, and remembers from
-// life to life whom it knew. One thread, that of its runtime.
+// The part of a node that knows the members: it finds the cluster, takes part in its membership, and remembers its
+// peers from life to life. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ class NodeMembers final {
     const membership::Profile& profile;
     membership::MemberState state;
     uint32_t incarnation;
-    const PeerState* said;  // of itself; nullptr: nothing yet
+    const PeerState* said;  // its own statements; nullptr: none yet
     wire::Role role() const { return static_cast<wire::Role>(profile.role); }
     bool gone() const { return state == membership::MemberState::kDead || state == membership::MemberState::kLeft; }
   };
@@ -49,10 +49,10 @@ class NodeMembers final {
   // Joins, and takes part until cancelled.
   runtime::task<void> run(cluster::Joining::Way way, runtime::Cancellation* cancel);
   void leave() { driver_->tell(membership::Leave{}); }
-  // What others are told of this node with every acknowledgement.
+  // Sets what others learn of this node with every acknowledgement.
   void say(const PeerState& state) { driver_->tell(membership::SetState{write_state(state)}); }
   void on_loop_lag(double ratio) { driver_->tell(membership::LoopLag{ratio}); }
-  // Nobody listens any more where this peer was.
+  // No process listens at this peer's address any more.
   void on_refused(const cluster::PeerAddress& peer);
 
   bool made() const { return driver_ != nullptr; }
@@ -62,7 +62,7 @@ class NodeMembers final {
   std::optional<membership::MemberState> state_of(const std::string& name) const { return driver_->state_of(name); }
   bool is_gone(const std::string& name) const;
   bool is_suspect(const std::string& name) const { return state_of(name) == membership::MemberState::kSuspect; }
-  // What it says of itself; nullptr: nothing yet.
+  // Its own statements; nullptr: none yet.
   const PeerState* said_by(const std::string& name) const;
   // In its present state.
   Duration since(const std::string& name) const;

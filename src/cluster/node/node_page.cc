@@ -150,8 +150,8 @@ void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
   bytes("received", counts.received_bytes);
 }
 
-// What the ends of the open connections have agreed on: who looks at an upgrade or at a change of the secret sees when
-// the last one of the old kind is gone.
+// The agreements of both ends of the open connections: they show the progress of an upgrade or of a change of the
+// secret to operators, who see when the last one of the old kind is gone.
 void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   std::map<std::string, double> kinds;
   std::array<double, wire::kCapabilities> features{};
@@ -175,7 +175,7 @@ void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   }
 }
 
-// What is taken in and what is not, and whom this node leaves alone.
+// Admission: what this node takes and refuses, and which peers it leaves alone.
 void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   using namespace resilience;
   const cluster::FrontDesk::Counts& counts = sources.front_desk.counts();
@@ -214,7 +214,7 @@ void NodeProbes::look(Instant due) {
   const Instant now = runtime_.read_clock();
   const health::Probes::Due what = probes_.tick(now);
   if (what.startup) probes_.startup_result(now, desk_.joined());
-  // The loop that turns this late would have answered a request as late.
+  // A loop that turns this late would have answered a request as late.
   if (what.liveness) probes_.liveness_result(now - due <= settings_.liveness.timeout);
   if (what.readiness) probes_.readiness_result(desk_.not_ready().empty());
 }
@@ -240,7 +240,7 @@ web::Answer NodePage::answer_to(const web::Request& request) const {
   if (request.path == "/livez") {
     return verdict(probes_.verdicts().live() ? "" : "its loop stalled whenever it was looked at, or it does not start");
   }
-  // At once, without the threshold: whoever asks has one of its own, and whoever balances load has none.
+  // At once, without the threshold: an orchestrator has its own threshold, and a load balancer needs none.
   if (request.path == "/readyz") return verdict(desk_.not_ready());
   if (request.path == "/startupz") return verdict(desk_.joined() ? "" : "it has not joined its cluster yet");
   if (request.path == "/leader") {

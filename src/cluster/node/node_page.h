@@ -1,5 +1,5 @@
-// A node over HTTP, for those who know nothing of clusters: /livez, /readyz and /startupz for orchestrators, /health
-// with what is behind them, /leader for load balancers, /metrics for Prometheus.
+// A node over HTTP, for programs outside the cluster: /livez, /readyz and /startupz for orchestrators, /health with the
+// reasons behind them, /leader for load balancers, /metrics for Prometheus.
 #pragma once
 
 #include <cstdint>
@@ -46,14 +46,14 @@ class NodeProbes {
   health::Probes probes_;
 };
 
-// One figure of the page of metrics. `labels` is what stands between the braces, or empty.
+// One figure of the page of metrics. `labels` is the text between the braces, or empty.
 struct Figure {
   std::string_view name;
   std::string_view type;  // "gauge", "counter", "histogram"
   std::string_view help;
   std::string labels;
   double value = 0;
-  std::string_view family = {};  // "histogram": that of which this is the _bucket, _sum or _count
+  std::string_view family = {};  // "histogram": the family of which this is the _bucket, _sum or _count
 };
 inline constexpr std::string_view kGauge = "gauge";
 inline constexpr std::string_view kCounter = "counter";

@@ -101,7 +101,7 @@ void NodePort::on_refused(wire::Refusal refusal, const runtime::Endpoint& from, 
       fmt::format("refused {} from {}{}{}", to_string(refusal), from.to_string(),
                   detail.empty() ? "" : ": " + printable(std::string(detail)),
                   unheard == 0 ? "" : fmt::format("; and {} since the last such line", format_count(unheard, "time")));
-  // A node that has just started is asked for a proof once: nothing is wrong with that.
+  // A node that has just started is asked for a proof once: that is normal.
   log_.note(refusal != wire::Refusal::kUnproven, text);
 }
 

@@ -1,6 +1,5 @@
 // The port of a node: all that others send comes in here, and all that it sends goes out here. It owns the sockets, the
-// connections and the secrets that they stand on, decides what is taken in, and counts what is refused. One thread,
-// that of its runtime.
+// connections and their secrets, decides on admission, and counts refusals. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -31,13 +30,13 @@ class NodePort final {
   runtime::task<Status> open();
   // Answers until cancelled. REQUIRES open().
   runtime::task<void> serve(runtime::Cancellation* cancel);
-  // Who is told of processes that are gone; nullptr: nobody (any more). Outlives its being told.
+  // Receives reports of processes that are gone; nullptr: no receiver (any more). Outlives these calls.
   void report_to(NodeMembers* members) { members_ = members; }
-  // From whoever measures (cluster/net/vital_signs.h).
+  // From the measurement of vital signs (cluster/net/vital_signs.h).
   void on_loop_lag(double ratio) { front_desk_.on_loop_lag(ratio); }
   void on_vital_signs(const cluster::VitalSigns& signs);
 
-  // Each of them says what it has done. kInvalid, kExists and the like say why not.
+  // Each of them returns a description of its result. kInvalid, kExists and the like say why not.
   Result<std::string> learn_secret(std::string text);
   Result<std::string> use_secret(uint32_t id);
   Result<std::string> forget_secret(uint32_t id);
@@ -56,7 +55,7 @@ class NodePort final {
   const link::Datagrams& datagrams() const { return *datagrams_; }
   cluster::PeerLinks& links() { return *links_; }
   const cluster::PeerLinks& links() const { return *links_; }
-  // What the ends of all connections have agreed on.
+  // The agreements of all connections.
   std::vector<const wire::Agreement*> agreements() const;
 
  private:

@@ -10,7 +10,7 @@ namespace bellwether::node {
 
 using runtime::task;
 
-// Those that stand on others go before these.
+// Roles that use others go before these.
 NodeRoles::~NodeRoles() {
   while (!running_.empty()) running_.pop_back();
   while (!roles_.empty()) roles_.pop_back();

@@ -1,4 +1,4 @@
-// The roles of a node, as one: what is told to them, and what they say together. One thread.
+// The roles of a node, as one: the events for them, and their combined answers. One thread.
 #pragma once
 
 #include <list>
@@ -20,8 +20,8 @@
 
 namespace bellwether::node {
 
-// What a node is for, beside being a member of its cluster: a manager hands out jobs, a worker makes load, a leader of
-// contexts makes these while it leads. Whoever makes a node gives it its roles; the node knows none of them.
+// The purpose of a node, beside being a member of its cluster: a manager hands out jobs, a worker makes load, a leader
+// of contexts makes these while it leads. The maker of a node gives it its roles; the node knows none of them.
 class NodeElection;
 class NodeMembers;
 class NodePort;
@@ -33,8 +33,8 @@ struct NodeTools {
   const NodeOptions& options;
   NodeSupplies& supplies;
   NodePort& port;              // its links and its switchboard, where a role registers its messages
-  const NodeMembers& members;  // who is there
-  NodeElection& election;      // who leads
+  const NodeMembers& members;  // the members of the cluster
+  NodeElection& election;      // the leader
   NodeLog& log;
 };
 
@@ -46,41 +46,41 @@ class NodeRole : public election::TermListener {
   virtual runtime::task<Status> prepare(const NodeTools& tools) = 0;
   // Does its work until cancelled, and ends it in good order then.
   virtual runtime::task<void> run(runtime::Cancellation*) { co_return; }
-  // The node is about to leave: nothing new is taken, and what is left is brought to an end, at most until `deadline`.
+  // The node is about to leave: the role takes nothing new and finishes its work, at most until `deadline`.
   virtual runtime::task<void> wind_up(Instant /*deadline*/, runtime::Cancellation*) { co_return; }
-  // Whether there is something that could be drained: the same without a limit, and without stopping anything. False
-  // of drain(): it was cancelled.
+  // drains(): whether it has something to drain. drain(): like wind_up(), but without a limit, and it stops nothing;
+  // false: it was cancelled.
   virtual bool drains() const { return false; }
   virtual runtime::task<bool> drain(runtime::Cancellation*) { co_return true; }
 
-  // What membership says of another node.
+  // The events of membership for another node.
   virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
   virtual void on_there(const std::string& /*name*/) {}
   // About once a second. `health_score`: of this node, 0 to 8.
   virtual void on_vital_signs(const cluster::VitalSigns&, int /*health_score*/) {}
 
-  // What the election says (cluster/net/leadership.h). A role with work that only a leader may do calls work_stopped()
-  // of the leadership itself, as is said there; there is at most one in a node.
+  // The events of the election (cluster/net/leadership.h). A role with work that only a leader may do calls
+  // work_stopped() of the leadership itself, as stated there; a node has at most one such role.
   virtual bool works_while_leading() const { return false; }
   void on_elected(const election::TermOfOffice&) override {}
   void on_drain(const std::string& /*cause*/) override {}
   void on_term_ended(const election::TermEnded&) override {}
   virtual void on_leader_changed(const std::string& /*leader*/, election::Term, const std::string& /*evidence*/) {}
-  // Until nothing of that work runs any more; nobody but the election and the role itself makes that so.
+  // Until nothing of that work runs any more; only the election and the role itself make that so.
   virtual runtime::task<void> work_ended() { co_return; }
-  // Whether it tells people of terms itself; else the node does.
+  // Whether it reports terms to people itself; else the node does.
   virtual bool tells_of_terms() const { return false; }
-  // Whether it works with the key that only an elected admin has, and here it is (cluster/vote/key_keeper.h).
+  // Whether it works with the key that only an elected admin has. on_admin_key() gives it (cluster/vote/key_keeper.h).
   virtual bool takes_admin_key() const { return false; }
   virtual void on_admin_key(const election::TermOfOffice&, secret::SecretBytes) {}
-  // What this node is worth as a leader of contexts, 0 to 1; nothing while it leads none.
+  // The fitness of this node as a leader of contexts, 0 to 1; nothing while it leads none.
   virtual std::optional<double> context_fitness() const { return std::nullopt; }
 
   // Empty while it can do its work, else why not.
   virtual std::string obstacle() const { return {}; }
-  // Adds what it knows: of its work, and of the jobs that it keeps.
+  // Adds its knowledge: of its work, and of the jobs that it keeps.
   virtual void describe(QuorumView&) const {}
-  // Whether it does what it could, in one word (cluster/health/signals.h); empty when others say so of it.
+  // Its progress in one word (cluster/health/signals.h); empty when others report it.
   virtual std::string progress() const { return {}; }
   // For the page of metrics.
   virtual std::vector<Figure> figures() const { return {}; }
@@ -107,7 +107,7 @@ class NodeRoles final {
   void each(Act act) const {
     for (const std::shared_ptr<NodeRole>& role : roles_) act(*role);
   }
-  // False: none has work that only a leader may do, and nobody says that it has stopped.
+  // False: no role has work that only a leader may do, and none says that it has stopped.
   bool work_while_leading() const;
   runtime::task<void> work_ended();
   bool tell_of_terms() const;

@@ -27,7 +27,7 @@
 namespace bellwether::node {
 namespace {
 
-// The keys of a scored vote, as a node has them on its disk: its own, and the public ones of all who vote.
+// The keys of a scored vote, as a node has them on its disk: its own, and the public ones of all voters.
 
 constexpr std::size_t kMostFileBytes = 1 << 16;
 
@@ -40,8 +40,8 @@ Result<std::string> read_public_file(const std::string& path) {
   return text;
 }
 
-// Waits for the disk. kInvalid says which file is missing or is no such key, and what to do; a private key that others
-// can read is refused.
+// Waits for the disk. kInvalid names the missing or invalid file, and the remedy; a private key that others can read is
+// refused.
 Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
   const auto pem = read_secret_file(config.vote.key);
   if (!pem) return fail(pem.error().code, "'vote.key': " + pem.error().message);
@@ -71,8 +71,8 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
   return cluster::VoteSeal(leadership_key(config), std::move(*own), std::move(keys));
 }
 
-// This node's part of the key that only an admin has; nothing where there is none. Waits for the disk. Errors: as of
-// secrets.h; kInvalid: the key share is not the one that was split, or there are too few nodes to ever have the key.
+// This node's part of the key that only an admin has; nothing where the cluster has none. Waits for the disk. Errors:
+// as of secrets.h; kInvalid: the key share is not the one that was split, or too few nodes exist to ever have the key.
 Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeConfig& config) {
   if (config.vote.key_share.empty()) return std::nullopt;
   auto share = read_key_share(config.vote.key_share);
@@ -94,9 +94,9 @@ Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeC
   return cluster::KeyHolding{std::move(*commitment), std::move(*share)};
 }
 
-// How this node vets candidates, and what it was attested itself. Waits for the disk. Errors: a file that is missing or
-// is none; kInvalid: the attestation is of another node, or not signed by that key. One that has run out is no error:
-// its node votes and does not stand.
+// How this node vets candidates, and its own attestation. Waits for the disk. Errors: a missing or invalid file;
+// kInvalid: the attestation is of another node, or not signed by that key. An expired one is no error: its node votes
+// and does not stand.
 Result<cluster::VettingSettings> read_vetting(const cluster::NodeConfig& config) {
   cluster::VettingSettings out;
   out.cluster = fmt::format("{}/{}", config.cluster, config.environment);
@@ -114,7 +114,7 @@ Result<cluster::VettingSettings> read_vetting(const cluster::NodeConfig& config)
   if (!opened) {
     return fail(Errc::kInvalid, "'agent.attestation': '{}': {}", config.vote.attestation, opened.error().message);
   }
-  // Whether it has run out is asked when it is used.
+  // Its expiry is checked when it is used.
   if (const auto why = why_not(*opened, out.cluster, config.name, opened->not_after)) {
     return fail(Errc::kInvalid, "'agent.attestation': '{}': {}: bellwether keys attest --node {}",
                 config.vote.attestation, *why, config.name);
@@ -123,11 +123,11 @@ Result<cluster::VettingSettings> read_vetting(const cluster::NodeConfig& config)
   return out;
 }
 
-// Which address of this machine the way to somebody begins with.
+// The address of this machine from which the route to an endpoint begins.
 
-// By the system's routes; nothing is sent. Nothing when there is no way.
+// By the system's routes; nothing is sent. Nothing when no route exists.
 std::optional<runtime::IpAddress> own_address_towards(const runtime::Endpoint& there) {
-  // A connected UDP socket has an address of its own as soon as it knows where to, without a packet.
+  // A connected UDP socket gets a local address from its destination, without a packet.
   const int fd = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::nullopt;
   const int off = 0;
@@ -160,7 +160,7 @@ task<Result<std::unique_ptr<cluster::Kv>>> open_disk(runtime::Runtime& runtime, 
   co_return kv;
 }
 
-// Workers learn who leads from those that may.
+// Workers learn the leader from the nodes that may lead.
 task<Status> open_store(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeSupplies& supplies) {
   if (!config.delegates() || config.role == wire::Role::kWorker) co_return Status();
   std::string url = config.leadership;

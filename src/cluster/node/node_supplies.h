@@ -1,6 +1,5 @@
-// What a node is given beside its settings and its runtime: keys, disks, and what measures its machine. Whoever makes a
-// node brings them: `bellwether node` from files, the environment and the system (local_supplies()), a world of the
-// simulator from whatever it has in their place.
+// What a node is given beside its settings and its runtime: keys, disks, and measurements of its machine. `bellwether
+// node` takes them from files, the environment and the system (local_supplies()), the simulator from its world.
 #pragma once
 
 #include <memory>
@@ -30,17 +29,17 @@ struct NodeSupplies {
   std::shared_ptr<runtime::TlsContext> serve_tls;
   // The description of letters about jobs, of a node that takes part in them; nullptr: it refuses them.
   const message::Message* letters = nullptr;
-  std::unique_ptr<cluster::Kv> kv;  // nothing: this node has nothing to remember; of one that votes: required
-  // Who decides who leads, where that is a store and this node may lead; and the key in it.
+  std::unique_ptr<cluster::Kv> kv;  // nothing: this node has nothing to remember; required of a voter
+  // The store that decides the leader, where one does and this node may lead; and the key in it.
   std::unique_ptr<store::LeaseStore> store;
   std::unique_ptr<store::StoreKey> store_key;
-  // Of one who votes by scores; the seal is required there.
+  // Of a node that votes by scores; the seal is required there.
   std::optional<cluster::VoteSeal> vote_seal = {};
   std::optional<cluster::KeyHolding> key_holding = {};
   cluster::VettingSettings vetting = {};
-  std::unique_ptr<cluster::ResourceSource> resources;  // required of one who votes by scores, or leads contexts
+  std::unique_ptr<cluster::ResourceSource> resources;  // required of a node that votes by scores, or leads contexts
   std::unique_ptr<cluster::VitalSource> vitals;        // nothing: only the lag of its loop is known
-  // Which address of this machine the way to somebody begins with; nothing where there is no way.
+  // The address of this machine from which the route to an endpoint begins; nothing where no route exists.
   std::optional<runtime::IpAddress> (*own_address)(const runtime::Endpoint& there) = nullptr;
 
   explicit NodeSupplies(wire::Keyring keys) : keyring(std::move(keys)) {}
@@ -48,8 +47,7 @@ struct NodeSupplies {
 
 // The supplies of a node on this machine: files, the environment, SQLite, the system's own figures.
 
-// All that can be wrong with files and certificates is found here, and said with its remedy. `runtime` must outlive the
-// supplies.
+// Finds all errors of files and certificates, and names the remedy. `runtime` must outlive the supplies.
 runtime::task<Result<NodeSupplies>> local_supplies(runtime::Runtime& runtime, const cluster::NodeConfig& config);
 
 }  // namespace bellwether::node

@@ -1,4 +1,4 @@
-// What a node knows of its cluster at a moment, for those who ask: operators and pages. Plain values.
+// A node's knowledge of its cluster at a moment, for operators and pages. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct MemberView {
 };
 
 struct LeaderView {
-  std::string name;  // empty: nobody is known to lead
+  std::string name;  // empty: unknown
   uint64_t term = 0;
   Duration since;                     // known to this node
   std::optional<Duration> valid_for;  // only the leader itself knows
@@ -56,20 +56,20 @@ struct QuorumView {
   std::size_t jobs = 0;     // whose registers this node keeps
   std::string jobs_unable;  // why it takes no part in that, although it is a voter; else empty
   std::string decided_by;   // "quorum", or a store: then there are no voters
-  std::string obstacle;     // why this node can neither stand nor tell who leads
-  std::string stands_back;  // why it lets others go first
+  std::string obstacle;     // why this node can neither stand nor name the leader
+  std::string stands_back;  // why it lets other nodes go first
   std::string state;        // of this node's work: "active", "syncing: ..."; empty when it has none
   std::string submissions;  // why it takes no new jobs for now; else empty
 };
 
-// What pages and operators are answered from, and what operators may do.
+// The source of answers for pages and operators, and of the acts of operators.
 class NodeDesk {
  public:
   virtual ~NodeDesk() = default;
   virtual std::vector<MemberView> members() const = 0;
   virtual LeaderView leader() const = 0;
   virtual QuorumView quorum() const = 0;
-  // kUnsupported: nobody votes by scores here.
+  // kUnsupported: no scored votes here.
   virtual Result<cluster::VoteView> last_vote() const = 0;
   // The last messages of a scored vote, the oldest first.
   virtual std::vector<cluster::VoteMessageView> vote_messages() const { return {}; }
@@ -78,10 +78,9 @@ class NodeDesk {
   // Empty when it is ready for work, else why not.
   virtual std::string not_ready() const = 0;
   virtual bool joined() const = 0;
-  // Of what it could do as a manager, what it does: "idle", "normal", "slow", "degraded", "stuck"; empty when it is
-  // none.
+  // Its progress as a manager: "idle", "normal", "slow", "degraded", "stuck"; empty when it is none.
   virtual std::string progress() const { return {}; }
-  // Each begins it and says in words what will happen, or why not.
+  // Each begins it and describes what will happen, or why not.
   virtual Result<std::string> leave(const std::string& who) = 0;
   virtual Result<std::string> drain(const std::string& who) = 0;
   virtual Result<std::string> transfer(const std::string& to) = 0;

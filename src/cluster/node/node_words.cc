@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kSoftwareMost = 256;
 constexpr std::size_t kWordsMost = 4'096;
 
-// What is shown to people is as it should be, or left out.
+// Text for people must be valid, or is left out.
 std::string name_or_nothing(std::string_view text) { return wire::is_name(text) ? std::string(text) : std::string(); }
 std::string plain_or_nothing(std::string_view text) {
   std::string out(text);

@@ -1,4 +1,4 @@
-// What a node says of itself through membership, and small translations between the rooms that a node composes.
+// The state that a node publishes through membership, and small translations between the rooms that a node composes.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ struct PeerMeta {
   std::string region;
   std::string software;
   std::optional<unsigned> priority;  // to lead; nothing: it does not say
-  std::string decided_by;            // what it leaves it to who leads: "quorum", "etcd" …; empty: it does not say
+  std::string decided_by;            // its source of leadership: "quorum", "etcd" …; empty: it does not say
   bool operator==(const PeerMeta&) const = default;
 };
-// It changes seldom, and is told to the whole group.
+// It changes seldom, and goes to the whole group.
 std::string write_meta(const PeerMeta& meta);
-PeerMeta read_meta(std::string_view bytes);  // empty when it is something else
+PeerMeta read_meta(std::string_view bytes);  // empty when the bytes are something else
 
 struct PeerState {
   bool leads = false;
   uint64_t term = 0;
-  std::string leader;  // of this term, as far as the node knows; empty: nobody
+  std::string leader;  // of this term, as far as the node knows; empty: none
   bool ready = false;
   bool electable = false;
   int health_score = 0;      // 0 good to 8 bad
   uint32_t degradation = 0;  // 0 normal to 4 critical
   uint32_t cpu_percent = 0;  // of what it may use
   uint32_t memory_percent = 0;
-  bool stuck = false;  // a manager that dispatches nothing of what it could
+  bool stuck = false;  // a manager that dispatches nothing although it could
   bool operator==(const PeerState&) const = default;
 };
 // It rides on every acknowledgement.
@@ -56,14 +56,14 @@ const Message& message_of<node::PeerState>();
 
 namespace bellwether::node {
 
-// How the election should think of this node.
+// The election's view of this node.
 quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready);
-// What decides, for others to compare: "quorum", or the kind of store, with TLS or without.
+// The source of leadership, for others to compare: "quorum", or the kind of store, with TLS or without.
 std::string kind_of_decision(const std::string& leadership);
 // "lan", "wan", "local".
 quorum::QuorumTiming timing_named(std::string_view profile);
 
-// What a node tells of itself: lines of its journal, each with its name.
+// The journal of a node: lines, each with its name.
 class NodeLog {
  public:
   // `runtime` and `journal` must outlive it.

@@ -69,7 +69,7 @@ Status sync_folder_of(const std::string& path) {
 
 namespace fs = std::filesystem;
 
-// Who may change it decides what runs here.
+// A user who may change the keys decides which programs run here.
 Status check_owners(const std::string& path, const struct stat& status) {
   if ((status.st_mode & S_IWOTH) == 0) return {};
   return fail(Errc::kInvalid, "'{}' can be changed by anybody: chmod o-w '{}'", path, path);
@@ -124,7 +124,7 @@ Result<std::string> read_secret_file(const std::string& path) {
 
 namespace {
 
-// From the file when one is named, else from the variable; nothing when there is neither.
+// From the file when one is named, else from the variable; nothing when both are missing.
 Result<std::optional<wire::Secret>> read(const std::string& file, const char* variable,
                                          cluster::Settings::Environment environment) {
   std::string text;

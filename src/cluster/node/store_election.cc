@@ -46,7 +46,7 @@ const Rival* other_minded(std::span<const Rival> rivals, const std::string& deci
 
 const Rival* fittest(std::span<const Rival> rivals) {
   const Rival* best = nullptr;
-  // The highest priority, then the lowest score, then the name, so that everybody chooses alike.
+  // The highest priority, then the lowest score, then the name, so that all nodes choose alike.
   const auto rank = [](const Rival& one) { return std::tuple(8 - one.priority, one.health_score, one.name); };
   for (const Rival& one : rivals) {
     if (one.electable && (best == nullptr || rank(one) < rank(*best))) best = &one;
@@ -64,7 +64,7 @@ std::string why_not_standing(const Situation& now) {
   const auto waited = [&](int64_t leases) { return now.vacant && *now.vacant >= now.lease * leases; };
   if (!now.unfit.empty()) return waited(kUnfitWaits) ? std::string() : now.unfit;
   if (now.named || waited(kLowerWaits)) return {};
-  // Of several that go first the fittest is named, so that all who wait say the same.
+  // Of several that go first the fittest is named, so that all waiting nodes name the same.
   const Rival* first = fittest(now.rivals);
   if (first != nullptr && first->priority > now.priority) return fmt::format("'{}' has a higher priority", first->name);
   return {};
@@ -83,7 +83,7 @@ StoreElection::StoreElection(runtime::Runtime& runtime, store::LeaseStore& store
 
 // --- the highest epoch that was seen ---------------------------------------------------------------------------------
 
-// Of another store or another key than now it means nothing.
+// For another store or another key than now it means nothing.
 task<Result<Epoch>> StoreElection::recall() {
   if (kv_ == nullptr) co_return Epoch();
   BW_CO_TRY(const auto stored, co_await kv_->get(kEpoch));
@@ -175,7 +175,7 @@ void StoreElection::review() {
   const Instant now = runtime_.boot_now();
   const Elector& elector = candidate_->elector();
   if (elector.seen_at() >= trouble_at_) trouble_.clear();
-  // What a store does not show is no vacancy.
+  // An unknown state of the store is no vacancy.
   const bool vacant = elector.seen_at() >= began_ && obstacle().empty() && elector.holder_until() <= now;
   if (!vacant) {
     vacant_since_.reset();
@@ -204,7 +204,7 @@ void StoreElection::review() {
   tell_of_leader(now);
 }
 
-// Whoever takes over must be able to: a leader that is not fit is better than none.
+// The next leader must be able to lead: an unfit leader is better than none.
 void StoreElection::step_down_when_unfit(Instant now) {
   const Elector& elector = candidate_->elector();
   if (unfit_.empty() || elector.state() != Elector::State::kLeading || now < stable_from_) return;

@@ -1,6 +1,6 @@
 // The leadership of a cluster that a store decides: a candidate (election/store/candidate.h) for one key of it, which
-// stands when this node is fit and it is its turn. The epoch of the key is the term. It keeps the highest epoch that it
-// saw, so that a store which comes back with less than it had is noticed.
+// stands when this node is fit and its turn has come. The epoch of the key is the term. The candidate keeps the highest
+// epoch that it saw, so that it notices a store that comes back with an older state.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@
 
 namespace bellwether::node {
 
-// Which of the nodes that may lead stand for the key of their cluster, where a store decides and whoever asks first
-// would win: fit ones before unfit ones, those of a higher priority before the others. This only orders, and only for a
-// while; what keeps two from leading is the store. Pure.
+// Which of the nodes that may lead stand for the key of their cluster. A store gives it to the first that asks, so fit
+// nodes stand before unfit ones, and those of a higher priority before the others. This is only an order, and only for
+// a while; the store keeps two nodes from leading. Pure.
 
 // Another gate or manager that is alive.
 struct Rival {
   std::string name;
   unsigned priority = 8;
-  bool electable = false;  // as it says itself: it is fit, and reaches what decides
+  bool electable = false;  // as it says itself: it is fit, and reaches the source of leadership
   int health_score = 0;
-  std::string decided_by;  // what it leaves the decision to: "quorum", "etcd" …; empty: it does not say
+  std::string decided_by;  // its source of leadership: "quorum", "etcd" …; empty: it does not say
 };
 
 struct Situation {
@@ -36,16 +36,16 @@ struct Situation {
   unsigned priority = 8;
   std::string decided_by;
   bool named = false;              // the last leader left the key to this node
-  std::optional<Duration> vacant;  // for how long the store has shown that nobody leads; nothing: somebody does
+  std::optional<Duration> vacant;  // for how long the store has shown no leader; nothing: it shows one
   Duration lease;                  // of the store
   std::span<const Rival> rivals;
 };
 
 // Why this node does not stand now; empty: it does.
 std::string why_not_standing(const Situation& now);
-// Another node that leaves the decision to something else: two leaders would be possible. Nothing: there is none.
+// Another node that leaves the decision to a different source: two leaders would be possible. Nothing: no such node.
 const Rival* other_minded(std::span<const Rival> rivals, const std::string& decided_by);
-// To whom to hand over; nothing when nobody else is electable.
+// The node to hand over to; nothing when no other node is electable.
 const Rival* fittest(std::span<const Rival> rivals);
 
 struct StoreElectionSettings {
@@ -94,7 +94,7 @@ class StoreElection final : public cluster::Leadership, public lead::CandidateLi
   runtime::task<Result<election::Epoch>> recall();
   static runtime::task<void> keep(StoreElection* self, election::Epoch floor);
   runtime::task<void> look_round(runtime::Cancellation* cancel);
-  // What the store showed, who else there is and how this node is may have changed.
+  // The store's state, the other nodes or this node's own state may have changed.
   void review();
   void step_down_when_unfit(Instant now);
   void tell_of_leader(Instant now);
@@ -113,12 +113,12 @@ class StoreElection final : public cluster::Leadership, public lead::CandidateLi
   Instant began_;
   Instant stable_from_;  // of the present term: not before does it give way by itself
   std::string unfit_ = "this node has not joined its cluster yet";
-  std::string why_not_;  // it does not stand, as the candidate was told last
+  std::string why_not_;  // why it does not stand, as the candidate last learned
   std::optional<std::string> leave_cause_;
   std::optional<Instant> vacant_since_;
   std::string trouble_;  // of the store, since it was seen last
   Instant trouble_at_;
-  std::string leader_;  // as was told last
+  std::string leader_;  // as last reported
   election::Epoch epoch_;
 };
 

@@ -55,7 +55,7 @@ class Reached final : public store::StoreKey {
   const bool& away_;
 };
 
-// A node: its election, and what that tells it.
+// A node: its election, and the reports of that.
 struct Peer final : cluster::Leadership::Listener {
   std::shared_ptr<store::Memory> memory;
   std::string name;
@@ -123,7 +123,7 @@ class StoreElectionTest : public testing::Test {
     b.others = {&a};
     world.run_for(Duration::seconds(1));
   }
-  // Time passes, and the nodes tell each other how they are.
+  // Time passes, and the nodes exchange their states.
   void pass(Duration span) {
     for (Duration passed; passed < span; passed += Duration::millis(100)) {
       world.run_for(Duration::millis(100));

@@ -27,7 +27,7 @@ void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects&
   slots_.erase(slot);
 }
 
-// What was promised in an earlier life is kept: nobody but the owner is promised anything before a lease is over.
+// Promises of an earlier life stay valid: only the owner is promised anything before a lease is over.
 void JobAcceptor::start(Instant now, const AcceptorStart& start) {
   check(slots_.empty(), "an acceptor starts once");
   readable_ = start.readable;
@@ -80,7 +80,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
   if (ask.claim.owner != from) return;
   if (ask.claim != promised) {
     if (ask.claim.fence <= promised.fence) return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
-    // Whoever held the job itself needs not wait for itself.
+    // The owner of a job needs not wait for its own lease.
     if (promised.owner != from && now < slot.leased_until) {
       BW_PROBE("register: a job is held under a lease");
       Answer leased = answer(slot, ask, Verdict::kLeased);
@@ -89,7 +89,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
       if (!known && slot.waiting.size() < kMostWaiting) slot.waiting.push_back(from);
       return out.push_back(Reply{from, std::move(leased)});
     }
-    // No lease yet: of several that take a job at once each would hold a part of the peers, and none a majority.
+    // No lease yet: of several nodes that take a job at once each would hold a part of the peers, and none a majority.
     slot.record.promised = ask.claim;
     keep(slot, out);
   }
@@ -99,7 +99,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
   grant(slot, from, std::move(granted), out);
 }
 
-// A claim that a majority has promised may be new to this peer; that it is newer is all that counts.
+// A claim that a majority has promised may be new to this peer; it only has to be newer.
 void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask,
                          AcceptorEffects& out) {
   const Claim& promised = slot.record.promised;
@@ -170,7 +170,7 @@ void JobAcceptor::keep(Slot& slot, AcceptorEffects& out) {
   out.push_back(KeepJob{number_, slot.record});
 }
 
-// What is granted is granted only as far as the disk has it.
+// A grant is valid only when the disk has it.
 void JobAcceptor::grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects& out) {
   if (slot.failed) keep(slot, out);
   if (slot.durable >= slot.wanted) return out.push_back(Reply{to, std::move(answer)});
@@ -195,7 +195,7 @@ void JobAcceptor::kept(const JobKept& kept, AcceptorEffects& out) {
   std::vector<Held> held;
   held.swap(slot.held);
   for (Held& one : held) {
-    // Of a claim that is not the newest any more nothing is granted.
+    // A claim that is no longer the newest gets no grant.
     if (one.answer.promised != slot.record.promised) continue;
     if (one.keep <= slot.durable) {
       out.push_back(Reply{one.to, std::move(one.answer)});

@@ -1,5 +1,5 @@
 // What one configured peer keeps of every job: the newest claim that it has promised, and the newest write that it has
-// accepted. It reads no clock: each step is told the time of the boot clock. No answer leaves before what it says is
+// accepted. It reads no clock: each step takes the time of the boot clock. No answer leaves before its content is
 // durable.
 #pragma once
 
@@ -33,8 +33,8 @@ struct JobKept {
   uint64_t number = 0;
   bool ok = true;
 };
-// The job was retired so long ago that its register goes away. One that is not retired here stays: what was promised
-// and accepted is dropped for nobody's word.
+// The job was retired so long ago that its register goes away. A job that is not retired here stays: no message can
+// drop promises and accepted writes.
 struct Forget {
   std::string key;
 };
@@ -42,7 +42,7 @@ using AcceptorEvent = std::variant<AcceptorStart, Asked, JobKept, Forget>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
-// Make it durable, then say JobKept with its number. Answers that depend on it come only after that.
+// Make it durable, then send JobKept with its number. Answers that depend on it come only after that.
 struct KeepJob {
   uint64_t number = 0;
   JobRecord record;
@@ -55,7 +55,7 @@ struct Reply {
   MemberId to;
   Answer answer;
 };
-// Who was refused because of a lease is told that it was given back. It may be lost.
+// Informs a node that was refused because of a lease that the lease was given back. It may be lost.
 struct TellFreed {
   MemberId to;
   std::string key;
@@ -71,19 +71,19 @@ class JobAcceptor {
 
   std::size_t jobs() const { return slots_.size(); }
   std::size_t bytes() const { return bytes_; }  // of the values of all
-  // Says each key, in order, to `visit`, which does nothing that could change them.
+  // Passes each key, in order, to `visit`, which must not change them.
   template <class Visit>
   void for_each_key(Visit visit) const {
     for (const auto& [key, slot] : slots_) visit(key);
   }
-  // Somebody holds the job, as far as this peer has promised it.
+  // A node holds the job, as far as this peer has promised it.
   bool is_leased(Instant now, const std::string& key) const;
   // Nothing when it has never heard of it.
   const JobRecord* find(const std::string& key) const;
 
  private:
   static constexpr std::size_t kMostHeld = 64;     // answers that wait for the disk, for each job
-  static constexpr std::size_t kMostWaiting = 16;  // who waits for the end of a lease, for each job
+  static constexpr std::size_t kMostWaiting = 16;  // nodes that wait for the end of a lease, for each job
 
   struct Held {
     MemberId to;
@@ -117,7 +117,7 @@ class JobAcceptor {
   std::map<std::string, Slot, std::less<>> slots_;
   std::size_t bytes_ = 0;
   uint64_t number_ = 0;
-  std::map<uint64_t, std::string> keeping_;  // what is on its way to the disk
+  std::map<uint64_t, std::string> keeping_;  // writes on their way to the disk
 };
 
 }  // namespace bellwether::registers

@@ -20,7 +20,7 @@ class JobAcceptorTest : public testing::Test {
  protected:
   JobAcceptorTest() { acceptor_.step(now_, AcceptorStart{}, effects_); }
 
-  // The answer, once everything that is wanted has become durable; nothing when there is none.
+  // The answer, once all requested writes have become durable; nothing when none came.
   std::optional<Answer> ask(MemberId from, Claim claim, decltype(Ask::body) body, bool disk = true) {
     effects_.clear();
     acceptor_.step(now_, Asked{from, {"job", ++number_, kLease, claim, std::move(body)}}, effects_);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr Rule kKey = not_empty(text(kMostKeyBytes));
 constexpr Rule kValue = text(kMostValueBytes);
-constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that there is always a next one
+constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that a next one always exists
 constexpr Rule kWhy = fitted(kMostWhyBytes, &fit_why);
 constexpr Rule kPiece = at_most(static_cast<uint32_t>(copies::kMostPieces - 1));
 
@@ -64,7 +64,7 @@ constexpr auto kDescription<Ask> = describe<Ask, &wrong_ask>(
     alternative<Prepare, &Ask::body>(5, "prepare"), alternative<Accept, &Ask::body>(6, "accept"),
     alternative<Confirm, &Ask::body>(7, "confirm"), alternative<Release, &Ask::body>(8, "release"));
 
-// A keeper counts from its own clock, which may run fast: a little more than the longest lease is possible. A refusal
+// A replica counts from its own clock, which may run fast: a little more than the longest lease is possible. A refusal
 // of a newer version is one all the same.
 template <>
 constexpr auto kDescription<registers::Answer> = describe<registers::Answer>(

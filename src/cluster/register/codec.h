@@ -1,5 +1,5 @@
-// The words of registers as bytes, and what is kept of each: message::encode() and message::decode<T>(), which refuses
-// what is out of its limits (core/message/message.h). A record that is none is kInvalid, all else kProtocol.
+// The messages and records of registers as bytes: message::encode() and message::decode<T>(), which refuses values out
+// of their limits (core/message/message.h). An invalid record is kInvalid, all else kProtocol.
 #pragma once
 
 #include "cluster/register/large.h"

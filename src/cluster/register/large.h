@@ -1,13 +1,12 @@
-// Big values that belong to a job (its bundle, the state of its account), kept by the voters of a cluster: what they
-// are called, which of two is newer, and what is said about them. A value may have many versions, of which one is kept:
-// the newest. Each version has one writer, who never gives its number to two values.
+// Blobs: large values of a job (its bundle, the state of its account), kept by the voters of a cluster: their names,
+// their order, and the messages about them. Of the versions of a value only the newest is kept. Each version has one
+// writer, which never gives its number to two values.
 //
-// This is the register of Attiya, Bar-Noy and Dolev ("Sharing Memory Robustly in Message-Passing Systems", 1995): who
-// writes waits until a majority has the value, who reads takes the newest of a majority and sees to it that a majority
-// has that one before it goes on. No consensus is needed, because whoever writes under a fence is alone: the fence
-// comes from the job's register (small.h). A new owner reads under its own fence, and from then on a
-// majority refuses what its predecessor writes; so what the predecessor was told to be kept is what the new owner has
-// read.
+// This is the register of Attiya, Bar-Noy and Dolev ("Sharing Memory Robustly in Message-Passing Systems", 1995). A
+// writer waits until a majority has the value. A reader takes the newest value of a majority, and ensures that a
+// majority has it before it goes on. Consensus is unnecessary, because only one node writes under a fence: the fence
+// comes from the job's register (small.h). A new owner reads under its own fence, and from then on a majority refuses
+// its predecessor's writes; so the new owner has read all that its predecessor knew to be kept.
 #pragma once
 
 #include <array>
@@ -54,7 +53,7 @@ struct Version {
 };
 std::string to_string(const Version& version);
 
-// A version of a value without the value: enough to know each piece of it when it comes.
+// A version of a value without the value: enough to identify each piece of it.
 struct CopyHead {
   Version version;
   uint64_t size = 0;
@@ -63,9 +62,9 @@ struct CopyHead {
 };
 bool fits(const CopyHead& head, std::size_t index, std::string_view piece);
 
-// --- what is asked of those who keep copies --------------------------------------------------------------------------
+// --- requests to the voters that keep blobs --------------------------------------------------------------------------
 
-// What have you? With a fence: and promise to take nothing more that is written under a lower one.
+// Asks for the newest version. With a fence: and for a promise to take nothing more that is written under a lower one.
 struct Look {
   CopyKey key;
   JobFence fence;  // 0: no promise is wanted
@@ -74,7 +73,7 @@ struct Look {
 struct Offer {
   CopyKey key;
   CopyHead head;
-  bool again = false;  // by a reader, who writes it for those to come: no promise is against it
+  bool again = false;  // by a reader, which writes it for later readers: no promise is against it
 };
 struct Piece {
   CopyKey key;
@@ -91,19 +90,19 @@ struct Fetch {
 // All values of a job go away, and none of them comes back.
 struct Drop {
   std::string job;
-  bool leftover = false;  // said by one who keeps copies to one that may have missed it
+  bool leftover = false;  // sent by a voter that keeps blobs to one that may have missed it
 };
 using Question = std::variant<Look, Offer, Piece, Fetch, Drop>;
 // As it travels.
 struct Asked {
-  uint64_t peers = 0;  // hash of those who keep copies, as the sender was told
+  uint64_t peers = 0;  // hash of the voters that keep blobs, as the sender knows them
   Question question;
 };
 
 enum class Verdict : uint8_t {
   kKept,     // it is here, complete and durable; of a drop: it is done
   kWanted,   // go on with these pieces
-  kNothing,  // there is no such value, version or piece here
+  kNothing,  // no such value, version or piece here
   kNewer,    // a newer version is here, which `head` names
   kFenced,   // nothing below `fence` is taken any more
   kDropped,  // the job was dropped
@@ -122,7 +121,7 @@ struct Answer {
   std::string why;               // for people
 };
 
-// What one who keeps a complete version must never forget of it.
+// The record that a voter with a complete version must never forget.
 struct CopyRecord {
   CopyKey key;
   CopyHead head;

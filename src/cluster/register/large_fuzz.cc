@@ -1,5 +1,5 @@
-// Bytes as questions about copies: those who keep copies take whatever decodes without harm. That it survives being
-// encoded again, as answers and records do: src/sim/datacenter/messages_fuzz.cc.
+// Bytes as requests about blobs: the voters that keep blobs take everything that decodes without harm. Another encoding
+// of it is tested, as for answers and records, in src/sim/datacenter/messages_fuzz.cc.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -121,7 +121,8 @@ void JobOwner::withdraw(uint64_t ticket, OwnerEffects& out) {
   out.push_back(JobFailed{ticket, false, "it was withdrawn before it had begun"});
 }
 
-// One after the other. A read is asked for after it was wished for: a renewal that is under way proves nothing of it.
+// One after the other. A read is asked for after it was wished for: a renewal that is under way proves nothing about
+// it.
 void JobOwner::next(Instant now, OwnerEffects& out) {
   if (!owning() || asking_ || waiting_.empty()) return;
   for_wish_ = true;
@@ -175,7 +176,7 @@ void JobOwner::answered(Instant now, const JobAnswered& answered, OwnerEffects& 
   if (granted() >= quorum::majority_of(peers_.size())) decided(now, out);
 }
 
-// One peer that refuses has perhaps been asked by somebody who reaches no majority: only a majority deposes an owner.
+// A peer that refuses may have been asked by a node that reaches no majority: only a majority deposes an owner.
 void JobOwner::refused(Instant now, const Answer& answer, OwnerEffects& out) {
   if (answer.verdict == Verdict::kLeased) {
     again_after_ = std::max(again_after_, answer.again_after);
@@ -195,7 +196,7 @@ void JobOwner::refused(Instant now, const Answer& answer, OwnerEffects& out) {
   wait(now + std::min(again_after_, config_.lease) + spread());
 }
 
-// A majority has granted what was asked.
+// A majority has granted the request.
 void JobOwner::decided(Instant now, OwnerEffects& out) {
   asking_ = false;
   if (state_ == State::kPreparing) return adopt(now, out);
@@ -217,7 +218,7 @@ void JobOwner::decided(Instant now, OwnerEffects& out) {
   next(now, out);
 }
 
-// The newest value becomes one of this owner, so that what is read from it is read from then on by everybody.
+// The newest value becomes one of this owner, so that every later reader sees it.
 void JobOwner::adopt(Instant now, OwnerEffects& out) {
   state_ = State::kAdopting;
   written_ = {claim_.fence, 1};
@@ -239,7 +240,7 @@ void JobOwner::finish(OwnerEffects& out) {
   }
 }
 
-// A majority has promised it to nobody else before then, as this node's clock shows it.
+// Until then a majority gives promises to no other node, as this node's clock shows it.
 Instant JobOwner::leased_until() const {
   std::array<Instant, quorum::kMostMembers> sent;
   std::size_t count = 0;
@@ -262,14 +263,14 @@ void JobOwner::lose(Instant now, MemberId owner, const std::string& why, OwnerEf
     first = false;
   }
   waiting_.clear();
-  // Whoever has it holds it for a lease; it is asked for again after that, or a little later when nobody is known to.
+  // Another owner holds it for a lease; this node asks again after that, or a little later when no owner is known.
   if (wants_) {
     const Duration rest = owner == quorum::kNobody ? config_.retry : config_.lease;
     wait(now + rest + spread());
   }
 }
 
-// Longer each time, since the more there are who want it, the further apart they must come.
+// Longer each time: the more nodes want it, the further apart they must come.
 Duration JobOwner::spread() {
   const Duration widest = std::min(config_.retry * (int64_t{1} << std::min(failures_, 8)), config_.lease);
   ++failures_;

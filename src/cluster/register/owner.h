@@ -1,9 +1,9 @@
-// One node's way to own one job: takes it over, writes and reads it, renews its lease, and notices when somebody else
-// has it. It reads no clock: each step is told the time of the boot clock, freshly read, and answers with effects.
+// One node's ownership of one job: takes it over, writes and reads it, renews its lease, and notices another owner. It
+// reads no clock: each step takes the time of the boot clock, freshly read, and answers with effects.
 //
 // What it guarantees, given acceptors that keep what they have confirmed:
-//   - what was written, or read, is seen by everybody who owns the job later;
-//   - writes and reads of a job take effect one after the other, each between its asking and its answer;
+//   - every later owner of the job sees all values that were written or read;
+//   - writes and reads of a job take effect one after the other, each between its call and its answer;
 //   - no two owners have one fence.
 // And with clocks within the drift: no two believe at once that they hold the job.
 #pragma once
@@ -26,13 +26,13 @@ struct JobOwnerConfig {
   std::vector<MemberId> peers;  // all that are configured, this node with them when it is one
   Duration lease = Duration::seconds(30);
   Duration renew_every = Duration::seconds(10);  // at the latest
-  Duration retry = Duration::millis(200);  // of what has not been answered, and the spread of the wait after a refusal
+  Duration retry = Duration::millis(200);  // for requests without an answer, and the spread of the wait after a refusal
   double drift = 0.01;                     // how far a clock may run from true time, as a share
 };
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-// Own the job from now on, as soon as nobody else does.
+// Own the job from now on, as soon as it is free.
 struct TakeJob {};
 struct GiveJobBack {};
 struct WriteJob {
@@ -42,12 +42,12 @@ struct WriteJob {
 struct ReadJob {
   uint64_t ticket = 0;
 };
-// The wish is not wanted any more. One that waits is dropped (JobFailed follows); one that is under way goes on,
-// perhaps for as long as the lease does, and its end is told.
+// Withdraws a wish. One that waits is dropped (JobFailed follows); one that is under way goes on, at most for the rest
+// of the lease, and its end is reported.
 struct Withdraw {
   uint64_t ticket = 0;
 };
-// A peer says that the lease it refused us for has been given back.
+// A peer refused us because of a lease, which has been given back.
 struct JobFreed {};
 struct JobTick {};
 struct JobAnswered {
@@ -62,7 +62,7 @@ struct SendAsk {
   MemberId to;
   Ask ask;
 };
-// The job is ours until `ends`, under this fence. Empty value: nobody has written it yet.
+// The job is ours until `ends`, under this fence. Empty value: never written.
 struct JobTaken {
   JobFence fence;
   Instant ends;
@@ -89,10 +89,10 @@ struct JobFailed {
 };
 struct JobLost {
   JobFence fence;
-  MemberId owner;  // who has it now, as far as is known
+  MemberId owner;  // the present owner, as far as is known
   std::string why;
 };
-// Somebody else holds it.
+// Another node holds it.
 struct JobBusy {
   MemberId owner;
   Duration again_after;
@@ -123,7 +123,7 @@ class JobOwner {
     MemberId id;
     bool granted = false;  // the present question
     bool refused = false;
-    Instant acked_sent;  // when that was sent which it granted last
+    Instant acked_sent;  // when the last granted request was sent
     bool acked = false;
   };
   struct Wish {
@@ -178,7 +178,7 @@ class JobOwner {
   Instant repeat_at_;
   Instant renew_at_;
 
-  Place newest_;  // while preparing: of what was answered; then: what is written
+  Place newest_;  // while preparing: the newest answered; then: the written one
   std::string value_;
   Place written_;
   std::string writing_;

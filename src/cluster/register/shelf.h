@@ -1,9 +1,10 @@
-// The rules of one who keeps copies: which version is taken, which pieces of it are still wanted, when it is complete,
-// what is refused. A kernel: time comes in as a value, and what must be durable before an answer goes out as a value.
+// The rules of a voter that keeps blobs: which version it takes, which pieces of it are still wanted, when it is
+// complete, and what it refuses. A kernel: time comes in as a value; writes that must be durable before an answer go
+// out as values.
 //
-// Whoever drives it asks decide() of a question until an Answer comes; anything else is to be written first, in the
-// order in which it was decided, and reported to written(). So what is answered is durable, a version that was torn by
-// a crash leaves the one before it whole, and promises are kept across crashes. One thread.
+// The driver calls decide() for a question until an Answer comes; it first writes everything else, in the order of the
+// decisions, and reports it to written(). So every answer is durable, a version that was torn by a crash leaves the one
+// before it whole, and promises are kept across crashes. One thread.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,8 @@ struct ShelfLimits {
   std::size_t most_jobs = 10'000;                // to which promises were made, and that were dropped
   std::size_t most_uploads = 64;                 // versions that are not complete
   Duration upload_idle = Duration::seconds(60);  // after which one of those goes away
-  Duration dropped_kept = Duration::hours(1);    // at least so long a dropped job takes nothing
-  std::size_t others = 0;                        // who keep copies too, and are to hear of what was dropped
+  Duration dropped_kept = Duration::hours(1);    // a dropped job takes nothing for at least this time
+  std::size_t others = 0;                        // voters that keep blobs too, and must hear of dropped jobs
 };
 
 // Where the pieces of one version are.
@@ -38,7 +39,7 @@ struct Slot {
   uint64_t bytes = 0;
 };
 
-// --- what is to be done before the question is decided again ---------------------------------------------------------
+// --- acts before the question is decided again -----------------------------------------------------------------------
 
 struct KeepFence {
   std::string job;
@@ -64,7 +65,7 @@ struct KeepDrop {
   std::vector<CopyKey> keys;
   std::vector<Slot> slots;
 };
-// Pieces that nobody wants any more, and jobs that were dropped so long ago that it need not be known.
+// Pieces that are no longer wanted, and jobs that were dropped so long ago that it need not be known.
 struct Discard {
   std::vector<Slot> slots;
   std::vector<std::string> jobs;
@@ -76,7 +77,7 @@ struct ReadPiece {
 };
 using Decision = std::variant<Answer, KeepFence, KeepPiece, Commit, KeepDrop, Discard, ReadPiece>;
 
-// What was found on the disk.
+// The state that was found on the disk.
 struct ShelfStart {
   std::vector<CopyRecord> records;
   std::vector<std::pair<uint64_t, std::size_t>> torn;  // slots that are not complete, with the number of their pieces
@@ -91,9 +92,9 @@ class CopyShelf {
   // Once, before anything else.
   void start(Instant now, const ShelfStart& start);
   Decision decide(Instant now, const Question& question);
-  // What decide() or expire() wanted written is durable, or it is not known whether it is.
+  // The writes of decide() or expire() are durable, or it is not known whether they are.
   void written(const Decision& done, bool durable);
-  // What is to be written now and then.
+  // The writes that are due now and then.
   std::vector<Decision> expire(Instant now);
 
   // Jobs that were dropped and of which this one has not heard yet, at most `most`.
@@ -159,8 +160,8 @@ class CopyShelf {
   uint64_t bytes_ = 0;
 };
 
-// Counting voters for one write or one look: when a majority has said yes, when none can come together any more, and
-// which of the versions that a majority has is the newest. Pure.
+// Counts voters for one write or one look: when a majority has said yes, when none is possible any more, and which of
+// the versions of a majority is the newest. Pure.
 class Tally {
  public:
   enum class Vote : unsigned char { kNone, kYes, kNo };
@@ -187,9 +188,9 @@ class Tally {
   std::vector<Vote> votes_;
 };
 
-// What a majority was found to have; of voters that have not answered there is nothing.
+// The newest that a majority has; contains nothing of voters that have not answered.
 struct Newest {
-  std::optional<CopyHead> head;  // nothing: nobody has anything
+  std::optional<CopyHead> head;  // nothing: no voter has anything
   std::vector<std::size_t> at;   // the voters that have just this version
 };
 // REQUIRES answers with kKept or kNothing.

@@ -27,7 +27,7 @@ class CopyShelfTest : public testing::Test {
   }
   static Piece piece(Version version, uint32_t index) { return {kKey, version, index, false, piece_bytes_of(index)}; }
   Decision decide(const Question& question) { return shelf_.decide(now_, question); }
-  // Until there is an answer, with a disk that works.
+  // Until an answer comes, with a disk that works.
   Answer ask(const Question& question) {
     while (true) {
       Decision next = decide(question);
@@ -192,7 +192,7 @@ TEST_F(CopyShelfTest, it_takes_no_more_than_it_may_have) {
   EXPECT_EQ(verdict(Offer{other, head(version(1, 1), 1)}), Verdict::kWanted);
   EXPECT_EQ(verdict(Offer{{"third", "a"}, head(version(1, 1), 1)}), Verdict::kWanted);
   EXPECT_EQ(verdict(Offer{{"fourth", "a"}, head(version(1, 1), 0)}), Verdict::kUnable);
-  // Another version of what is there is no further value, but there are too many that are not complete.
+  // Another version of a present value is no further value, but too many are incomplete.
   EXPECT_EQ(verdict(Offer{kKey, head(version(1, 2), 0)}), Verdict::kBusy);
   now_ += Duration::seconds(20);
   EXPECT_EQ(verdict(Offer{kKey, head(version(1, 2), 0)}), Verdict::kKept);
@@ -224,7 +224,7 @@ TEST_F(CopyShelfTest, a_dropped_job_is_dead_for_its_time) {
   EXPECT_EQ(verdict(Look{kKey, {}}), Verdict::kNothing);
 }
 
-// Else two that tell each other of it would do so for ever.
+// Else two that inform each other of it would do so for ever.
 TEST_F(CopyShelfTest, a_leftover_that_is_not_there_is_not_remembered) {
   EXPECT_EQ(verdict(Drop{"unknown", true}), Verdict::kKept);
   EXPECT_THAT(shelf_.untold("m2", 10), IsEmpty());

@@ -1,12 +1,12 @@
 // The state of a job as a register: one value that one owner at a time may write, kept by a majority of the configured
-// peers. Taking a job over (phase 1 of Paxos, Lamport, "Paxos Made Simple", 2001) makes a majority promise the new
-// owner's fence and learns the newest value, which the new owner writes again under its own fence before anything else;
-// each write (phase 2) is accepted by a majority. So ownership and state move together, jobs do not depend on each
-// other, and there is no log.
+// peers. In a takeover (phase 1 of Paxos, Lamport, "Paxos Made Simple", 2001) a majority promises the new owner's
+// fence, and the new owner learns the newest value. The owner first writes it again under its own fence. A majority
+// accepts each write (phase 2). So ownership and state move together, jobs do not depend on each other, and no log is
+// needed.
 //
-// An owner holds the job under a lease, renewed by every write and confirmation: nobody else is promised anything
-// before it is over (election/quorum/quorum_timing.h has the arithmetic of clocks). The fence, not the lease, is what
-// keeps the value whole: two owners never have one fence, and a write under an older one is refused whatever clocks do.
+// An owner holds the job under a lease, renewed by every write and confirmation: no other node is promised anything
+// before it is over (election/quorum/quorum_timing.h has the arithmetic of clocks). The fence, not the lease, protects
+// the value: two owners never have one fence, and a write under an older one is refused independently of clocks.
 #pragma once
 
 #include <compare>
@@ -24,11 +24,11 @@
 
 namespace bellwether::registers {
 
-// What stands in the register of a job: nothing yet, a value (one byte 1 before it), or that the job was retired (one
+// The content of the register of a job: nothing yet, a value (one byte 1 before it), or that the job was retired (one
 // byte 2).
 struct Content {
   bool retired = false;
-  std::optional<std::string> value;  // nothing: nobody has written one yet
+  std::optional<std::string> value;  // nothing: never written
   bool operator==(const Content&) const = default;
 };
 
@@ -52,15 +52,15 @@ inline constexpr std::size_t kMostValueBytes = 64 * 1024;
 inline constexpr std::size_t kMostKeyBytes = 200;
 inline constexpr Duration kLongestJobLease = Duration::minutes(5);
 
-// Which write: of two owners the later one's, of one owner the later one.
+// The order of writes: of two owners the later one's, of one owner the later one.
 struct Place {
   JobFence fence;
   uint64_t write = 0;
   constexpr auto operator<=>(const Place&) const = default;
 };
 
-// Whose fence it is. The claim is drawn anew for each take-over, so that a node which has forgotten that it had taken
-// the job does not take its own old fence for a new one.
+// The node of a fence. The claim is drawn anew for each takeover, so that a node that has forgotten its takeover of the
+// job does not take its own old fence for a new one.
 struct Claim {
   JobFence fence;
   MemberId owner;
@@ -68,14 +68,14 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-// --- what proposers ask of acceptors ---------------------------------------------------------------------------------
+// --- requests of proposers to acceptors ------------------------------------------------------------------------------
 
 struct Prepare {};
 struct Accept {
   uint64_t write = 0;  // its place is under the fence of the claim
   std::string value;
 };
-// Is the claim still the newest? Renews the lease, and makes what was written last certain to be the newest.
+// Is the claim still the newest? Renews the lease, and makes the last write certain to be the newest.
 struct Confirm {};
 // Gives the job back: others need not wait for the lease. Not answered.
 struct Release {
@@ -108,36 +108,36 @@ struct Answer {
   std::string value;
 };
 
-// Who was refused because of a lease hears that it was given back.
+// Reports to a node that was refused because of a lease that it was given back.
 struct Freed {
   std::string key;
 };
-// Nothing will be promised or accepted by the one who says it.
+// The sender will promise or accept nothing.
 struct Unable {
   std::string key;
   std::string why;  // for people; at most kMostWhyBytes are kept
 };
 inline constexpr std::size_t kMostWhyBytes = 256;
 
-// What travels between those who own registers and those who keep them.
+// A message between the owners of registers and their replicas.
 struct Message {
-  uint64_t peers = 0;  // hash of those who keep the registers, as the sender was told
+  uint64_t peers = 0;  // hash of the set of replicas, as the sender knows them
   std::variant<Ask, Answer, Freed, Unable> body;
 };
 
-// What one who keeps a register must never forget of it.
+// The record that a replica must never forget.
 struct JobRecord {
   std::string key;
   Claim promised;
   Place accepted;
   std::string value;
   Duration longest_lease;  // that any owner was promised
-  bool unsettled = false;  // nobody has said here that a majority has accepted it, too
+  bool unsettled = false;  // not yet known here that a majority has accepted it, too
   bool operator==(const JobRecord&) const = default;
 };
 
-// Who wrote what was accepted last; nobody when a newer claim was promised since: whoever made that may never get the
-// job, and its fence may be above that of an owner who has it and goes on.
+// The writer of the last accepted value; none when a newer claim was promised since: its node may never get the job,
+// and its fence may be above that of an owner who has it and goes on.
 inline MemberId writer_of(const JobRecord& record) {
   return record.promised.fence == record.accepted.fence ? record.promised.owner : quorum::kNobody;
 }

@@ -1,5 +1,5 @@
-// Bytes as words about small values, and as the record of one: those who keep registers and own them take whatever
-// decodes without harm. That it survives being encoded again: src/sim/datacenter/messages_fuzz.cc.
+// Bytes as messages about registers, and as the record of one: replicas and owners take everything that decodes without
+// harm. Another encoding of it is tested in src/sim/datacenter/messages_fuzz.cc.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ JobOwner owner() {
   return JobOwner(std::move(config), 1);
 }
 
-// An acceptor whose disk is always done at once, and an owner who asks nobody: each message is for one of them.
+// An acceptor whose disk is always done at once, and an owner without peers: each message is for one of them.
 class Receiver {
  public:
   Receiver() : owner_(owner()) {

@@ -1,4 +1,4 @@
-// What the behaviours of every store of jobs need: two nodes that own jobs, and those who keep the registers.
+// The common parts of the tests of every store of jobs: two nodes that own jobs, and the replicas.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace bellwether::jobs {
 
-inline constexpr Duration kLong = Duration::seconds(60);  // nobody gets a job because this has passed
+inline constexpr Duration kLong = Duration::seconds(60);  // no node gets a job because this has passed
 inline constexpr Duration kShort = Duration::seconds(3);
 
 // Two nodes with an etcd that somebody else runs.

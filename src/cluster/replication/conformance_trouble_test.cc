@@ -29,7 +29,7 @@ TEST_F(JobConformance, an_owner_that_stood_still_past_its_lease_has_lost_the_job
   EXPECT_EQ(two.losses(), 0u);
 }
 
-// Its own clock says that it holds the job; those who keep the register know better.
+// Its own clock says that it holds the job; the replicas know better.
 TEST_F(JobConformance, a_write_of_a_deposed_owner_is_refused_by_those_who_keep_the_register) {
   begin(kLong);
   Owner one(node(0), key("job"));

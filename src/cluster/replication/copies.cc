@@ -20,7 +20,7 @@ constexpr const char* kEnding = "the node that asks is ending";
 
 void wake(void* event) { static_cast<runtime::Event*>(event)->set(); }
 
-// Whether it ends what is done with the voter that says it.
+// Whether it ends the work with this voter.
 bool is_final(Verdict verdict) {
   return verdict != Verdict::kWanted && verdict != Verdict::kBusy && verdict != Verdict::kUnable;
 }
@@ -46,7 +46,7 @@ struct Copies::Round {
   runtime::Event changed;
   runtime::Cancellation cancel;
   std::size_t running = 0;
-  std::size_t behind = 0;  // bytes that are accounted for while voters catch up
+  std::size_t behind = 0;  // bytes that are reserved while voters catch up
 };
 
 struct Copies::Sending {
@@ -74,7 +74,7 @@ task<void> Copies::close() {
   co_await scope_.join();
 }
 
-// --- what all have in common -----------------------------------------------------------------------------------------
+// --- common parts ----------------------------------------------------------------------------------------------------
 
 task<Copies::Tried> Copies::ask(std::size_t voter, Question question, Instant deadline, runtime::Cancellation* cancel) {
   const Duration left = deadline - runtime_.read_clock();
@@ -95,7 +95,7 @@ task<Copies::Tried> Copies::try_once(RoundPtr round, std::size_t voter, Question
   co_return answered;
 }
 
-// Asks one voter, or brings it a value, again and again until it has said something final.
+// Asks one voter, or brings it a value, again and again until its answer is final.
 task<void> Copies::convince(Copies* self, RoundPtr round, std::size_t voter, Question question, ValuePtr value,
                             Instant deadline) {
   resilience::Retry retry(kAgain, deadline, self->prng_.fork());
@@ -134,7 +134,7 @@ std::string Copies::describe(const Round& round) const {
   return text;
 }
 
-// Waits until a majority has said yes, or until that cannot be.
+// Waits until a majority has said yes, or until that is impossible.
 task<Status> Copies::settle(RoundPtr round, Instant deadline, runtime::Cancellation* cancel) {
   runtime::Until until(runtime_, deadline, cancel);
   runtime::CancelCallback on_end(until.cancellation(), &wake, &round->changed);
@@ -178,7 +178,7 @@ task<Copies::ValuePtr> Copies::prepare(CopyKey key, Version version, std::string
   co_return ValuePtr(std::move(value));
 }
 
-// Offers it, sends what is wanted, and offers it once more, to hear that it is complete.
+// Offers it, sends the wanted pieces, and offers it once more, to hear that it is complete.
 task<Copies::Tried> Copies::push(RoundPtr round, std::size_t voter, ValuePtr value, Instant deadline) {
   Question offer = Offer{value->key, value->head, value->again};
   Tried answered = co_await ask(voter, offer, deadline, &round->cancel);
@@ -207,7 +207,7 @@ task<void> Copies::send_pieces(Copies* self, RoundPtr round, std::size_t voter, 
     Tried answered = co_await self->ask(voter, std::move(piece), deadline, &round->cancel);
     const bool taken = answered && (answered->verdict == Verdict::kWanted || answered->verdict == Verdict::kBusy);
     if (taken || sending->ended) continue;
-    // It has forgotten the offer: whoever sends begins again.
+    // It has forgotten the offer: the sender begins again.
     if (answered && answered->verdict == Verdict::kNothing) answered = answer(Verdict::kBusy);
     sending->ended = std::move(answered);
   }

@@ -1,8 +1,8 @@
-// Puts big values of jobs on a majority of the voters, and gets them back (cluster/register/large.h says why
-// that is safe). For managers; this node may be a voter itself.
+// Puts the blobs of jobs on a majority of the voters, and gets them back (cluster/register/large.h says why that is
+// safe). For managers; this node may be a voter itself.
 //
-// What it promises, whatever crashes, as long as a majority of the voters comes back with its disks: after put() has
-// succeeded, every later get(), by anybody, gives that version or a newer one, until the job is dropped; after a get()
+// It guarantees, through all crashes after which a majority of the voters comes back with its disks: after put() has
+// succeeded, every later get(), on any node, gives that version or a newer one, until the job is dropped; after a get()
 // under a fence, no put() under a lower one succeeds. One thread, that of its runtime.
 #pragma once
 
@@ -23,8 +23,8 @@ namespace bellwether::copies {
 struct CopiesSettings {
   std::size_t pieces_under_way = 4;                  // to one voter, for one value
   Duration ask_most = Duration::seconds(5);          // for one question; then it is asked again
-  Duration catch_up = Duration::seconds(30);         // voters that a majority went ahead of get it for so long
-  std::size_t most_behind = std::size_t{128} << 20;  // bytes of all values that are caught up with
+  Duration catch_up = Duration::seconds(30);         // voters that a majority went ahead of get it for this time
+  std::size_t most_behind = std::size_t{128} << 20;  // bytes of all values that are still being caught up
 };
 
 struct Copy {
@@ -41,18 +41,18 @@ class Copies {
 
   // A majority has it, durable. A version is never used for two values, not even after a failure, and one key is put by
   // one call at a time. kRefused: a newer version is there, or its writer has been succeeded; kNotFound: the job was
-  // dropped; kTooLarge; kInvalid; kTimeout or another error of the network, with what each voter said: then it may be
-  // found by a later get(), or not. Deadlines are of the monotonic clock.
+  // dropped; kTooLarge; kInvalid; kTimeout or another error of the network, with each voter's error: then a later get()
+  // may find it, or not. Deadlines are of the monotonic clock.
   runtime::task<Status> put(CopyKey key, Version version, std::string bytes, Instant deadline,
                             runtime::Cancellation* cancel);
-  // The newest version; nothing when there never was one. With a fence: of the job's owner, before it puts anything;
-  // kRefused when there is a newer owner. kNotFound: the job was dropped.
+  // The newest version; nothing when no version was ever put. With a fence: of the job's owner, before it puts
+  // anything; kRefused when a newer owner exists. kNotFound: the job was dropped.
   runtime::task<Result<std::optional<Copy>>> get(CopyKey key, JobFence fence, Instant deadline,
                                                  runtime::Cancellation* cancel);
   // All values of a job are gone from a majority, which takes none for it any more, at least for an hour; the others
-  // follow. Whoever drops a job has seen to it that nobody wants it any more.
+  // follow. The caller has ensured that no node wants it any more.
   runtime::task<Status> drop(std::string job, Instant deadline, runtime::Cancellation* cancel);
-  // Ends what goes on beside; calls must have ended, or end by it. Nothing is asked any more.
+  // Ends the work in the background; calls must have ended, or end by it. It asks nothing any more.
   runtime::task<void> close();
 
  private:
@@ -61,7 +61,7 @@ class Copies {
   struct Sending;
   using RoundPtr = std::shared_ptr<Round>;
   using ValuePtr = std::shared_ptr<const Value>;
-  // One try to bring a voter to where it should be: its answer, or why there is none. An answer that is final ends it.
+  // One try to bring a voter up to date: its answer, or why none came. An answer that is final ends it.
   using Tried = Result<Answer>;
 
   runtime::task<ValuePtr> prepare(CopyKey key, Version version, std::string bytes, bool again);
@@ -86,7 +86,7 @@ class Copies {
   registers::Lines& lines_;
   CopiesSettings settings_;
   Prng prng_;
-  std::map<CopyKey, std::weak_ptr<Round>> behind_;  // who is still being caught up
+  std::map<CopyKey, std::weak_ptr<Round>> behind_;  // voters that are still catching up
   std::size_t behind_bytes_ = 0;
   bool closed_ = false;
   runtime::Scope scope_;  // last: its coroutines use everything above

@@ -77,8 +77,8 @@ TEST_F(CopiesTest, a_writer_whose_successor_has_read_puts_nothing_any_more) {
   EXPECT_EQ(get("m1", 1).error().code, Errc::kRefused);
 }
 
-// One voter alone had accepted it, and a reader has written it again: that is no reason to tell its writer that it is
-// kept, because the successor has not read it.
+// One voter alone had accepted it, and a reader has written it again: that does not confirm it to its writer, because
+// the successor has not read it.
 TEST_F(CopiesTest, what_a_reader_writes_again_is_no_success_of_a_writer_that_was_succeeded) {
   ASSERT_TRUE(put("m1", 1, 5, "read by the successor"));
   const std::string bytes = "too late";

@@ -1,5 +1,5 @@
-// Copies when voters die, come back, lose their disks or have no room; and what was promised to those who put and get,
-// held against random histories.
+// Blobs when voters die, come back, lose their disks or have no room; and the guarantees of put and get, checked
+// against random histories.
 #include "cluster/replication/copies_world_testing.h"
 
 namespace bellwether::copies {
@@ -106,7 +106,7 @@ TEST_F(CopiesTest, a_full_disk_refuses_with_the_reason_and_keeps_what_it_has) {
   EXPECT_EQ(peer("m3").keeper->unable(), "");
 }
 
-// It may have been written, or not: whatever it was, nothing is lost that somebody was told to be kept.
+// It may have been written, or not: in both cases nothing is lost that was confirmed as kept.
 TEST_F(CopiesTest, a_disk_that_does_not_say_what_it_did_loses_nothing) {
   ASSERT_TRUE(put("m1", 1, 1, "before"));
   until([&] { return has("m2", 1, 1) && has("m3", 1, 1); });

@@ -43,7 +43,7 @@ class AddressBook final {
   std::map<std::string, runtime::Endpoint> places;
 };
 
-// A disk that fails when it is told to: before it has written anything, or after.
+// A disk that fails on command: before it has written anything, or after.
 class TroubledKv final : public cluster::Kv {
  public:
   enum class Trouble : unsigned char { kNone, kFull, kDoubtful };

@@ -30,7 +30,7 @@ void remove_slot(const Slot& slot, std::vector<KvChange>& changes) {
   if (slot.id != 0) changes.push_back({kTorn + hex(slot.id), std::nullopt});
 }
 
-// What a decision is on the disk; takes the bytes of the question.
+// The changes of a decision on the disk; takes the bytes of the question.
 struct Changes {
   Question& question;
 
@@ -150,7 +150,7 @@ task<void> CopyKeeper::sweep(runtime::Cancellation* cancel) {
   }
 }
 
-// Who was away when a job was dropped would else keep its copies for ever.
+// A voter that was away when a job was dropped would else keep its blobs for ever.
 task<void> CopyKeeper::tell_dropped(std::string other, runtime::Cancellation* cancel) {
   const std::vector<std::string> jobs = shelf_.untold(other, kTellAtOnce);
   for (const std::string& job : jobs) {
@@ -161,7 +161,7 @@ task<void> CopyKeeper::tell_dropped(std::string other, runtime::Cancellation* ca
   }
 }
 
-// --- what is asked ---------------------------------------------------------------------------------------------------
+// --- requests --------------------------------------------------------------------------------------------------------
 
 task<Answer> CopyKeeper::answer(Question question) {
   if (!disk_.readable()) co_return copies::unable(unable());

@@ -1,9 +1,9 @@
-// One voter that keeps the big values of jobs, at work: the rules (cluster/register/shelf.h) with a disk and lines to
-// those who ask. What it answers is durable before it is said. A disk that is full or fails makes it refuse, with the
-// reason, and nothing worse. One thread, that of its runtime.
+// The driver of one voter that keeps the blobs of jobs: the rules (cluster/register/shelf.h) with a disk and lines to
+// the nodes that ask. Its answers are durable before it sends them. With a full or failing disk it refuses, and gives
+// the reason; that is the only effect. One thread, that of its runtime.
 //
-// In its Kv: a record for each complete value, its pieces, a mark for each slot that is not complete, what was
-// promised, and which jobs were dropped. Pieces are written before the record that names them, and removed with it.
+// In its Kv: a record for each complete value, its pieces, a mark for each slot that is not complete, its promises, and
+// the dropped jobs. Pieces are written before the record that names them, and removed with it.
 #pragma once
 
 #include <string>
@@ -24,20 +24,20 @@ struct CopyKeeperSettings {
 
 class CopyKeeper final {
  public:
-  // All must outlive it. `kv` is one of its own: votes must not wait for megabytes.
+  // All must outlive it. `kv` is used by it alone: votes must not wait for megabytes.
   CopyKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, CopyKeeperSettings settings,
              registers::Note note);
   CopyKeeper(const CopyKeeper&) = delete;
   CopyKeeper& operator=(const CopyKeeper&) = delete;
 
-  // Keeps copies until cancelled, and until what was asked before that has been answered.
+  // Keeps blobs until cancelled, and until earlier requests have been answered.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
   std::size_t values() const { return shelf_.values(); }
   uint64_t bytes() const { return shelf_.bytes(); }
   // It has read its disk, or found that it cannot.
   bool started() const { return started_; }
-  // Empty while it keeps copies, else why not.
+  // Empty while it keeps blobs, else why not.
   const std::string& unable() const { return disk_.unable(); }
 
   // By its lines.

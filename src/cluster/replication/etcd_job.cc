@@ -1,4 +1,4 @@
-// The lease of a job in etcd: that it is renewed, and noticed when it is lost.
+// The lease of a job in etcd: its renewal, and the detection of its loss.
 #include "cluster/replication/etcd_job.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ task<Result<std::string>> EtcdJob::call(const char* path, std::string body, bool
   }
 }
 
-// False: there is no time for another try.
+// False: no time for another try is left.
 task<bool> EtcdJob::pause(Time& time) {
   const Duration span = Duration::nanos(store_.prng_.between(kAgainAfter.ns() / 2, kAgainAfter.ns()));
   const bool slept = co_await store_.runtime_.sleep(span, time.cancellation());
@@ -128,7 +128,7 @@ task<Result<TakenJob>> EtcdJob::take(std::shared_ptr<EtcdJob> self, Instant dead
 
 task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
   while (true) {
-    // News may come before the answer that it has made old.
+    // News may come before the answer that it outdates.
     const uint64_t known = news_;
     BW_CO_TRY(auto seen, co_await look(time));
     const auto content = registers::parse_content(seen.record.value);
@@ -148,7 +148,7 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
   }
 }
 
-// Etcd tells when an owner's key goes; whoever missed that looks all the same.
+// Etcd announces when an owner's key goes; a node that missed that looks all the same.
 task<void> EtcdJob::wait_until_free(uint64_t known, Time& time) {
   store_.begin_to_watch();
   if (news_ != known) co_return;
@@ -282,7 +282,7 @@ task<Written> EtcdJob::put(std::string content, uint64_t tombstone, Time& time) 
       unsure_ = false;
       co_return Written();
     }
-    // An earlier write, or an earlier try of this one, has arrived meanwhile; or somebody else owns the job.
+    // An earlier write, or an earlier try of this one, has arrived meanwhile; or another node owns the job.
     BW_PROBE("jobs: etcd refused a write");
   }
 }
@@ -321,7 +321,7 @@ bool EtcdJob::mine(const View& view) const {
   return lease_ != 0 && view.owner && view.owner->created == created_ && view.owner->lease == lease_;
 }
 
-// The server counts from later than this node asked.
+// The server counts from a later time than this node's request.
 void EtcdJob::move_end(Instant asked_at) {
   const JobSettings& settings = store_.settings_;
   ends_ = std::max(ends_, asked_at + Duration::from_seconds_f(settings.lease.seconds_f() * (1 - settings.drift)));
@@ -338,7 +338,7 @@ void EtcdJob::drop() {
 
 void EtcdJob::lose(const std::string& owner, const std::string& why) {
   if (lease_ == 0) return;
-  // A lease that etcd still counts keeps others waiting for nobody.
+  // A lease that etcd still counts makes other nodes wait in vain.
   store_.abandon(lease_);
   drop();
   if (listener_ != nullptr) listener_->on_lost({fence_, owner, why});
@@ -361,7 +361,7 @@ task<void> EtcdJob::keep(std::shared_ptr<EtcdJob> self) {
   self->keeping_ = false;
 }
 
-// That the lease lives does not say that the job is still bound to it: somebody may have removed the key.
+// A living lease does not prove that the job is still bound to it: the key may have been removed.
 task<void> EtcdJob::renew() {
   const uint64_t lease = lease_;
   const Instant asked_at = store_.runtime_.boot_now();

@@ -1,5 +1,4 @@
-// One job of an EtcdJobStore, at work. Private to the store. It lives on after its handle for as long as a call to etcd
-// is under way.
+// One job of an EtcdJobStore, at work. Private to the store. It outlives its handle while a call to etcd is under way.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@ namespace bellwether::jobs {
 
 class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
  public:
-  // The time that a call has: until its deadline, or until somebody cancels it or the store is closed.
+  // The time that a call has: until its deadline, or until it is cancelled or the store is closed.
   class Time {
    public:
     Time(EtcdJob& job, Instant deadline, runtime::Cancellation* cancel)
@@ -49,7 +48,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
                                                                 runtime::Cancellation* cancel);
   static runtime::task<Status> give_back(std::shared_ptr<EtcdJob> self, Instant deadline,
                                          runtime::Cancellation* cancel);
-  // The handle ends; nobody is told anything any more.
+  // The handle ends; no listener is called any more.
   void close();
   // The store ends: all calls do, and the job is given back.
   void end();
@@ -69,11 +68,11 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
     uint64_t created = 0;
     uint64_t lease = 0;
   };
-  // What etcd shows of the job.
+  // The job as etcd shows it.
   struct View {
     bool succeeded = false;  // the transaction that showed it
     std::optional<Owner> owner;
-    uint64_t modified = 0;  // revision of the state; 0: there is none
+    uint64_t modified = 0;  // revision of the state; 0: none
     registers::JobRecord record;
   };
 
@@ -87,9 +86,9 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
   Error late(const Time& time, const std::string& why) const;
 
   runtime::task<Result<TakenJob>> wait_and_claim(Time& time);
-  // Until there is other news than `known`, or it is time to look again.
+  // Until other news than `known` exists, or it is time to look again.
   runtime::task<void> wait_until_free(uint64_t known, Time& time);
-  // Nothing: somebody was faster, or it is not known what happened.
+  // Nothing: another node was faster, or the outcome is unknown.
   runtime::task<Result<std::optional<TakenJob>>> claim(View seen, Time& time);
   static runtime::task<Written> change(std::shared_ptr<EtcdJob> self, std::string content, bool retire,
                                        Instant deadline, runtime::Cancellation* cancel);

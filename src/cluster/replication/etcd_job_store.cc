@@ -16,7 +16,7 @@ using runtime::task;
 constexpr Duration kWatchAgainAfter = Duration::seconds(1);
 constexpr Duration kOneLookMost = Duration::seconds(5);
 
-// What the user of a store has in hand.
+// The user's handle of a store.
 class Handle final : public JobHandle {
  public:
   explicit Handle(std::shared_ptr<EtcdJob> job) : job_(std::move(job)) {}
@@ -144,7 +144,7 @@ task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<registers::JobRe
     for (const store::EtcdEntry& one : range.entries) {
       auto record =
           one.key.starts_with(states_) ? message::decode<registers::JobRecord>(one.value) : fail(Errc::kInvalid, "");
-      // What cannot be read is no job for this version; whoever takes it says so.
+      // An unreadable record is no job for this version; a node that takes the job reports it.
       if (record && record->key == one.key.substr(states_.size())) changed.push_back(std::move(*record));
       from = one.modified + 1;
     }
@@ -228,13 +228,13 @@ store::WebWatch::Word EtcdJobStore::hear(std::string_view line) {
     if (job != jobs_.end()) job->second->wake();
   }
   if (removals->begins) {
-    // What happened before the watch stood was not told.
+    // Events before the watch stood were not reported.
     for (const auto& [key, job] : jobs_) job->wake();
   }
   return store::WebWatch::Word::kNothing;
 }
 
-// --- leases that nobody needs any more -------------------------------------------------------------------------------
+// --- leases that are no longer needed --------------------------------------------------------------------------------
 
 void EtcdJobStore::abandon(uint64_t lease) { revokes_.spawn(revoke(this, lease)); }
 

@@ -5,13 +5,13 @@
 //   bellwether/jobs/GROUP/state/KEY   fence, number of the last write, and value, as a peer keeps them
 //                                     (proto/jobs.proto, JobRecord); never expires while the job lives
 //
-// Taking a job, writing, and retiring it are one transaction each, which compares both: who owns it must be as it was
-// seen, and the state as it was left. Every owner writes the state under the next fence as it takes the job, so that
-// the fence is kept apart from what expires, and whatever an earlier owner still has on its way is refused.
+// Taking a job, writing, and retiring it are one transaction each, which compares both the owner and the state with
+// their last known values. Every owner writes the state under the next fence as it takes the job. So the fence does not
+// expire with the owner's key, and late writes of an earlier owner are refused.
 //
 // A claim under a node's own name is one of its earlier life, and is taken over at once: names are unique in a group.
 //
-// An etcd that was restored from a copy goes back, and would give fences again: restore it into a new GROUP.
+// An etcd that was restored from a backup goes back, and would give fences again: restore it into a new GROUP.
 #pragma once
 
 #include <map>
@@ -29,9 +29,9 @@
 
 namespace bellwether::jobs {
 
-// The registers of all jobs of a group in etcd, as one node sees them: asked for again and again, what has changed
-// since the last time, so that a group at rest costs two small questions a round whatever its jobs hold. While etcd is
-// away the last sight stays, and nobody can take a job anyway. One thread, that of its runtime.
+// The registers of all jobs of a group in etcd, as one node sees them. It repeatedly asks for the changes since the
+// last time, so that an idle group costs two small requests a round, for jobs of any size. While etcd is away the last
+// view stays; no node can take a job then anyway. One thread, that of its runtime.
 class EtcdJobView final : public JobView {
  public:
   static constexpr Duration kLookEvery = Duration::millis(300);
@@ -39,10 +39,10 @@ class EtcdJobView final : public JobView {
   static constexpr Duration kAnswerMost = Duration::seconds(5);
   static constexpr std::size_t kAtOnce = 32;  // registers in one answer, of 64 KiB each at most
 
-  // Tells people.
+  // Reports to people.
   using Note = Callback<void(bool warning, const std::string& text)>;
 
-  // Both must outlive it. `group`: as of EtcdJobStore. `names_every`: what was removed is noticed by then.
+  // Both must outlive it. `group`: as of EtcdJobStore. `names_every`: removals are noticed by then.
   EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, Note note,
               Duration names_every = kNamesEvery);
   EtcdJobView(const EtcdJobView&) = delete;
@@ -50,7 +50,7 @@ class EtcdJobView final : public JobView {
 
   // Looks until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // One look at everything that is due. An error leaves what was seen before.
+  // One look at everything that is due. An error leaves the earlier view.
   runtime::task<Status> look(runtime::Cancellation* cancel);
 
   bool has_read() const override { return has_read_; }
@@ -61,7 +61,7 @@ class EtcdJobView final : public JobView {
 
  private:
   void visit_keys(VisitKey visit, void* context) const override;
-  // An error, once, when it is another etcd than before, or one that was restored from a copy: its revisions begin
+  // An error, once, when it is another etcd than before, or one that was restored from a backup: its revisions begin
   // anew, and so does the next look.
   runtime::task<Result<store::EtcdRange>> ask(std::string body, runtime::Cancellation* cancel);
   runtime::task<Status> look_at_owners(runtime::Cancellation* cancel);
@@ -79,7 +79,7 @@ class EtcdJobView final : public JobView {
   std::map<std::string, registers::JobRecord> records_;
   std::set<std::string> owned_;
   uint64_t next_revision_ = 0;  // from which on changes were not seen
-  std::string cluster_;         // which etcd this was
+  std::string cluster_;         // the identity of the etcd
   Duration names_every_;
   Instant names_at_;
   bool has_read_ = false;
@@ -88,13 +88,13 @@ class EtcdJobView final : public JobView {
 
 class EtcdJob;
 
-// What the names of owners and states begin with.
+// The prefix of the names of owners and states.
 std::string etcd_owners(const std::string& group);
 std::string etcd_states(const std::string& group);
 
 class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
  public:
-  // `group`: whose jobs; `self`: the name of this node. `seed` must differ between nodes and between starts. REQUIRES
+  // `group`: of the jobs; `self`: the name of this node. `seed` must differ between nodes and between starts. REQUIRES
   // good settings.
   EtcdJobStore(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group, std::string self,
                const JobSettings& settings, uint64_t seed);
@@ -113,7 +113,7 @@ class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
   store::WebWatch::Word hear(std::string_view line) override;
   void begin_to_watch();
   static runtime::task<void> watch(EtcdJobStore* self);
-  // Ends a lease, and with it what is bound to it, whatever it takes; gives up when the lease is over by itself.
+  // Ends a lease, and all that is bound to it, with repeated tries; gives up when the lease is over by itself.
   void abandon(uint64_t lease);
   static runtime::task<void> revoke(EtcdJobStore* self, uint64_t lease);
 

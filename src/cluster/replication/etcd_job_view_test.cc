@@ -22,7 +22,7 @@ class EtcdJobViewTest : public JobConformance {
   Status look() {
     return node(0).run([this] { return view_->look(nullptr); });
   }
-  // What is seen of the register; "(none)" when there is none.
+  // The visible state of the register; "(none)" without one.
   std::string seen(const std::string& job) {
     std::string out = "(none)";
     node(0).act([&] {

@@ -54,7 +54,7 @@ task<void> JobKeeper::run(runtime::Cancellation* cancel) {
   scope_ = nullptr;
 }
 
-// What was ever promised and accepted here.
+// All earlier promises and accepted writes of this replica.
 task<Result<registers::AcceptorStart>> JobKeeper::load() {
   const auto stored = co_await kv_.list(kRecords);
   if (!stored) co_return fail(Errc::kIo, "the registers of jobs cannot be read: " + stored.error().message);
@@ -73,8 +73,8 @@ task<Result<registers::AcceptorStart>> JobKeeper::load() {
   co_return start;
 }
 
-// Registers of retired jobs go away after a while, each by the clock of its keeper. A keeper that has missed the end of
-// a job still has it: whoever takes it from there finds that the job was forgotten, and retires it again.
+// Registers of retired jobs go away after a while, each by the clock of its replica. A replica that has missed the end
+// of a job still has it: a node that takes it from there finds that the job was forgotten, and retires it again.
 task<void> JobKeeper::sweep(runtime::Cancellation* cancel) {
   Periodic period(Period::about(settings_.retired_kept / 8), Prng(runtime_.prng().next()));
   while (true) {
@@ -93,7 +93,7 @@ task<void> JobKeeper::sweep(runtime::Cancellation* cancel) {
   }
 }
 
-// --- what is asked ---------------------------------------------------------------------------------------------------
+// --- requests --------------------------------------------------------------------------------------------------------
 
 void JobKeeper::on_ask(registers::MemberId from, const registers::Ask& ask) {
   if (disk_.crowded()) return;

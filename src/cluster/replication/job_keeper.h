@@ -1,7 +1,7 @@
-// One configured peer that keeps registers of jobs, at work: the kernel (cluster/register/acceptor.h) with a disk and
-// lines to those who ask. What it promises or accepts is durable before it is said; changes that are asked for while
-// the disk is busy become durable together. A disk that is full or fails makes it abstain, and say so, and nothing
-// worse. One thread, that of its runtime.
+// The driver of a replica, one configured peer that keeps registers of jobs: the kernel (cluster/register/acceptor.h)
+// with a disk and lines to the nodes that ask. Promises and accepted writes are durable before it answers; changes that
+// arrive while the disk is busy become durable together. With a full or failing disk it abstains, and says so; that is
+// the only effect. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -32,11 +32,11 @@ class JobKeeper final : public JobView {
   JobKeeper(const JobKeeper&) = delete;
   JobKeeper& operator=(const JobKeeper&) = delete;
 
-  // Keeps registers until cancelled. What is asked before or after it is lost.
+  // Keeps registers until cancelled. Requests before or after it are lost.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
   std::size_t jobs() const { return kernel_.jobs(); }
-  // What this peer has of the registers, and the leases that it has granted.
+  // This peer's registers, and the leases that it has granted.
   bool has_read() const override { return disk_.readable(); }
   const registers::JobRecord* find(const std::string& key) const override { return kernel_.find(key); }
   bool is_leased(const std::string& key) const override { return kernel_.is_leased(runtime_.boot_now(), key); }

@@ -58,7 +58,7 @@ class TestKv final : public cluster::Kv {
   runtime::Event released_;
 };
 
-// One node that keeps its own jobs: nobody else is needed.
+// One node that keeps its own jobs: no other node is needed.
 class JobKeeperTest : public testing::Test, public JobHandle::Listener {
  protected:
   void start(KeeperSettings settings = {.first_start = true}) {
@@ -257,7 +257,7 @@ TEST_F(JobKeeperTest, other_peers_than_before_are_refused_unless_no_job_is_left)
   EXPECT_EQ(keeper_->unable(), "") << "said once";
 }
 
-// The first change waits for nobody, and those that come while the disk is busy for it alone.
+// The first change does not wait, and those that come while the disk is busy wait for it alone.
 TEST_F(JobKeeperTest, changes_that_are_asked_for_while_the_disk_is_busy_become_durable_together) {
   start();
   std::vector<std::unique_ptr<JobHandle>> jobs;

@@ -1,12 +1,13 @@
-// Who owns a job, and the job's state: one register a job, which one owner at a time may write. Two stores keep such
+// The owner and the state of a job: one register a job, which one owner at a time may write. Two stores keep such
 // registers and behave alike (conformance_test.cc): the quorum of configured peers (quorum_job_store.h), and etcd
-// (etcd_job_store.h). Whoever works with jobs uses this and nothing else.
+// (etcd_job_store.h). All code that works with jobs uses only this interface.
 //
-// What a handle promises, whatever crashes, pauses or is cut off:
+// A handle guarantees, through all crashes, pauses and partitions:
 //   - no two owners of a job have one fence, and each has a higher one than those before it;
-//   - what was written or read is seen by every later owner; writes and reads take effect one after the other, each
+//   - every later owner sees all values that were written or read; writes and reads take effect one after the other,
+//     each
 //     between its call and its end;
-//   - a write of an owner that is none any more is refused by those who keep the register;
+//   - the replicas refuse a write of a former owner;
 //   - with clocks within the drift, no two handles are held() at once.
 // Deadlines are of the monotonic clock, leases of the boot clock. One thread, that of the store's runtime.
 #pragma once
@@ -26,17 +27,17 @@ class Copies;
 
 namespace bellwether::jobs {
 
-// What one node sees of the registers of all jobs without asking for any of them: enough to know which jobs there are,
-// to answer people, and to notice that nobody has one. It may lack the newest, and is never a base for a change:
-// whoever acts takes the job. One thread, that of its owner.
+// One node's view of the registers of all jobs, without a request to any of them: enough to list the jobs, to answer
+// people, and to notice a job without an owner. It may lack the newest state, and is never a base for a change: a node
+// that acts takes the job first. One thread, that of its owner.
 
-// Registers that are not of jobs have keys that begin so, which no id of a job does.
+// The first character of the keys of registers that are not of jobs; no id of a job begins so.
 inline constexpr char kNotOfJobs = '@';
 
 class JobView {
  public:
   virtual ~JobView() = default;
-  // Whether it has seen anything yet. Before it has, there seem to be no jobs.
+  // Whether it has seen anything yet. Before that no job is visible.
   virtual bool has_read() const = 0;
   // Of all jobs, the retired ones with them: visit(key). The visit must not lead to a change of the registers.
   template <class Visit>
@@ -47,10 +48,9 @@ class JobView {
         },
         &visit);
   }
-  // What is in the register of one; nullptr: no such job is seen. Good until
-  // the next turn of the loop.
+  // The content of one job's register; nullptr: no such job is seen. Good until the next turn of the loop.
   virtual const registers::JobRecord* find(const std::string& key) const = 0;
-  // Somebody holds it under a lease, as far as is seen.
+  // A node holds it under a lease, as far as is seen.
   virtual bool is_leased(const std::string& key) const = 0;
 
  protected:
@@ -66,7 +66,7 @@ inline constexpr std::size_t kMostStateBytes = registers::kMostValueBytes - 1;  
 inline constexpr std::size_t kMostHandles = 10'000;                             // of one store at a time
 
 struct JobSettings {
-  Duration lease = Duration::seconds(30);  // nobody else is given the job while it runs; 2 s to 5 min
+  Duration lease = Duration::seconds(30);  // no other node is given the job while it runs; 2 s to 5 min
   double drift = 0.01;                     // how far a clock may run from true time, as a share
   // How often an owner renews its lease, at the latest.
   constexpr Duration renew_every() const { return lease / 3; }
@@ -76,12 +76,12 @@ Status check_settings(const JobSettings& settings);
 
 struct TakenJob {
   JobFence fence;
-  std::optional<std::string> value;  // what was written last; nothing: nothing yet
+  std::optional<std::string> value;  // the last value written; nothing: none yet
 };
 
 struct LostJob {
   JobFence fence;     // under which it was held
-  std::string owner;  // who has it now; empty when that is not known
+  std::string owner;  // the present owner; empty when it is unknown
   std::string why;
 };
 
@@ -106,19 +106,19 @@ class JobHandle {
   virtual ~JobHandle() = default;
   virtual const std::string& key() const = 0;
 
-  // Owns the job from then on; waits while somebody else holds it. kTimeout and kCancelled (with who holds it, or who
-  // does not answer; it is not held then), kExists (held already, or being taken), kNotFound (the job was retired),
-  // kInvalid (what stands in the register cannot be read), kClosed (the store has ended).
+  // Owns the job from then on; waits while another node holds it. kTimeout and kCancelled (with the holder, or the
+  // voters that do not answer; it is not held then), kExists (held already, or being taken), kNotFound (the job was
+  // retired), kInvalid (the content of the register cannot be read), kClosed (the store has ended).
   virtual runtime::task<Result<TakenJob>> take(Instant deadline, runtime::Cancellation* cancel) = 0;
   // The job's state from then on. kRefused (this handle does not hold the job, or has just lost it), kTooLarge,
   // kTimeout and kCancelled (`perhaps`; the job is still held until it is lost), kExhausted (too much waits already).
   virtual runtime::task<Written> write(std::string value, Instant deadline, runtime::Cancellation* cancel) = 0;
-  // What was written last, by whomever; certain to be so at some time during the call. Errors as of write().
+  // The last value written, by any owner; certain to be so at some time during the call. Errors as of write().
   virtual runtime::task<Result<std::optional<std::string>>> read(Instant deadline, runtime::Cancellation* cancel) = 0;
-  // Not held from when this begins; who waits for the job gets it at once. An error: others were perhaps not told, and
-  // wait for the end of the lease. Does nothing when the job is not held.
+  // Not held from when this begins; a node that waits for the job gets it at once. An error: others were perhaps not
+  // informed, and wait for the end of the lease. Does nothing when the job is not held.
   virtual runtime::task<Status> give_back(Instant deadline, runtime::Cancellation* cancel) = 0;
-  // The job has ended and nobody may take it any more; gives it back. Its register goes away after an hour, when its
+  // The job has ended and no node may take it any more; gives it back. Its register goes away after an hour, when its
   // key would be that of a new job: a key is never used again. Errors as of write(), after which it is perhaps retired.
   virtual runtime::task<Written> retire(Instant deadline, runtime::Cancellation* cancel) = 0;
 
@@ -136,17 +136,17 @@ class JobStore {
   // For messages: where the registers are, without credentials.
   virtual std::string describe() const = 0;
   // kInvalid (a key of 1 to 200 bytes is needed), kExists (this store has a handle of this job), kExhausted, kClosed.
-  // Store and listener must outlive the handle. Does not talk to anybody.
+  // Store and listener must outlive the handle. Sends nothing.
   virtual Result<std::unique_ptr<JobHandle>> open(std::string key, JobHandle::Listener& listener) = 0;
   // Ends all calls with kClosed, and gives back what is held, at most within `most`. Before the end of the store.
   virtual runtime::task<void> close(Duration most) = 0;
 };
 
-// What open() finds wrong with a key, and write() with a value.
+// The errors that open() finds in a key, and write() in a value.
 Status check_key(const std::string& key);
 Error too_large(const std::string& key, std::size_t bytes);
 
-// What a node keeps, for its other roles: set when the role that keeps it is prepared, and good until that one ends.
+// A node's stores, for its other roles: set when the role that keeps one is prepared, and good until that role ends.
 struct NodeStores {
   JobStore* registers = nullptr;
   copies::Copies* copies = nullptr;

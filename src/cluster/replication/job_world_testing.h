@@ -1,6 +1,6 @@
-// Nodes that own jobs, for tests: each with a runtime on a thread of its own, so that one can be stopped in the middle
-// of whatever it does while the others go on; and the world that keeps the registers for them, which is a quorum of
-// peers with real disks in this process (quorum_world_testing.h), or an etcd that somebody else runs.
+// Nodes that own jobs, for tests: each with a runtime on a separate thread, so that one can be stopped at any moment
+// while the others go on; and the world that keeps the registers for them, which is a quorum of peers with real disks
+// in this process (quorum_world_testing.h), or an external etcd.
 #pragma once
 
 #include <atomic>
@@ -118,7 +118,7 @@ inline runtime::task<int> closed(JobStore* store) {
   co_return 0;
 }
 
-// A handle on a node, with what it was told.
+// A handle on a node, with the events that it received.
 class Owner final : private JobHandle::Listener {
  public:
   static constexpr Duration kPatience = Duration::seconds(25);
@@ -167,7 +167,7 @@ class Owner final : private JobHandle::Listener {
     node_.act([&] { now = node_.runtime().boot_now(); });
     return now;
   }
-  // What it was told of the loss of the job, as soon as it is.
+  // The report that the job was lost, as soon as it comes.
   LostJob loss() {
     std::unique_lock lock(mutex_);
     const bool told = told_.wait_for(lock, std::chrono::seconds(60), [this] { return !losses_.empty(); });
@@ -200,11 +200,11 @@ class World {
   virtual Node& node(std::size_t which) = 0;
   // A second process under the name of a node, which does not know of the first one.
   virtual std::unique_ptr<Node> second_life(std::size_t which) = 0;
-  // Whatever is said to that name reaches the first one again.
+  // Messages to that name reach the first one again.
   virtual void reach_first_life(std::size_t which) = 0;
   virtual void end_second_life(std::unique_ptr<Node> node) = 0;
-  // "minority-down", "majority-down" of those who keep registers, "all-up", "restart-in-turn", "restart-all". False:
-  // it cannot be done here.
+  // "minority-down", "majority-down" of the replicas, "all-up", "restart-in-turn", "restart-all". False: it cannot be
+  // done here.
   virtual bool obey(const std::string& what) = 0;
 };
 

@@ -19,8 +19,8 @@ KeeperDisk::KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& 
       first_start_(first_start),
       note_(note) {}
 
-// That nothing is there proves nothing: a disk may have been replaced. And of other keepers a majority may know nothing
-// of what these have kept.
+// An empty disk proves nothing: it may have been replaced. And a majority of another set of replicas may know nothing
+// of the values that these have kept.
 task<Status> KeeperDisk::open(bool empty) {
   const auto known = co_await kv_.get(mark_);
   if (!known) co_return fail(Errc::kIo, "the {} cannot be read: {}", what_, known.error().message);
@@ -69,7 +69,7 @@ task<Status> KeeperDisk::write(std::vector<KvChange> changes) {
 
 task<void> KeeperDisk::flush(KeeperDisk* self) {
   while (true) {
-    // What else is asked for in this turn, by those who were woken with it, becomes durable together.
+    // Other requests of this turn, from coroutines that woke with it, become durable together.
     co_await self->runtime_.yield();
     if (self->pending_.empty()) break;
     std::vector<Write*> batch;

@@ -1,5 +1,5 @@
-// The disk of one who keeps registers: with whom it keeps them, and what is to become durable. Changes do so in the
-// order of the calls, those that wait for the disk together. One thread, that of its runtime.
+// The disk of a replica: the set of all replicas, and the changes that must become durable. Changes do so in the order
+// of the calls, those that wait for the disk together. One thread, that of its runtime.
 #pragma once
 
 #include <deque>
@@ -14,28 +14,28 @@
 
 namespace bellwether::registers {
 
-// Tells people of what a keeper meets.
+// Reports a replica's events to people.
 using Note = Callback<void(bool warning, const std::string& text)>;
 
 class KeeperDisk {
  public:
-  // `mark`: the key under which it stands with whom they are kept. `what`: "registers of jobs". `first_start`: a person
-  // says that nothing was ever kept under this node's name, or that no job is left anywhere. Else a disk that knows
-  // nothing is taken for one that was lost, and whoever replaces it must have another name; and other keepers than
-  // before are refused. All must outlive it.
+  // `mark`: the key that holds the set of replicas. `what`: "registers of jobs". `first_start`: a person says that
+  // nothing was ever kept under this node's name, or that no job is left anywhere. Else an empty disk counts as a lost
+  // one, and the node that replaces it must have another name; and a changed set of replicas is refused. All must
+  // outlive it.
   KeeperDisk(runtime::Runtime& runtime, cluster::Kv& kv, const Lines& lines, const char* mark, std::string what,
              bool first_start, Note note);
   KeeperDisk(const KeeperDisk&) = delete;
   KeeperDisk& operator=(const KeeperDisk&) = delete;
 
-  // Once what is kept has been read: `empty`: there was nothing. An error: nothing may be kept here.
+  // Called when all kept values have been read: `empty`: none were there. An error: nothing may be kept here.
   runtime::task<Status> open(bool empty);
-  // It is used from here on, and is of no use for as long as the node runs if what was found is an error.
+  // It is used from here on; if `found` is an error, it is of no use while the node runs.
   void begin(const Status& found, runtime::Scope& scope);
   // Durable when it has succeeded, else perhaps.
   runtime::task<Status> write(std::vector<cluster::KvChange> changes);
 
-  // So much waits already that nothing more should be taken.
+  // So many changes wait already that nothing more should be taken.
   bool crowded() const { return pending_.size() >= kMostPending || pending_bytes_ > kMostPendingBytes; }
   bool readable() const { return readable_; }
   // Empty while it works, else why it does not.

@@ -17,7 +17,7 @@ namespace {
 using runtime::task;
 using wire::ReplyStatus;
 
-// For a connection to be made. What is asked is asked again sooner.
+// For a connection to be made. Requests are repeated sooner.
 constexpr Duration kPatience = Duration::seconds(1);
 
 void respond(link::Connection& connection, wire::RequestId id, const copies::Answer& answer) {

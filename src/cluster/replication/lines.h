@@ -1,7 +1,6 @@
-// Carries what is said about registers between nodes, and within this one. Who may speak at all the switchboard knows;
-// here, that only the configured keepers answer, and that all have been told of the same keepers. Words about small
-// values are messages, which may be lost: whoever says what matters says it again. Those about large ones are requests.
-// One thread, that of its runtime.
+// Carries messages about registers between nodes, and within this one. The switchboard knows who may send at all; here
+// only the configured replicas answer, and all must know the same set of replicas. Messages about registers may be
+// lost: the sender of an important one repeats it. Those about blobs are requests. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -26,27 +25,28 @@ namespace bellwether::registers {
 
 class Lines final : private cluster::Service {
  public:
-  // `keepers`: the names of all that keep registers, the same on every node for as long as there are jobs. REQUIRES 1
-  // to quorum::kMostMembers of them, whose ids differ. All must outlive it.
+  // `keepers`: the names of all replicas, the same on every node while jobs exist. REQUIRES 1 to quorum::kMostMembers
+  // of them, whose ids differ. All must outlive it.
   Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, cluster::Addresses addresses, std::string self,
         std::vector<std::string> keepers);
   ~Lines() override;
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // Who keeps small values on this node, owns registers, and keeps large values. nullptr: nobody (any more). What is
-  // for small ones is lost then; who keeps large ones goes on with what it was asked before, and must wait for its end.
+  // The replica, the owner of registers, and the keeper of blobs on this node. nullptr: none (any more). Messages about
+  // registers are lost then; a voter that keeps blobs goes on with the requests that it has, and the caller must wait
+  // for its end.
   void serve(jobs::JobKeeper* keeper) { keeper_ = keeper; }
   void serve(jobs::QuorumJobStore* owners) { owners_ = owners; }
   void serve(copies::CopyKeeper* keeper) { copy_keeper_ = keeper; }
 
-  // About a small value; it may be lost.
+  // About a register; it may be lost.
   void send(MemberId to, decltype(Message::body) body);
-  // About a large value. Errors are those of PeerLinks::request(); kUnreachable when nobody knows where the keeper is;
+  // About a blob. Errors are those of PeerLinks::request(); kUnreachable when the keeper's address is unknown;
   // kProtocol. A keeper that is this node is asked without the network, and without a time limit.
   runtime::task<Result<copies::Answer>> ask(std::string keeper, copies::Question question, Duration timeout,
                                             runtime::Cancellation* cancel);
-  // Waits until what others have asked about large values has been answered. Before it ends.
+  // Waits until the requests of others about blobs have been answered. Before it ends.
   runtime::task<void> close();
 
   const std::string& self() const { return self_; }
@@ -60,7 +60,7 @@ class Lines final : private cluster::Service {
  private:
   static constexpr std::size_t kMostAskers = 4096;
   static constexpr std::size_t kMostServed = 256;                         // at a time
-  static constexpr std::size_t kMostServedBytes = std::size_t{64} << 20;  // of what they were sent
+  static constexpr std::size_t kMostServedBytes = std::size_t{64} << 20;  // of their requests
 
   struct Served {
     link::Connection* connection = nullptr;
@@ -81,7 +81,7 @@ class Lines final : private cluster::Service {
   std::vector<std::string> keepers_;
   uint64_t fingerprint_ = 0;
   std::map<MemberId, std::string> names_;   // of keepers
-  std::map<MemberId, std::string> askers_;  // of others who have asked
+  std::map<MemberId, std::string> askers_;  // of other nodes that have asked
   jobs::JobKeeper* keeper_ = nullptr;
   jobs::QuorumJobStore* owners_ = nullptr;
   copies::CopyKeeper* copy_keeper_ = nullptr;

@@ -40,7 +40,7 @@ class QuorumJob final : public JobHandle {
   friend Loop;
   static constexpr std::size_t kMostCalls = 128;
 
-  // A call that waits for the kernel's word.
+  // A call that waits for the kernel's answer.
   struct Call {
     runtime::Event done;
     std::optional<tl::expected<std::string, NotWritten>> outcome;  // the register's bytes, of a read
@@ -67,7 +67,7 @@ class QuorumJob final : public JobHandle {
   Listener& listener_;
   registers::JobOwner kernel_;
   Loop loop_;
-  std::shared_ptr<QuorumJob*> alive_;  // what runs beside finds nothing in it after the end
+  std::shared_ptr<QuorumJob*> alive_;  // background work finds nothing in it after the end
   runtime::Cancellation* nap_ = nullptr;
   bool ticking_ = false;
 
@@ -76,7 +76,7 @@ class QuorumJob final : public JobHandle {
   JobFence fence_;
   runtime::Event* taking_ = nullptr;
   std::optional<Result<TakenJob>> take_outcome_;
-  MemberId busy_with_ = quorum::kNobody;  // who holds it, while it is being taken
+  MemberId busy_with_ = quorum::kNobody;  // the holder, while it is being taken
   uint64_t ticket_ = 0;
   std::map<uint64_t, Call*> calls_;
 };
@@ -146,7 +146,7 @@ std::string QuorumJob::waiting_for() const {
   return (name.empty() ? "another node" : fmt::format("'{}'", name)) + " holds it";
 }
 
-// A write when there is something to write, else a read.
+// A write when a value is given, else a read.
 task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::string> write, Instant deadline,
                                                            runtime::Cancellation* cancel) {
   if (closed_) co_return tl::unexpected(NotWritten{{Errc::kClosed, kStoreEnded}, false});
@@ -171,7 +171,7 @@ task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::st
   co_await call.done.wait();
   if (!call.outcome) {
     step(registers::Withdraw{ticket});
-    // It may have been dropped, or it goes on: then nobody waits for its end any more.
+    // It may have been dropped, or it goes on without a waiting caller.
     const bool perhaps = !call.outcome.has_value();
     call.outcome =
         tl::unexpected(NotWritten{{until.why(), fmt::format("job '{}': {}", key_, store_.silence())}, perhaps});
@@ -224,7 +224,7 @@ void QuorumJob::carry_out(const registers::JobTaken& taken) {
     fence_ = taken.fence;
     take_outcome_ = TakenJob{taken.fence, std::move(content->value)};
   } else {
-    // Nobody wants it any more, or nobody may have it.
+    // It is no longer wanted, or no node may have it.
     step(registers::GiveJobBack{});
     if (taking_ == nullptr) return;
     take_outcome_ = content ? fail(Errc::kNotFound, "job '{}' was retired", key_)
@@ -235,7 +235,7 @@ void QuorumJob::carry_out(const registers::JobTaken& taken) {
 
 void QuorumJob::carry_out(const registers::JobLost& lost) {
   const bool surprise = std::exchange(taken_, false);
-  step(registers::GiveJobBack{});  // whoever wants it again says so
+  step(registers::GiveJobBack{});  // the next caller that wants it says so
   if (surprise) listener_.on_lost({lost.fence, store_.lines_.name_of(lost.owner), lost.why});
 }
 
@@ -328,7 +328,7 @@ void QuorumJobStore::on_unable(MemberId from, const registers::Unable& unable) {
   troubles_[from] = {unable.why, runtime_.boot_now()};
 }
 
-// Why nothing happens, as far as is known.
+// Why nothing happens, if that is known.
 std::string QuorumJobStore::silence() const {
   std::string text = "no majority of the peers (";
   for (const std::string& name : lines_.keepers()) text += (text.ends_with('(') ? "" : ", ") + name;

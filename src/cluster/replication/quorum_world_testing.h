@@ -87,7 +87,7 @@ class Peer final {
     kv.reset();
     co_return 0;
   }
-  // `crash`: nobody hears of it.
+  // `crash`: no other node hears of it.
   runtime::task<int> stop(bool crash) {
     if (crash) co_await links_->close(Duration::millis(1));
     if (store != nullptr) co_await store->close(Duration::seconds(1));

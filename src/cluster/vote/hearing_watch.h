@@ -1,5 +1,5 @@
-// Which of the other voters a node hears, whoever is the admin: a part of the network that is cut off shows in whom its
-// nodes do not hear, before any election tells.
+// The other voters that a node hears, independent of the current admin. Before any election shows a partition, it shows
+// which voters the nodes of a part that is cut off do not hear.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@ namespace bellwether::cluster {
 
 class HearingWatch {
  public:
-  // `others`: names. Who says nothing for longer than `limit` is not heard.
+  // `others`: names. A voter that is silent for longer than `limit` is not heard.
   HearingWatch(const std::vector<std::string>& others, Duration limit, Instant now);
 
   void heard(const std::string& name, Instant now);
   Duration limit() const { return limit_; }
-  // What has changed since the last look, in words; a warning when fewer are heard.
+  // The changes since the last look, in words; a warning when fewer are heard.
   struct Change {
     bool fewer = false;
     std::string text;
   };
   std::vector<Change> look(Instant now);
 
-  // Who is not heard, and for how long, by name.
+  // The voters that are not heard, and for how long, by name.
   std::vector<std::pair<std::string, Duration>> unheard(Instant now) const;
   // With itself it hears fewer than half of all voters and one more.
   bool in_minority(Instant now) const;
@@ -34,7 +34,7 @@ class HearingWatch {
  private:
   struct Voter {
     Instant last;
-    bool lost = false;  // and told
+    bool lost = false;  // and reported
   };
   std::map<std::string, Voter> voters_;
   Duration limit_;

@@ -41,7 +41,7 @@ Result<wire::Key> BoxKey::agree(const BoxPublicKey& with, const BoxPublicKey& se
   const Context context{EVP_PKEY_CTX_new(key_.get(), nullptr)};
   std::array<std::byte, 32> shared{};
   std::size_t size = shared.size();
-  // Fails for the few keys with which the outcome would be zero, whatever the other one is.
+  // Fails for the few keys with which the outcome would be zero for every other key.
   const bool agreed = other != nullptr && context.it != nullptr && EVP_PKEY_derive_init(context.it) == 1 &&
                       EVP_PKEY_derive_set_peer(context.it, other.get()) == 1 &&
                       EVP_PKEY_derive(context.it, reinterpret_cast<unsigned char*>(shared.data()), &size) == 1;
@@ -121,14 +121,14 @@ std::optional<VoteView::Keys> KeyKeeper::view() const {
   return view;
 }
 
-// --- who keeps a key share -------------------------------------------------------------------------------------------
+// --- the nodes that keep a key share ---------------------------------------------------------------------------------
 
 void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& inbound) {
   const std::string& sender = connection.peer().identity.node;
   const auto bytes = seal_.open(as_text(inbound.body), sender, VoteSeal::About::kKeyShare);
   const auto message = bytes ? message::decode<KeyShareMessage>(*bytes) : tl::unexpected(bytes.error());
   if (!message) {
-    // The first of many is said.
+    // The first of many is reported.
     if (refused_++ == 0) owner_.on_warning(message.error().message);
     return;
   }
@@ -141,7 +141,7 @@ void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& in
 
 void KeyKeeper::on_asked(const std::string& admin, const KeyShareRequest& request) {
   if (collecting_ || (seen_ && request.term < seen_->term)) return;
-  // Only whom this node follows is believed, so that nobody else can say that it collects.
+  // Only the admin that this node follows is believed, so that no other node can claim to collect.
   if (!owner_.follows(admin, request.term)) return;
   seen_ = Seen{request.term, admin, request.progress};
   if (!request.key) return;
@@ -153,7 +153,7 @@ void KeyKeeper::on_asked(const std::string& admin, const KeyShareRequest& reques
   send(admin, KeyShareAnswer{request.term, key->public_key(), std::move(*sealed)});
 }
 
-// --- who is elected --------------------------------------------------------------------------------------------------
+// --- the elected node ------------------------------------------------------------------------------------------------
 
 void KeyKeeper::collect(election::Term term, runtime::Scope& scope) {
   stop();
@@ -184,7 +184,7 @@ task<void> KeyKeeper::keep_asking(election::Term term, runtime::Cancellation* ca
     const bool passed = co_await runtime_.sleep(settings_.again, cancel);
     if (!passed) co_return;
   }
-  // Who has not followed yet when it ended hears of the end too.
+  // A node that did not follow yet when it ended hears of the end too.
   for (int i = 0; i < kTellsOfEnd; ++i) {
     const bool passed = co_await runtime_.sleep(settings_.again, cancel);
     if (!passed || !seen_ || seen_->term != term || seen_->admin != settings_.self) co_return;
@@ -244,7 +244,7 @@ void KeyKeeper::tell(bool asks) {
   KeyShareRequest to_all{seen_->term, key, seen_->progress};
   if (to_all.progress.refused.size() > kMostRefusedTold) to_all.progress.refused.resize(kMostRefusedTold);
   for (const std::string& name : settings_.members) {
-    // Whoever was refused is asked again too: what has gone wrong on the way may not do so twice.
+    // Nodes that were refused are asked again too: an error of the transport may not repeat itself.
     if (name != settings_.self && !(asks && heard_.contains(name))) send(name, to_all);
   }
 }

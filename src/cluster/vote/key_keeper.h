@@ -1,11 +1,11 @@
-// The key that only an elected admin has, at one node: it keeps a key share and sends it to the admin that it has
-// promised to follow; elected itself, it collects those of the others and puts the key together
+// The key that only an elected admin has, at one node: the node keeps a key share and sends it to the admin that it has
+// promised to follow. An elected node collects the key shares of the others and reconstructs the key
 // (core/secret/collector.h).
 //
 // A key share leaves a node for one term only, when this node's promise in that term is durable, and only sealed to a
-// key that the admin has drawn for the term and signed (BoxKey, vote_codec.h). So it needs nothing of the links: who
-// has the secret of the cluster, or takes an admin's place on the network, learns nothing. Key shares that are not what
-// was split are refused by the name of who has signed them. One thread, that of its runtime.
+// key that the admin has drawn for the term and signed (BoxKey, vote_codec.h). So it needs nothing of the links: a node
+// that has the secret of the cluster, or takes an admin's place on the network, learns nothing. False key shares are
+// refused by the name of their signer. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -32,17 +32,17 @@ struct evp_pkey_st;
 
 namespace bellwether::cluster {
 
-// Seals bytes to a public key that was made for one purpose and is forgotten afterwards (X25519, RFC 7748): whatever
-// was recorded on the way, nobody can open it later, not even with all that the two nodes keep on their disks.
+// Seals bytes to a public key that was made for one purpose and is forgotten afterwards (X25519, RFC 7748): a recorded
+// message cannot be opened later, not even with all that the two nodes keep on their disks.
 //
 //   key     HKDF-SHA256(X25519, salt = public key of the sender + public key of the receiver, info = "bellwether key
 //           share 1")
 //   sealed  AES-256-GCM with number 0 and the context, and its tag
 //
-// Who the keys belong to is not said here: the messages that carry them are signed.
+// It does not say who owns the keys: the messages that carry them are signed.
 class BoxKey {
  public:
-  // Drawn anew. kIo: there is no randomness.
+  // Drawn anew. kIo: no randomness.
   static Result<BoxKey> draw();
   const BoxPublicKey& public_key() const { return public_key_; }
   // From this key to another one. At most once for each pair of keys. kRefused: `to` is no key.
@@ -62,17 +62,17 @@ class BoxKey {
   BoxPublicKey public_key_{};
 };
 
-// What one node keeps. REQUIRES a key share that the commitment checks.
+// The material that one node keeps. REQUIRES a key share that the commitment checks.
 struct KeyHolding {
   secret::Commitment commitment;
   secret::KeyShare share;
 };
 
 struct KeyKeeperSettings {
-  std::string group;                 // what is voted about: key shares of one group are no good in another
+  std::string group;                 // the subject of the vote: key shares of one group are invalid in another
   std::string self;                  // name
   std::vector<std::string> members;  // all names, this one's too
-  Duration again;                    // between requests to those that have sent nothing
+  Duration again;                    // between requests to nodes that have sent nothing
   Duration limit;                    // to collect enough
 };
 
@@ -82,7 +82,7 @@ class KeyKeeper final : private Service {
   struct Owner {
     // Whether this node follows that admin in that term, by a promise that is durable and has not run out.
     Callback<bool(const std::string& admin, election::Term term)> follows;
-    // The key, once, or why there is none. The keeper has it no more.
+    // The key, once, or why it is missing. The keeper has it no more.
     Callback<void(election::Term term, Result<secret::SecretBytes> key)> on_key;
     Callback<void(const std::string& text)> on_warning;
   };
@@ -94,12 +94,12 @@ class KeyKeeper final : private Service {
   KeyKeeper(const KeyKeeper&) = delete;
   KeyKeeper& operator=(const KeyKeeper&) = delete;
 
-  // This node was elected: asks the others, until Owner::on_key() or stop(). `scope` belongs to whoever runs this.
+  // This node was elected: asks the others, until Owner::on_key() or stop(). `scope` belongs to the caller.
   void collect(election::Term term, runtime::Scope& scope);
-  // Not elected any more. What was collected is wiped.
+  // Not elected any more. The collected key shares are wiped.
   void stop();
 
-  // For people: who collects key shares, or did last, and how far it has come.
+  // For people: the node that collects key shares, or did last, and its progress.
   std::optional<VoteView::Keys> view() const;
   // Key shares and messages about them that were refused, of all terms.
   uint64_t refused() const { return refused_; }
@@ -134,7 +134,7 @@ class KeyKeeper final : private Service {
   KeyHolding holding_;
   Owner owner_;
   std::optional<Collecting> collecting_;
-  std::map<std::string, uint8_t> heard_;  // the index of the key share of each who has sent a good one
+  std::map<std::string, uint8_t> heard_;  // the index of the key share of each node that has sent a good one
   struct Seen {
     election::Term term;
     std::string admin;

@@ -1,4 +1,4 @@
-// Three keepers in virtual time; who follows whom is what the test says.
+// Three keepers in virtual time; the test decides which admin each follows.
 #include "cluster/vote/key_keeper.h"
 
 #include <algorithm>
@@ -123,7 +123,7 @@ TEST_F(KeyKeeperTest, a_key_share_of_another_splitting_is_refused_by_name_and_th
   until([&] { return node("a").progress().held == 2 && !node("a").progress().refused.empty(); });
   EXPECT_THAT(node("a").why_refused("b"), HasSubstr("split"));
   EXPECT_THAT(node("a").notes, testing::Contains(HasSubstr("the key share of 'b' is refused: ")));
-  // Everybody else is told why.
+  // All others learn the reason.
   until([&] { return !node("c").why_refused("b").empty(); });
   until([&] { return !node("a").failure.empty(); });
   EXPECT_THAT(node("a").failure, HasSubstr("2 of 3 key shares after 300ms; that of 'b' was refused: "));

@@ -27,7 +27,7 @@ void read_disk(const std::string& folder, MachineTexts& into) {
   into.disk_used = 1 - static_cast<double>(space.available) / static_cast<double>(space.capacity);
 }
 
-// Of the fastest device that says it; a virtual one says nothing, or what cannot be.
+// Of the fastest device that states it; a virtual one states nothing, or an impossible value.
 std::optional<uint64_t> device_bandwidth() {
   std::optional<uint64_t> most;
   std::error_code wrong;

@@ -1,5 +1,5 @@
-// How much of a machine, or of what its control groups (cgroup v2) leave of it, is in use: what a node says of its
-// resources when it stands for admin. All of the machine counts, not this process alone: who shares it takes from it.
+// The load of a machine, or of the part that its control groups (cgroup v2) leave of it: a node's claim about its
+// resources when it stands for admin. All of the machine counts, not this process alone: other processes take from it.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace bellwether::cluster {
 
-// Means are over about so long: a score that jumps elects nobody better.
+// Means are over about this time: a score that jumps elects no better admin.
 inline constexpr Duration kLoadMean = Duration::seconds(30);
 
-// What the kernel says, as it says it (proc(5); cgroup v2); empty where it says nothing.
+// The kernel's texts, unchanged (proc(5); cgroup v2); empty where it has none.
 struct MachineTexts {
   std::string stat;     // /proc/stat
   std::string meminfo;  // /proc/meminfo
@@ -32,10 +32,10 @@ struct MachineTexts {
   std::vector<Group> groups;                  // the own one first, then those above it
   std::optional<double> disk_used;            // of the file system with the node's data
   uint64_t disk_free = 0;                     // bytes of it
-  std::optional<uint64_t> network_bandwidth;  // bits per second of the fastest device; nothing where none says it
+  std::optional<uint64_t> network_bandwidth;  // bits per second of the fastest device; nothing where none states it
 };
 
-// What there is, of the machine or of the tightest of its groups; zero where nothing says it.
+// The size of the machine or of the tightest of its groups; zero where it is unknown.
 struct MachineSize {
   double cores = 0;
   uint64_t memory = 0;     // bytes
@@ -47,7 +47,7 @@ MachineSize size_of(const MachineTexts& texts);
 class MachineLoad {
  public:
   void read(Instant now, const MachineTexts& texts);
-  // Means, each from 0 to 1. What was never told counts as used by half. Without the network.
+  // Means, each from 0 to 1. Unknown values count as used by half. Without the network.
   const vote::Resources& resources() const { return resources_; }
 
  private:
@@ -67,13 +67,12 @@ class MachineLoad {
   bool any_cpu_ = false;
 };
 
-// The parts.
-// Busy and all ticks of the first line of /proc/stat; what is stolen counts as busy.
+// The parts. Busy and all ticks of the first line of /proc/stat; stolen time counts as busy.
 std::optional<std::pair<uint64_t, uint64_t>> ticks_of(std::string_view stat);
 // The most that is used of the machine, or of any group.
 std::optional<double> memory_used_of(const MachineTexts& texts);
 
-// What a node has, as it was measured last.
+// The resources of a node, as measured last.
 class ResourceSource {
  public:
   virtual ~ResourceSource() = default;
@@ -84,8 +83,8 @@ class ResourceSource {
   virtual runtime::task<void> run(runtime::Cancellation* /*cancel*/) { co_return; }
 };
 
-// Reads what the system says of this machine and of its control groups, again and again. One thread,
-// that of its runtime.
+// Reads the system's figures of this machine and of its control groups, again and again. One thread, that of its
+// runtime.
 class ResourceMeter final : public ResourceSource {
  public:
   // `folder`: on the disk that counts. The runtime must outlive it.

@@ -1,5 +1,5 @@
-// What one voter knows of a candidate before it believes it: what the operator has attested it, and whether membership
-// holds it there. Its outcome goes to the kernel with each candidacy.
+// What one voter knows of a candidate before it believes it: the operator's attestation, and its state in membership.
+// The outcome goes to the kernel with each candidacy.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace bellwether::cluster {
 
 struct VettingSettings {
-  std::optional<signature::PublicKey> operator_key;  // nothing: every node may say what it can do
+  std::optional<signature::PublicKey> operator_key;  // nothing: every node's claims about its abilities are accepted
   std::string cluster;                               // CLUSTER/ENVIRONMENT, as attestations name it
   std::string attestation;                           // this node's own; empty: it has none
 };
@@ -21,7 +21,7 @@ class Vetting {
  public:
   Vetting(VettingSettings settings, std::string self) : settings_(std::move(settings)), self_(std::move(self)) {}
 
-  // Of this node's capabilities, those that others will believe.
+  // Those of this node's capabilities that others will believe.
   std::vector<std::string> claimable(const std::vector<std::string>& capabilities, WallTime now) const;
   // Why it may claim none; empty: it may.
   std::string own_trouble(WallTime now) const;

@@ -19,7 +19,7 @@ using namespace vote;  // NOLINT(google-build-using-namespace): the words of the
 namespace {
 
 constexpr std::size_t kVoteBytesMost = 8192;
-// Beyond what elections can reach, and far from where the next term would be none.
+// Beyond the reach of elections, and far from an overflow of the next term.
 constexpr Rule kTerm = at_most(uint64_t{1} << 48);
 constexpr Rule kLongExperience = at_most(kLongestExperience);
 

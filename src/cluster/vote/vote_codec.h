@@ -27,8 +27,8 @@ const Message& message_of<vote::Record>();
 namespace bellwether::cluster {
 
 std::string encode_vote_message(const vote::Message& message);
-// kProtocol, with what is missing or out of its bounds: times that cannot be, more voters or capabilities than there
-// may be, a trigger that there is not. kUnsupported: of a kind that is not known.
+// kProtocol, with the field that is missing or out of its bounds: impossible times, too many voters or capabilities, an
+// unknown trigger. kUnsupported: of an unknown kind.
 Result<vote::Message> decode_vote_message(std::string_view bytes);
 
 std::string encode_vote_record(const vote::Record& record);
@@ -47,7 +47,7 @@ struct KeyRefusal {
   std::string why;
 };
 
-// How far an admin is with its key.
+// The progress of an admin with its key.
 struct KeyProgress {
   enum class Stage : uint8_t { kCollecting, kReady, kFailed };
   Stage stage = Stage::kCollecting;
@@ -59,13 +59,13 @@ struct KeyProgress {
 // "collecting", "ready", "failed".
 std::string_view to_string(KeyProgress::Stage stage);
 
-// Of who is elected, to all others.
+// From the elected node to all others.
 struct KeyShareRequest {
   election::Term term;
-  std::optional<BoxPublicKey> key;  // for this term alone; nothing: it only tells how far it is
+  std::optional<BoxPublicKey> key;  // for this term alone; nothing: it only reports its progress
   KeyProgress progress;
 };
-// Of a node that has promised to follow in that term, to who has asked.
+// From a node that has promised to follow in that term to the node that has asked.
 struct KeyShareAnswer {
   election::Term term;
   BoxPublicKey key{};  // for this answer alone
@@ -73,20 +73,21 @@ struct KeyShareAnswer {
 };
 using KeyShareMessage = std::variant<KeyShareRequest, KeyShareAnswer>;
 
-// Messages of a scored vote, and of what is led by who wins it, as their senders have signed them (Ed25519, RFC 8032),
-// so that nobody can say something in the name of another node, whichever way it came. The signature is over a context,
-// which names what the message is about and the group, and the bytes of the message.
+// Messages of a scored vote, and of the work that its winner leads, as signed by their senders (Ed25519, RFC 8032), so
+// that no node can send in the name of another node, by any way. The signature is over a context, which names the
+// message's subject and the group, and the bytes of the message.
 class VoteSeal {
  public:
-  // `group`: what is voted about; a message of another group is not one of this. `keys`: of all nodes, by their names.
+  // `group`: the subject of the vote; a message of another group is refused. `keys`: of all nodes, by their names.
   VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys);
 
-  // What one is about that is no message of the vote itself is never taken for one, nor the other way round.
+  // The subject of a message. A message of the vote is never taken for one about another subject, nor the other way
+  // round.
   enum class About : uint8_t { kVote, kKeyShare, kContext };
 
   std::string seal(std::string message, About about = About::kVote) const;
-  // The message that `sender` has signed. kProtocol: it cannot be read; kRefused: nobody knows a key of that sender, or
-  // it is not signed by it.
+  // The message that `sender` has signed. kProtocol: it cannot be read; kRefused: no key of that sender is known, or it
+  // is not signed by it.
   Result<std::string> open(std::string_view bytes, const std::string& sender, About about = About::kVote) const;
 
  private:

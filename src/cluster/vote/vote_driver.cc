@@ -90,7 +90,7 @@ std::string VoteDriver::name_of(vote::NodeId node) const {
   return found == names_.end() ? std::string() : found->second;
 }
 
-// What this node has ever said. That nothing is there proves nothing: a disk may have been replaced.
+// All earlier statements of this node. An empty disk proves nothing: it may have been replaced.
 task<vote::Start> VoteDriver::load() {
   vote::Start start;
   start.found = vote::Start::Found::kUnreadable;
@@ -142,7 +142,7 @@ task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   terms_.drop();
 }
 
-// Twice in the time of a heartbeat, so that each one carries what is true.
+// Twice in the time of a heartbeat, so that each one carries current values.
 task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
   Periodic period(Period::about(settings_.timing.heartbeat() / 2), runtime_.prng().fork());
   while (true) {
@@ -156,7 +156,7 @@ task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
   co_await keep_experience();
 }
 
-// One after the other, so that many nodes say no more than few.
+// One after the other, so that many nodes send no more than few.
 task<void> VoteDriver::ask_someone(runtime::Cancellation* cancel) {
   if (network_.empty()) co_return;
   const auto next = std::next(network_.begin(), static_cast<std::ptrdiff_t>(++asked_ % network_.size()));
@@ -197,7 +197,7 @@ Status VoteDriver::ask(vote::Event event) {
   return {};
 }
 
-// Whoever asks wants to know how long the way is.
+// The asking node measures the round trip.
 void VoteDriver::on_request(link::Connection& connection, const wire::Inbound& request) {
   connection.respond(request.id, wire::ReplyStatus::kOk, {});
 }
@@ -217,7 +217,7 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
     vet(sender, *message);
     return loop_.tell(vote::Received{std::move(*message)});
   }
-  // The first of many is said.
+  // The first of many is reported.
   if (watch_.unheard(runtime_.wall_now(), sender, why)) listener_.on_note(true, message.error().message);
 }
 
@@ -231,7 +231,7 @@ void VoteDriver::on_key(election::Term term, Result<secret::SecretBytes> key) {
   tell(std::move(ready));
 }
 
-// Whatever has ended an election or a term: nothing of the key outlives it.
+// For every end of an election or a term: nothing of the key outlives it.
 void VoteDriver::look_at_keys() {
   if (!keys_ || kernel_.office() == vote::Office::kReconstructing) return;
   keys_->stop();
@@ -241,7 +241,7 @@ void VoteDriver::look_at_keys() {
 void VoteDriver::set_health(const quorum::LocalHealth& health) {
   const bool critical = health.load == quorum::Load::kCritical;
   if (!kernel_.leads(runtime_.boot_now()) || (!critical && health.disk)) return;
-  // Not for the sake of nobody.
+  // The kernel denies it without an heir.
   tell(vote::Transfer{vote::kNobody, critical ? "it is overloaded (critical)" : "its disk does not answer"});
 }
 
@@ -253,7 +253,7 @@ Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) 
   return ask(vote::Transfer{node_id(heir), cause});
 }
 
-// Who may do nothing does not stand.
+// A node that may do nothing does not stand.
 void VoteDriver::stand(bool stands) {
   stands_ = stands;
   tell(vote::Measured{claim()});
@@ -277,7 +277,7 @@ std::string VoteDriver::named(const std::string& text) const { return with_names
 
 void VoteDriver::send(vote::NodeId to, const vote::Message& message) {
   const auto peer = addresses_(name_of(to));
-  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  if (!peer) return;  // as if it had been lost: the kernel repeats important messages
   links_.send(*peer, message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
               settings_.timing.heartbeat_timeout);
 }
@@ -325,7 +325,7 @@ void VoteDriver::carry_out(const vote::Refused& refused) {
   listener_.on_note(true, fmt::format("a message of '{}' counts for nothing: {}", name_of(refused.from), refused.why));
 }
 
-// What a node of a scored vote says of itself, whom it believes, what it remembers of others, and whom it hears.
+// A node's claim about itself, its vetting of others, its reputation book, and the voters that it hears.
 
 namespace {
 
@@ -370,7 +370,7 @@ void VoteDriver::remember(const vote::Conduct& conduct) {
   losses_[conduct.node] = runtime_.boot_now();
 }
 
-// Who hears only a few is itself the one that is cut off, which shows later than that an admin is not heard.
+// A node that hears only a few is itself cut off, which shows later than the silence of an admin.
 void VoteDriver::judge_losses() {
   const Instant now = runtime_.boot_now();
   if (hearing_->in_minority(now)) losses_.clear();
@@ -396,7 +396,7 @@ void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
 HearingWatch VoteDriver::begin_to_hear() const {
   std::vector<std::string> others = settings_.members;
   std::erase(others, settings_.self);
-  // Each is asked in its turn; who misses that twice is not heard.
+  // Each is asked in its turn; a node that misses that twice is not heard.
   const Duration round = settings_.timing.heartbeat() / 2 * static_cast<int64_t>(others.size());
   return {others, settings_.timing.heartbeat_timeout + round * 2, started_};
 }

@@ -1,7 +1,7 @@
-// One node of a group that elects an admin by scored votes, at work: the kernel (election/vote/vote_elector.h) with a
-// disk, connections, signatures and the boot clock. It carries the kernel's effects out in their order, tells a
-// listener what matters, and hands out the term of office that whatever is guarded asks before it acts. One thread,
-// that of its runtime.
+// The driver of one node of a group that elects an admin by scored votes: it runs the kernel
+// (election/vote/vote_elector.h) with a disk, connections, signatures and the boot clock. It executes the kernel's
+// effects in their order, reports events to a listener, and hands out the term of office that guarded work checks
+// before it acts. One thread, that of its runtime.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@
 
 namespace bellwether::cluster {
 
-// How good the network between two nodes is, from questions and their answers: 1 for round trips of no time without a
-// loss, 0 for none that was answered.
+// The quality of the network between two nodes, from questions and their answers: 1 for round trips of no time without
+// a loss, 0 when none was answered.
 
 // With round trips of that long and no loss, the quality is one half.
 inline constexpr Duration kHalfQuality = Duration::millis(100);
-// What the newest question counts in the mean.
+// The weight of the newest question in the mean.
 inline constexpr double kNewest = 0.2;
 
 class NetworkQuality {
@@ -51,7 +51,7 @@ class NetworkQuality {
 };
 
 struct VoteSettings {
-  std::string key;                   // what is led, for the term of office
+  std::string key;                   // the key to lead, for the term of office
   std::string self;                  // name
   std::vector<std::string> members;  // all names, this one's too
   vote::QuorumRule rule = vote::QuorumRule::kMajority;
@@ -63,10 +63,10 @@ struct VoteSettings {
   VettingSettings vetting = {};
   // Without it an admin needs no key.
   std::optional<KeyHolding> key_holding = {};
-  // Works with the key: called in office, after on_elected(). Nobody else has the key in this process. Not set: nobody
-  // needs it.
+  // Works with the key: called in office, after on_elected(). Only the receiver has the key in this process. Not set:
+  // the key has no use here.
   Callback<void(const election::TermOfOffice& term, secret::SecretBytes key)> key_receiver = {};
-  // What a node that leads contexts is worth as their leader: 0 to 1; nothing while it does not lead them. Not set: it
+  // The fitness of a node that leads contexts as their leader: 0 to 1; nothing while it does not lead them. Not set: it
   // leads none.
   Callback<std::optional<double>()> fitness = {};
 };
@@ -87,7 +87,7 @@ class VoteDriver final : public Leadership, private Service {
   void work_stopped() override { tell(vote::WorkStopped{}); }
   void stand(bool stands) override;
   void set_health(const quorum::LocalHealth& health) override;
-  // What others think of it ends nobody's office here: promises run out by themselves.
+  // The opinion of others ends no office here: promises run out by themselves.
   void suspect(const std::string&) override {}
   Status hand_over(const std::string& cause, const std::string& heir) override;
   void leave(const std::string& cause) override;
@@ -101,7 +101,7 @@ class VoteDriver final : public Leadership, private Service {
   std::vector<VoteMessageView> vote_messages() const override { return watch_.messages(); }
   Status call_election(bool forced) override;
   const vote::VoteElector& kernel() const { return kernel_; }
-  // Empty for nobody.
+  // Empty for none.
   std::string name_of(vote::NodeId node) const;
 
  private:
@@ -112,7 +112,7 @@ class VoteDriver final : public Leadership, private Service {
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
   runtime::task<void> ask_someone(runtime::Cancellation* cancel);
   runtime::task<void> keep_experience();
-  // Whom it believes.
+  // The nodes that it believes.
   vote::Claim claim();
   runtime::task<void> load_book();
   static runtime::task<void> keep_book(VoteDriver* self);
@@ -147,7 +147,7 @@ class VoteDriver final : public Leadership, private Service {
   void carry_out(const vote::Note& note) { listener_.on_note(note.warning, named(note.text)); }
   void carry_out(const vote::Left&) { listener_.on_retired(); }
   void settled() { look_at_keys(); }
-  // vote_driver_watch.cc: what people are told of it
+  // vote_driver_watch.cc: reports to people
   void observe(Instant now, const vote::Event& event, const vote::Effects& effects);
   VoteStatus status() const;
   void send(vote::NodeId to, const vote::Message& message);
@@ -167,24 +167,24 @@ class VoteDriver final : public Leadership, private Service {
   std::map<vote::NodeId, std::string> names_;
   Vetting vetting_;
   vote::ReputationBook book_;
-  std::map<vote::NodeId, Instant> losses_;  // admins that were heard no more, and since when; not judged yet
+  std::map<vote::NodeId, Instant> losses_;  // admins that are no longer heard, and since when; not judged yet
   std::optional<HearingWatch> hearing_;     // while it runs
   std::optional<KeyKeeper> keys_;
-  secret::SecretBytes key_;  // put together, and not handed out yet
+  secret::SecretBytes key_;  // reconstructed, and not handed out yet
   election::OwnTerms terms_{settings_.key, settings_.self, listener_};
   Loop loop_{runtime_, kernel_, *this};
   Instant started_;
   Duration experience_;  // of earlier lives
   Instant experience_kept_;
   std::map<vote::NodeId, NetworkQuality> network_;
-  std::optional<vote::ElectionComplete> ended_;  // the last election that this node knows the end of
+  std::optional<vote::ElectionComplete> ended_;  // the last election whose end this node knows
   std::size_t asked_ = 0;                        // which of them was asked last
   std::string denied_;                           // the last wish that was denied, and why
   bool stands_ = true;
   runtime::Scope* scope_ = nullptr;
   VoteWatch watch_;
   std::array<uint64_t, vote::kRefusals> refused_{};  // by the kernel, before its last step
-  vote::Term watched_;                               // the last election whose begin it was told
+  vote::Term watched_;                               // the last election whose begin was reported
 };
 
 }  // namespace bellwether::cluster

@@ -43,7 +43,7 @@ class VoteDriverNode final : public TestNode, public Leadership::Listener, publi
   }
   VoteDriver& driver() { return *driver_; }
   bool leads() const { return driver_->leads(runtime.boot_now()); }
-  // Signed with its own key, whatever it says.
+  // Signs any message with its own key.
   void say(const std::string& to, const vote::Message& message) {
     links->send(*find(to), message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
                 Duration::seconds(1));

@@ -1,4 +1,4 @@
-// What people are told of a node that elects by scores: counted and kept beside the kernel's steps.
+// The reports of a node that elects by scores to people: counted and kept beside the kernel's steps.
 #include <algorithm>
 
 #include "cluster/vote/vote_driver.h"
@@ -7,7 +7,7 @@
 namespace bellwether::cluster {
 namespace {
 
-// Whose vote was heard, as a share of all.
+// The share of members whose vote was heard.
 double participation_in(const vote::Ballot& ballot, const std::vector<vote::NodeId>& members) {
   const auto voted = std::count_if(members.begin(), members.end(), [&](auto node) { return ballot.has_voted(node); });
   return static_cast<double>(voted) / static_cast<double>(members.size());

@@ -1,4 +1,4 @@
-// For tests: a key of Ed25519 for each number, which nobody uses for anything else.
+// For tests: a key of Ed25519 for each number, with no other use.
 #pragma once
 
 #include <map>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kHour = Duration::hours(1);
 
-// The term and the number of a heartbeat: the word of a winner is its first.
+// The term and the number of a heartbeat: the message of a winner is its first.
 std::optional<std::pair<vote::Term, uint64_t>> beat_in(const vote::Message& message) {
   if (const auto* beat = std::get_if<vote::Heartbeat>(&message.body)) return std::pair(beat->term, beat->round);
   if (const auto* winner = std::get_if<vote::Winner>(&message.body)) return std::pair(winner->term, winner->round);
@@ -124,7 +124,7 @@ void VoteWatch::sent(Instant now, WallTime at, const vote::Message& message, vot
   ++counts_.sent[kind_of(message.body)];
   keep({.at = at, .sent = true, .peer = {}, .message = message, .to = to, .refused = {}});
   const auto beat = beat_in(message);
-  // What is said again to single nodes is no new heartbeat.
+  // A repetition to single nodes is no new heartbeat.
   if (beat && to == vote::kNobody) sent_beat(now, message, beat->first, beat->second);
 }
 
@@ -172,7 +172,7 @@ void VoteWatch::heard_admin(Instant now, const vote::Message& message) {
   const auto beat = beat_in(message);
   if (!beat) return;
   const bool follows = beat_ && !beat_->sent && beat_->admin == message.from && beat_->term == beat->first;
-  // One that is said again, or has overtaken another, is no new one.
+  // A repeated one, or one that was overtaken, is no new one.
   if (follows && beat->second <= beat_->round) return;
   if (follows) counts_.beats_lost += beat->second - beat_->round - 1;
   ++counts_.beats_heard;

@@ -1,5 +1,5 @@
-// What a node remembers of the scored votes that it takes part in, for people: counts, heartbeats, and the last
-// messages. Nothing of it decides anything. It reads no clock: times come in as values.
+// A node's record of the scored votes that it takes part in, for people: counts, heartbeats, and the last messages. No
+// decision depends on it. It reads no clock: times come in as values.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class VoteWatch {
   VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self);
 
   void election_began(Instant now, vote::Term term, vote::Trigger trigger);
-  // Of one that has not begun here nothing is counted. `participation`: whose vote was heard, as a share of all.
+  // An election that has not begun here is not counted. `participation`: the share of members whose vote was heard.
   void election_ended(Instant now, vote::Term term, bool elected, std::optional<double> participation);
   // `to`: kNobody is all.
   void sent(Instant now, WallTime at, const vote::Message& message, vote::NodeId to);
@@ -33,10 +33,10 @@ class VoteWatch {
   // `from`: by the connection, as is known before the message can be read.
   // True: it is the first of its kind.
   bool unheard(WallTime at, const std::string& from, Unheard why);
-  // The word of the admin whom this node follows has come.
+  // A message of the admin that this node follows has come.
   void heard_admin(Instant now, const vote::Message& message);
 
-  // Without promises and refusals of the kernel, which it has.
+  // Without the kernel's promises and refusals, which the kernel has.
   VoteStatus status(Instant now) const;
   std::vector<VoteMessageView> messages() const;
 
@@ -76,7 +76,7 @@ class VoteWatch {
   VoteCounts counts_;
   std::map<vote::NodeId, Beats> beats_;
   std::deque<Kept> kept_;
-  std::deque<std::pair<Instant, bool>> ended_;  // when, and whether anybody was elected
+  std::deque<std::pair<Instant, bool>> ended_;  // when, and whether it elected an admin
   std::optional<Election> election_;            // under way
   std::optional<Beat> beat_;                    // the last
 };
@@ -87,11 +87,11 @@ class VoteWatch {
 // "heartbeat_answer".
 std::string_view kind_of(const vote::Body& body);
 
-// What it is about; of requests, the highest that the sender knows.
+// The term of a message; of requests, the highest that the sender knows.
 vote::Term term_of(const vote::Message& message);
 
-// All of a message as one JSON object: nodes by their names, spans in seconds. A stranger, who has none in `names`,
-// is said by the number of its id.
+// All of a message as one JSON object: nodes by their names, spans in seconds. A stranger, which has no name in
+// `names`, appears as the number of its id.
 std::string json_of(const vote::Message& message, const std::map<vote::NodeId, std::string>& names);
 
 }  // namespace bellwether::cluster

@@ -1,7 +1,7 @@
 // Compressed message bodies: the inflated size in four bytes, big-endian, then a zlib stream (RFC 1950).
 //
-// What comes from outside is judged by the size that it announces, before anything is inflated, and it must then be
-// exactly that long: so a bomb costs nothing but the look at four bytes.
+// The decoder checks the announced size before it inflates anything, and the body must then have exactly this size: so
+// a bomb costs only the look at four bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The two primitives of the wire: HKDF-SHA256 (RFC 5869) makes keys out of a secret, AES-256-GCM (NIST SP 800-38D)
-// seals and opens. A key seals at most one message with each number, which is the caller's promise; numbers make the
+// seals and opens. The caller guarantees that a key seals at most one message with each number; numbers make the
 // nonces.
 //
 // Keys are wiped from memory when they end. OpenSSL does the work; it allocates when a key is set, not for a message.

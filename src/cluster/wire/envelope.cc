@@ -16,7 +16,7 @@ constexpr std::string_view kInfo = "bellwether envelope 1";
 
 using Also = std::array<std::byte, kHeaderBytes + kAnswersMax>;
 
-// What is authenticated beside the text.
+// The data that is authenticated beside the text.
 Bytes also(Also& into, Bytes header, Bytes answers) {
   check(answers.size() <= kAnswersMax, "what is answered is a digest");
   std::memcpy(into.data(), header.data(), kHeaderBytes);

@@ -1,5 +1,5 @@
 // The envelope of everything that is not part of an established connection: datagrams, and the two frames of a
-// handshake. A header that anybody can read and nobody can change, then the sealed text, then the tag.
+// handshake. A header, readable but authenticated, then the sealed text, then the tag.
 //
 //   offset  bytes
 //    0       1    format, 1
@@ -9,9 +9,8 @@
 //   14       8    hash of the sender's node name
 //   22      16    session: drawn anew at each start of a sender, or for each connection
 //   38       8    number of the message in its session, from 1 on
-//   46       8    tag: of a datagram, what its receiver has asked for (ReplayGuard), 0 if nothing yet; of a challenge,
-//   the
-//                 last 8 bytes of the session that it asks; else 0
+//   46       8    tag: of a datagram, what its receiver has asked for (ReplayGuard), 0 if nothing yet; of a
+//                 challenge, the last 8 bytes of the session that it asks; else 0
 //   54       n    sealed text
 //   54+n    16    tag
 //
@@ -62,7 +61,7 @@ using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 
 HeaderBytes encode(const EnvelopeHeader& header);
 
-// The header at the front of `bytes`, or why there is none: kTruncated, kFormat, kGarbage. Costs no crypto.
+// The header at the front of `bytes`, or why it has none: kTruncated, kFormat, kGarbage. Costs no crypto.
 struct HeaderRead {
   Refusal refusal = Refusal::kNone;
   EnvelopeHeader header;
@@ -72,8 +71,8 @@ HeaderRead read_header(Bytes bytes);
 // The key of the envelopes of one session, kind and sender.
 std::optional<Key> envelope_key(const Keyring& keyring, const EnvelopeHeader& header);
 
-// Seals `text`, which lies in `envelope` behind the room for a header and before that for a tag. `answers`: what else
-// is authenticated, at most 64 bytes.
+// Seals `text`, which lies in `envelope` behind the room for a header and before that for a tag. `answers`: further
+// authenticated data, at most 64 bytes.
 void seal_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers = {});
 // Opens an envelope whose header was read, in place. False: forged.
 [[nodiscard]] bool open_envelope(Aead& aead, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers = {});
@@ -85,12 +84,12 @@ inline MutableBytes envelope_text(MutableBytes envelope) {
 // Which authentic datagrams are new: one window of message numbers for each sender (RFC 6479's idea of a bitmap behind
 // the highest number), for its latest start only.
 //
-// What a window cannot know, after a restart of either side, a challenge decides; no clock is asked. A receiver has a
-// tag that nobody can guess. A datagram of a session that it does not know is taken only when it carries the tag; else
-// its sender is asked to show that it is there now, by being told the tag. A tag is replaced when a session is, or when
-// a sender is forgotten for lack of room: so whatever was sent to an earlier start of the receiver, by an earlier start
-// of the sender, or by a sender that was forgotten, carries a tag that is good no more. A connection's handshake shows
-// the same as an answered challenge.
+// After a restart of either side a window does not suffice, and a challenge decides; no clock is asked. A receiver has
+// a tag that cannot be guessed. It takes a datagram of an unknown session only when it carries the tag; else it sends
+// the tag to the sender, which must show that it is there now. A tag is replaced when a session is, or when a sender is
+// forgotten for lack of room. So a datagram to an earlier start of the receiver, by an earlier start of the sender, or
+// by a sender that was forgotten, carries an invalid tag. A connection's handshake proves the same as an answered
+// challenge.
 
 // The numbers of one session that were seen.
 class ReplayWindow {
@@ -111,17 +110,17 @@ class ReplayWindow {
 
 class ReplayGuard {
  public:
-  // `prng`: gives the tags; a copy of its own.
+  // `prng`: gives the tags; a private copy.
   ReplayGuard(std::size_t senders_max, Prng prng);
 
-  // What would be decided on a datagram with this header. For before it is opened: what is kReplayed needs no crypto.
+  // The verdict on a datagram with this header, before it is opened: a kReplayed one needs no crypto.
   Refusal look(const EnvelopeHeader& header) const;
-  // Decides on an authentic one, and remembers it. kUnproven: its sender should be told the tag.
+  // Decides on an authentic one, and remembers it. kUnproven: its sender needs the tag.
   Refusal take(const EnvelopeHeader& header);
   // A connection's handshake has shown that `sender` is there now, with this session.
   void introduce(uint64_t sender, const SessionId& session);
 
-  // What a first datagram of a session must carry. Never 0.
+  // The tag that a first datagram of a session must carry. Never 0.
   uint64_t tag() const { return tag_; }
   std::size_t senders() const { return senders_.size(); }
 
@@ -129,7 +128,7 @@ class ReplayGuard {
   struct Sender {
     SessionId session;
     ReplayWindow window;
-    uint64_t heard = 0;  // order of being heard of, for who is forgotten first
+    uint64_t heard = 0;  // order of last messages: the oldest is forgotten first
   };
   Sender& remember(uint64_t sender, const SessionId& session);
   void touch(uint64_t sender, Sender& entry);

@@ -1,5 +1,5 @@
-// Takes arbitrary bytes for an envelope, and for the header of one that is properly sealed: whatever opens was sealed,
-// the guard against replays answers the same twice, and takes a message once at most.
+// Takes arbitrary bytes for an envelope, and for the header of one that is properly sealed: only sealed ones open, the
+// guard against replays answers the same twice, and takes a message once at most.
 //
 // The input: a byte whose lowest bit says whether the rest is sealed first, a byte to flip a bit with, the rest.
 #include <cstddef>

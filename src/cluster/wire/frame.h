@@ -1,8 +1,8 @@
-// Frames on a byte stream: a length of four bytes, big-endian, then so many bytes (the length does not count itself).
-// A frame of no bytes is refused, and so is one above the limit, before any of it is stored.
+// Frames on a byte stream: a length of four bytes, big-endian, then that number of bytes (the length does not count
+// itself). An empty frame is refused, and so is one above the limit, before any of it is stored.
 //
-// The decoder owns no buffer: it looks at the bytes that a caller has collected, and says how many more it needs. So
-// what an unfinished frame can hold is bounded by its limit, and the caller's timeout bounds for how long.
+// The decoder owns no buffer: it looks at the bytes that a caller has collected, and returns how many more it needs. So
+// its limit bounds the memory of an unfinished frame, and the caller's timeout bounds its duration.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct FrameCut {
   std::size_t needed = 0;            // kMore: bytes in all, from the front, before asking again makes sense
 };
 
-// Looks for one whole frame at the front of `bytes`; its payload is what follows the length.
+// Looks for one whole frame at the front of `bytes`; its payload follows the length.
 FrameCut cut_frame(Bytes bytes, std::size_t limit = kFrameMax);
 
 inline Bytes frame_payload(Bytes bytes, const FrameCut& cut) {
@@ -36,9 +36,9 @@ inline MutableBytes frame_payload(MutableBytes bytes, const FrameCut& cut) {
 }
 
 // The frames of an established connection: a length of four bytes, big-endian, which is authenticated, the sealed text,
-// and the tag. Each direction has a key of its own, made for this connection from the secret, what both ends drew, and
-// everything that they said of themselves; the nonce is the number of the frame in its direction, which is not sent. So
-// a frame that was changed, left out, repeated, moved, or taken from another connection does not open.
+// and the tag. Each direction has a separate key, made for this connection from the secret, the random values of both
+// ends, and all that they said of themselves. The nonce is the number of the frame in its direction, which is not sent.
+// So a frame that was changed, left out, repeated, moved, or taken from another connection does not open.
 
 inline constexpr std::size_t kStreamOverhead = kLengthBytes + kTagBytes;
 // The most that a frame of an established connection carries. A bigger message goes in pieces, between which a more

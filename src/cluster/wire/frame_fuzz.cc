@@ -1,5 +1,5 @@
-// Cuts frames out of arbitrary bytes, whole and as they come in pieces: the same frames, the same end; what is asked
-// for is always more than there is, and within the limit.
+// Cuts frames out of arbitrary bytes, whole and as they come in pieces: the same frames, the same end; the decoder
+// always asks for more than it has, and for no more than the limit.
 //
 // The input: a byte that chooses the size of the pieces, the stream.
 #include <cstddef>

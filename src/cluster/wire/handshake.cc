@@ -26,7 +26,7 @@ std::string described(const Announced& node) {
 
 std::string a_role(Role role) { return (role == Role::kOperator ? "an " : "a ") + std::string(to_string(role)); }
 
-// The certificate that a node has shown, against what that node says of itself.
+// Checks the certificate of a node against the node's statements about itself.
 Declined judge_claims(const std::vector<Claims>& claims, const Identity& other) {
   const auto allows = [&](const Claims& one) { return claims_allow(one, other); };
   if (std::any_of(claims.begin(), claims.end(), allows)) return {};

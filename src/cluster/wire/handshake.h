@@ -1,5 +1,5 @@
-// How two nodes become sure of each other before either of them acts on anything: a kernel for each side, without input
-// and output. Two frames are exchanged, each an envelope (envelope.h) whose session is drawn for this connection:
+// How two nodes authenticate each other before either of them acts on anything: a kernel for each side, without input
+// and output. They exchange two frames, each an envelope (envelope.h) whose session is drawn for this connection:
 //
 //   opener   → hello     what it is; sealed with the secret that it uses
 //   acceptor → welcome   what it is, authenticated together with the hello it answers; or a refusal
@@ -8,9 +8,9 @@
 // sessions as salt and the digest of both frames in the info, so that they belong to exactly this exchange. The
 // acceptor must not act on the opener's hello until a first frame opens with them: a hello may be a copy of an old one.
 //
-// What is checked, in this order: the cluster, the environment, the major version, that it is not the node itself, the
-// certificate's claims, the node's name among them, where there is a certificate, the roles. Who has not shown that it
-// knows the secret gets no answer at all.
+// The checks, in this order: the cluster, the environment, the major version, that it is not the node itself, the
+// certificate's claims, the node's name among them (with a certificate only), the roles. A node that has not shown that
+// it knows the secret gets no answer at all.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@
 
 namespace bellwether::wire {
 
-// What a verified certificate of the other end claims, one entry for each URI; nothing: there is no certificate.
+// The claims of the other end's verified certificate, one entry for each URI; nothing: it has no certificate.
 using Proof = std::optional<std::vector<Claims>>;
 
 struct HandshakeSettings {
@@ -32,10 +32,10 @@ struct HandshakeSettings {
   bool has_gates = true;  // whether the cluster is configured with gates: it decides on clients at managers
 };
 
-// What both ends have agreed on.
+// The agreement of both ends.
 struct Agreement {
   Announced peer;
-  bool role_proven = false;  // by a certificate; else the role is what a holder of the secret says
+  bool role_proven = false;  // by a certificate; else the role is the claim of a holder of the secret
   ProtocolVersion version;   // the lower one
   Capabilities capabilities;
   KeyId key = 0;  // the secret that the connection stands on
@@ -45,7 +45,7 @@ struct Agreement {
 
 struct Declined {
   Refusal refusal = Refusal::kNone;
-  std::string detail;      // for the log of this node: what it is, what is wrong, what to do
+  std::string detail;      // for the log of this node: the subject, the error, the remedy
   Mismatch mismatch = {};  // of a refusal that was decided here
 };
 

@@ -27,7 +27,7 @@ class HandshakeTest : public testing::Test {
     auto answered = answer_;
     at_opener_ = opener.on_answer(opener_keys_, answered, acceptor_claims_);
   }
-  // Both sides, and the opener is told.
+  // Both sides, and the opener is informed.
   void expect_refused(Refusal refusal, const std::string& detail) {
     meet();
     ASSERT_FALSE(at_acceptor_);

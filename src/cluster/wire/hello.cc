@@ -60,7 +60,7 @@ std::optional<Common> common(ProtocolVersion ours, Capabilities our_capabilities
   return Common{lower, our_capabilities.both(their_capabilities).both(Capabilities::of(lower))};
 }
 
-// A role travels as its name. One that was not sent, or is not known, is none.
+// A role travels as its name. A missing or unknown one is none.
 static std::string wire_bytes(Role role) { return std::string(to_string(role)); }
 static bool from_wire_bytes(std::string_view bytes, Role& to) {
   const auto role = parse_role(bytes);
@@ -135,7 +135,7 @@ Result<Announced> decode_hello(Bytes bytes) {
   if (!message::decode(part, as_text(bytes), &announced)) {
     return fail(Errc::kProtocol, "the other end's hello is no message of ours");
   }
-  // One field after the other, since a major has its own rules for those behind the environment.
+  // One field after the other, since a major has its own rules for the fields behind the environment.
   part.count = 1;
   for (const message::Field& field : std::span(hello.fields, hello.count)) {
     part.fields = &field;

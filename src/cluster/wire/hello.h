@@ -1,5 +1,5 @@
-// What each end of a connection tells of itself, and why one of them does not go on: the messages of the
-// handshake (core/message/describe.h).
+// What each end of a connection says of itself, and why one of them does not go on: the messages of the handshake
+// (core/message/describe.h).
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace bellwether::wire {
 
-// The version of the protocol between nodes, MAJOR.MINOR, and what each minor brought. Nodes of different majors do not
-// talk; nodes of different minors use what both announce and the lower minor knows.
+// The version of the protocol between nodes, MAJOR.MINOR, and the additions of each minor. Nodes of different majors do
+// not talk; nodes of different minors use the features that both announce and the lower minor knows.
 struct ProtocolVersion {
   uint32_t major = 0;
   uint32_t minor = 0;
   auto operator<=>(const ProtocolVersion&) const = default;
 };
 
-// What this build speaks. Defined alone in its source, so that a test can link a node of another version.
+// The version of this build. Defined alone in its source, so that a test can link a node of another version.
 extern const ProtocolVersion kVersion;
 
 std::string to_string(ProtocolVersion version);
@@ -58,7 +58,7 @@ class Capabilities {
   uint32_t bits_ = 0;
 };
 
-// What two ends can use between them. Nothing when they must not talk: their majors differ.
+// The common features of two ends. Nothing when they must not talk: their majors differ.
 struct Common {
   ProtocolVersion version;
   Capabilities capabilities;
@@ -75,14 +75,14 @@ struct Announced {
   std::vector<std::string> capabilities = Capabilities::of(kVersion).names();
   std::string software;              // for people; at most 128 bytes are kept
   std::optional<SessionId> session;  // of the datagrams that it sends
-  uint32_t requests_max = 1024;      // it takes no more requests than so many at a time, at most 65,536
+  uint32_t requests_max = 1024;      // the most requests that it takes at a time, at most 65,536
 };
 
-// kProtocol, with the field that is missing or wrong. Fields and capabilities that are not known are ignored. Of one of
+// kProtocol, with the field that is missing or wrong. Unknown fields and capabilities are ignored. Of a hello of
 // another major, which may have other rules, only the version, the cluster and the environment are read.
 Result<Announced> decode_hello(Bytes bytes);
 
-// Only somebody who knows the secret can read it.
+// Only nodes that know the secret can read it.
 struct RefusedText {
   std::string reason;  // a short stable name: "cluster", "environment", "version", "role", …
   std::string detail;  // for people

@@ -1,4 +1,4 @@
-// Who a node says it is, and which kinds of nodes may connect to which.
+// The identity that a node claims, and which kinds of nodes may connect to which.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kRoles = 5;
 std::string_view to_string(Role role);  // "client", "gate", "manager", "worker", "operator"
 std::optional<Role> parse_role(std::string_view text);
 
-// Who may send a message: a bit for each role.
+// The roles that may send a message: a bit for each.
 using Roles = uint32_t;
 constexpr Roles bit(Role role) { return Roles{1} << static_cast<unsigned>(role); }
 namespace roles {
@@ -26,7 +26,7 @@ inline constexpr Roles kWorkers = bit(Role::kWorker);
 inline constexpr Roles kOperators = bit(Role::kOperator);
 inline constexpr Roles kVoters = kManagers | bit(Role::kGate);
 inline constexpr Roles kNodes = kVoters | kWorkers;
-// Who asks about jobs: people and programs, and whoever passes on what they ask.
+// The roles that ask about jobs: people, programs, and nodes that forward their requests.
 inline constexpr Roles kAsking = kVoters | kOperators | bit(Role::kClient);
 inline constexpr Roles kAll = kNodes | kAsking;
 }  // namespace roles
@@ -40,7 +40,7 @@ inline constexpr Roles kAll = kNodes | kAsking;
 //   worker      no      no    yes                              no
 //   operator    no      yes   yes                              yes
 //
-// Nobody connects to an operator, who asks and acts for a person (`bellwether cluster`).
+// No node connects to an operator, who asks and acts for a person (`bellwether cluster`).
 // `has_gates`: whether the cluster is configured with gates.
 bool may_connect(Role from, Role to, bool has_gates);
 
@@ -60,14 +60,14 @@ bool is_name(std::string_view text);
 // kInvalid names the first part that is no name.
 Status check_identity(const Identity& identity);
 
-// What stands for the names in an envelope's header: the first 8 bytes of a SHA-256.
+// The hash of the names in an envelope's header: the first 8 bytes of a SHA-256.
 uint64_t cluster_hash(std::string_view cluster, std::string_view environment);
 uint64_t node_hash(std::string_view node);
 
 // The claims of a certificate, one URI among its alternative names:
 //   bellwether://CLUSTER/ENVIRONMENT/DATACENTER/role/ROLE/node/NAME
 // DATACENTER may be "*", for a certificate that is good in all of them. NAME may be "*" for clients and operators only:
-// nobody takes their names for those of members.
+// their names are never taken for those of members.
 struct Claims {
   std::string cluster;
   std::string environment;

@@ -55,7 +55,7 @@ bool counts_up_or_down(std::string_view text) {
   return steps * 4 >= (text.size() - 1) * 3;
 }
 
-// Nothing but words that everybody tries first, with digits and signs between them.
+// Only words that attackers try first, with digits and signs between them.
 bool only_well_known_words(std::string_view text) {
   static constexpr std::array<std::string_view, 20> kWords = {
       "bellwether", "changeme", "password", "passphrase", "example", "default", "letmein",

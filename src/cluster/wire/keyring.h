@@ -1,6 +1,6 @@
 // The secrets that a node knows, and the one it seals with. A cluster changes its secret without losing a message in
 // three rounds, each finished on all nodes before the next one begins: learn the new one, use the new one, forget the
-// old one. What was sealed with a known secret is opened whichever is in use.
+// old one. A node opens messages that were sealed with any known secret.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ inline constexpr std::size_t kSecretMax = 1024;
 // not swapped and not dumped where the system allows, wiped when it ends, and never printed.
 class Secret {
  public:
-  // Takes the text over and wipes it. kInvalid says what is wrong without repeating any of it.
+  // Takes the text over and wipes it. kInvalid names the error and repeats none of the text.
   static Result<Secret> take(std::string&& text);
   Secret(Secret&& other) noexcept;
   Secret& operator=(Secret&& other) noexcept;
@@ -37,7 +37,7 @@ class Secret {
   std::size_t size_;
 };
 
-// Names a secret without telling anything about it: the first bytes of a derivation of their own.
+// Names a secret and reveals nothing about it: the first bytes of a separate derivation.
 using KeyId = uint32_t;
 
 class Keyring {
@@ -70,7 +70,7 @@ class Keyring {
   std::vector<Entry> entries_;  // the one in use first
 };
 
-// "3f29a1c0": how a secret is named to people.
+// "3f29a1c0": the name of a secret for people.
 std::string key_name(KeyId id);
 
 }  // namespace bellwether::wire

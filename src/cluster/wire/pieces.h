@@ -1,5 +1,5 @@
-// Bytes that are too many for one message (session.h), or for one value on a disk, travel and are kept in pieces of one
-// size, of which the last may be shorter.
+// Values that are too large for one message (session.h), or for one value on a disk, travel and are kept in pieces of
+// one size; the last may be shorter.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostPieces = kMostBytesInPieces / kPieceBytes;
 constexpr std::size_t pieces_of(uint64_t size) {
   return static_cast<std::size_t>((size + kPieceBytes - 1) / kPieceBytes);
 }
-// 0: there is no such piece.
+// 0: no such piece.
 constexpr std::size_t piece_bytes(uint64_t size, uint64_t index) {
   const uint64_t from = index * kPieceBytes;
   return from >= size ? 0 : static_cast<std::size_t>(std::min<uint64_t>(kPieceBytes, size - from));

@@ -1,6 +1,6 @@
-// How much each source may send before anything is spent on it: a token bucket for each address, and one for all
-// together. The table has a fixed size. Where its place is taken, a source pushes out the one with the most tokens
-// left, which had asked for the least; so neither many sources nor one busy one make it grow.
+// The rate that each source may send at before it costs anything: a token bucket for each address, and one for all
+// together. The table has a fixed size. A source whose place is taken pushes out the one with the most tokens left,
+// which had asked for the least; so neither many sources nor one busy one make it grow.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace bellwether::wire {
 
-// An address of 16 bytes, IPv4 in its mapped form. The second half of an IPv6 address does not count: whoever has one
+// An address of 16 bytes, IPv4 in its mapped form. The second half of an IPv6 address does not count: the owner of one
 // address has all 2^64 of them.
 using SourceAddress = std::array<uint8_t, 16>;
 
@@ -26,12 +26,12 @@ struct RateLimits {
 
 class RateLimiter {
  public:
-  // `seed`: makes it unpredictable who shares places with whom.
+  // `seed`: makes it unpredictable which sources share a place.
   RateLimiter(RateLimits limits, uint64_t seed);
 
-  // Takes one token of the source and one of all. False: there is none, and nothing was taken.
+  // Takes one token of the source and one of all. False: one was missing, and nothing was taken.
   bool allow(const SourceAddress& source, Instant now);
-  // Gives them back: what it was for turned out to be authentic.
+  // Gives them back: the data turned out to be authentic.
   void refund(const SourceAddress& source, Instant now);
 
  private:

@@ -1,4 +1,4 @@
-// Why something from another node was not taken. Each reason is counted; what a stranger is told is never one of them.
+// Why something from another node was not taken. Each reason is counted; a stranger never learns one of them.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@ namespace bellwether::wire {
 
 enum class Refusal : uint8_t {
   kNone,
-  // Before any crypto, about somebody who may be anybody:
+  // Before any crypto, about an unknown sender:
   kRateLimited,  // the source sent more than its share
   kTruncated,    // shorter than its own header, or cut in the middle
   kOversized,    // longer than the limit
   kGarbage,      // no frame, envelope or message of ours
-  kFormat,       // an envelope of a version that is not known
+  kFormat,       // an envelope of an unknown version
   kUnknownKey,   // sealed with a secret that is not in the keyring
   kForged,       // does not open: wrong secret, or changed on the way
-  // About somebody who knows the secret:
+  // About a sender that knows the secret:
   kReplayed,        // seen before, or too old for the window
   kUnproven,        // of a session that has not shown yet that it is there now; it is asked to
   kBomb,            // would inflate beyond the limits
@@ -33,7 +33,7 @@ enum class Refusal : uint8_t {
   kOwnName,         // it has this node's own name
   kSender,          // a message that is not for its sender to send
   kUnknownMessage,  // one that this version does not know
-  kUnexpected,      // authentic, but not what comes at this point of the protocol
+  kUnexpected,      // authentic, but not expected at this point of the protocol
   kTimeout,         // an incomplete frame or handshake that was given up
   kCrowded,         // no room for one more
 };
@@ -43,8 +43,8 @@ inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::k
 std::string_view to_string(Refusal refusal);
 std::optional<Refusal> refusal_named(std::string_view name);
 
-// What did not fit, of a refusal that compares two names: of the cluster, of the environment, the roles of the opener
-// and the acceptor, the node's name in its certificate and in its hello. Else empty.
+// The mismatch of a refusal that compares two names: of the cluster, of the environment, the roles of the opener and
+// the acceptor, the node's name in its certificate and in its hello. Else empty.
 struct Mismatch {
   std::string expected;
   std::string received;

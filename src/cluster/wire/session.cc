@@ -29,7 +29,7 @@ using MessageKind = MessageHeader::Kind;
 
 constexpr unsigned kSlotBits = 16;
 constexpr std::size_t kKeepBuffer = 64 * 1024;  // of a buffer for rare big messages
-// What cannot be refused (answers without a body, pongs) may exceed the bytes of its class by this.
+// Messages that cannot be refused (answers without a body, pongs) may exceed the bytes of their class by this.
 constexpr std::size_t kBareMax = 512 * 1024;
 
 std::size_t slot_of(RequestId id) { return id & ((1U << kSlotBits) - 1); }
@@ -227,7 +227,7 @@ bool Session::cancel(RequestId id) {
   return true;
 }
 
-// In the last class, so that it comes behind everything that was to be said before.
+// In the last class, so that it comes behind all earlier messages.
 void Session::say_goodbye() {
   if (closing_) return;
   closing_ = true;
@@ -257,7 +257,7 @@ Refusal Session::receive(Instant now, Bytes text, Inbound& inbound) {
   return deliver(now, whole, body, inbound);
 }
 
-// Puts pieces together. The common message has one, and is not copied.
+// Assembles pieces. The common message has one, and is not copied.
 Refusal Session::assemble(const MessageHeader& header, Bytes piece, MessageHeader& whole, Bytes& body, bool& complete) {
   Unfinished& unfinished = unfinished_[static_cast<std::size_t>(header.priority)];
   const bool goes_on = header.kind == MessageKind::kPiece;

@@ -1,14 +1,14 @@
-// What happens on an established connection, without the connection: requests with ids, deadlines and priorities, their
+// The protocol of an established connection, without the connection: requests with ids, deadlines and priorities, their
 // answers, one-way messages, cancellation, keep-alive. A kernel: texts of frames go in through receive() and come out
 // of next_frame(), time comes in as a value. Either end may ask.
 //
-// Everything is bounded. Requests under way in either direction have a number; so do the bytes that wait in each class
-// of priority. A message that finds no room is refused to whoever wants to send it (kExhausted), and an answer that
-// finds none is sent as kBusy without its body. A peer that reads nothing at all, and yet makes this end write, is
-// broken off (kCrowded).
+// Everything is bounded: the number of requests under way in either direction, and the bytes that wait in each class of
+// priority. A message that finds no room is refused to its sender (kExhausted), and an answer that finds none is sent
+// as kBusy without its body. The connection to a peer that reads nothing at all, and yet makes this end write, is ended
+// (kCrowded).
 //
 // An id is a sequence number, times 65,536, plus a slot: requests that are under way at a time have different slots,
-// below what the other end said that it takes. So both ends find a request without searching.
+// below the number that the other end said it takes. So both ends find a request without searching.
 //
 // Not safe for several threads.
 #pragma once
@@ -28,8 +28,8 @@
 
 namespace bellwether::wire {
 
-// The body of an answer with the status kBusy: when to ask again, and why not now. Whoever has no time for that either
-// sends none.
+// The body of an answer with the status kBusy: when to ask again, and why not now. A node that has no time for that
+// either sends none.
 //
 //   offset  bytes
 //    0       4    milliseconds, big-endian, after which to ask again; 0: it does not say
@@ -44,7 +44,7 @@ inline constexpr std::size_t kBusyTextMost = 256;
 
 // `again_after` in whole milliseconds, rounded up; both parts are cut to their limits.
 std::string encode_busy(Duration again_after, std::string_view why);
-// Of any bytes: what is not there is zero or empty, what is too long is cut, and the text is fit for a terminal.
+// Of any bytes: missing fields are zero or empty, too long ones are cut, and the text is fit for a terminal.
 Busy decode_busy(Bytes body);
 
 // What a frame of an established connection holds: a message, or a piece of one.
@@ -57,11 +57,11 @@ Busy decode_busy(Bytes body);
 //   12       4    milliseconds that a request still has, 0: no limit; else 0
 //   16       n    body
 //
-// All numbers are big-endian. A header of its own, and not a protobuf message around the body, because it is read for
-// every message, and a lease must not wait for a parser; what may grow with versions is in the body and in the hello.
+// All numbers are big-endian. The header is not a protobuf message around the body, because it is read for every
+// message, and a lease must not wait for a parser; fields that may grow with versions are in the body and in the hello.
 inline constexpr std::size_t kMessageHeaderBytes = 16;
 
-// Whatever is waiting in one class is sent before anything of the classes below it.
+// Everything that waits in one class is sent before anything of the classes below it.
 enum class Priority : uint8_t {
   kLeadership,  // votes, leases, keep-alive
   kControl,     // dispatch, cancellation, membership
@@ -72,7 +72,7 @@ inline constexpr std::size_t kPriorities = 4;
 
 enum class ReplyStatus : uint16_t {
   kOk = 0,
-  kFailed = 1,        // the one who was asked says why, in the body, as text
+  kFailed = 1,        // the peer gives the reason in the body, as text
   kBusy = 2,          // too much is under way there; asking again later may work
   kUnknownType = 3,   // a message that the other end does not know
   kNotPermitted = 4,  // not for this role
@@ -84,7 +84,7 @@ struct MessageHeader {
     kRequest = 1,
     kResponse = 2,
     kOneWay = 3,
-    kCancel = 4,  // the answer to this request is not wanted any more
+    kCancel = 4,  // the answer to this request is no longer wanted
     kPing = 5,    // asks for a pong
     kPong = 6,
     kGoodbye = 7,  // no new requests, please: this end is about to close
@@ -107,14 +107,15 @@ void encode_message_header(const MessageHeader& header, std::byte* to);
 // it has grown. The front message can be taken in pieces.
 class OutQueue {
  public:
-  // `expires`: when nobody wants it any more; never() keeps it whatever happens.
+  // `expires`: when it is no longer wanted; never() keeps it in any case.
   void push(const MessageHeader& header, Instant expires, Bytes body);
   // Bytes that wait, the bookkeeping included.
   std::size_t size() const { return buffer_.size() - head_; }
   bool empty() const { return size() == 0; }
 
   // Writes the next piece, header and body, into `out` (more than a header), and returns its size. Messages that have
-  // expired before their first piece are left out; 0: nothing is left. What a request still has is set from `now`.
+  // expired before their first piece are left out; 0: nothing is left. The remaining time of a request is set from
+  // `now`.
   std::size_t pop_piece(Instant now, MutableBytes out);
 
  private:
@@ -150,7 +151,7 @@ struct Outgoing {
   Bytes body;
 };
 
-// What a frame brought. At most one thing; views are good until the next call of receive().
+// The content of a frame. At most one thing; views are good until the next call of receive().
 struct Inbound {
   enum class Kind : uint8_t { kNothing, kRequest, kResponse, kOneWay, kCancelled, kGoodbye };
   Kind kind = Kind::kNothing;
@@ -158,7 +159,7 @@ struct Inbound {
   uint16_t type = 0;
   ReplyStatus status = ReplyStatus::kOk;  // kResponse
   RequestId id = 0;
-  Instant deadline = Instant::never();  // kRequest: when nobody will want the answer any more
+  Instant deadline = Instant::never();  // kRequest: when the answer is no longer wanted
   Bytes body;
   void* context = nullptr;  // kResponse: as given to request()
 };
@@ -168,33 +169,34 @@ class Session {
   // `peer_takes`: requests that the other end takes at a time, from its hello.
   Session(const SessionLimits& limits, uint32_t peer_takes, Instant now);
 
-  // Asks. Until `deadline`, when next_expired() gives it back. kExhausted: too much is under way or waits; kTooLarge;
-  // kClosed after a goodbye of either end.
+  // Sends a request. Until `deadline`, when next_expired() gives it back. kExhausted: too much is under way or waits;
+  // kTooLarge; kClosed after a goodbye of either end.
   Result<RequestId> request(Instant deadline, const Outgoing& message, void* context);
-  // Answers. False: nobody wants it any more.
+  // Answers. False: the answer is no longer wanted.
   bool respond(RequestId id, ReplyStatus status, Bytes body, bool compress = false);
   Status send(const Outgoing& message);
-  // Forgets a request of this end, and tells the other one. False: it is not under way.
+  // Forgets a request of this end, and informs the other one. False: it is not under way.
   bool cancel(RequestId id);
   // No new requests from now on, in either direction; what is under way goes on. The other end says goodbye too.
   void say_goodbye();
   // Makes the other end hear something now.
   void show_life();
 
-  // The text of one frame that came. Anything but kNone: the peer breaks the protocol, the connection is to be closed.
+  // Takes the text of one frame. Anything but kNone: the peer breaks the protocol, and the caller must close the
+  // connection.
   Refusal receive(Instant now, Bytes text, Inbound& inbound);
   // Writes the text of the next frame to send into `out` (at most kStreamTextMax are used) and returns its size; 0:
   // nothing waits.
   std::size_t next_frame(Instant now, MutableBytes out);
   bool wants_to_send() const;
 
-  // A request whose time has passed, one a call; nothing when there is none.
+  // A request whose time has passed, one a call; nothing when none has.
   struct Expired {
     RequestId id = 0;
     void* context = nullptr;
   };
   bool next_expired(Instant now, Expired& expired);
-  // Any request of this end, for when the connection has ended; nothing when there is none.
+  // Any request of this end, for when the connection has ended; nothing when none is left.
   bool take_any(Expired& taken);
   // Asks for a sign of life when it is time. False: the other end has been silent for too long.
   bool keep_alive(Instant now);
@@ -205,7 +207,7 @@ class Session {
   std::size_t serving() const { return serving_; }
   std::size_t queued_bytes() const;
   bool closing() const { return closing_; }
-  // The other end reads nothing, and makes this one write: the connection is to be closed.
+  // The other end reads nothing, and makes this one write: the caller must close the connection.
   bool overrun() const { return overrun_; }
   // Both ends said goodbye, and nothing is under way any more.
   bool finished() const { return closing_ && peer_closing_ && asking_ == 0 && serving_ == 0 && !wants_to_send(); }

@@ -1,9 +1,9 @@
-// A session whose peer, who knows the keys, sends arbitrary texts, while this end asks, answers, sends, cancels and
-// lets time pass: whatever comes, every request ends once, everything stays bounded, and what is sent can be read by
-// another session.
+// A session whose peer, which knows the keys, sends arbitrary texts, while this end asks, answers, sends, cancels and
+// lets time pass: in every case each request ends once, everything stays bounded, and another session can read all that
+// is sent.
 //
 // The input: steps. Each begins with a byte: the lowest three bits choose, the others are an argument; a step that
-// receives takes two more bytes for the length, and so many bytes.
+// receives takes two more bytes for the length, and that number of bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -34,7 +34,8 @@ Connection::Connection(runtime::Runtime& runtime, Parts parts, const wire::Sessi
       in_to_(in_.size()),
       timer_([](void* self) { static_cast<Connection*>(self)->on_time(); }, this) {
   in_.resize(std::max(in_.size(), kInAtFirst));
-  // The acceptor is not sure of the opener before a frame opens; the welcome has made the opener sure.
+  // The acceptor is not sure of the opener before a frame opens; the welcome has authenticated the acceptor to the
+  // opener.
   open_ = parts.opener;
   prove_by_ = parts.prove_by;
   if (parts.opener) session_.show_life();
@@ -73,7 +74,7 @@ task<Error> Connection::run(Cancellation* cancel) {
   }
   close({Errc::kReset, "the connection was interrupted"});
   co_await writing;
-  stream_.reset();  // the other end is told now, however long this object is kept
+  stream_.reset();  // informs the other end now, even if this object is kept
   timer_.disarm();
   fail_requests();
   if (open_) handler_.on_closed(*this, why_);
@@ -205,7 +206,7 @@ void Connection::flush() {
   }
 }
 
-// Seals what waits, as far as there is room. False: nothing waits.
+// Seals the waiting messages while room is left. False: nothing waits.
 bool Connection::fill() {
   out_from_ = out_to_ = 0;
   while (session_.wants_to_send()) {

@@ -1,8 +1,8 @@
 // An established connection between two nodes over a stream: seals and opens frames, and lets a session (session.h)
 // decide about them. Made by dial() or by a Server; both ends may ask.
 //
-// What is asked and answered within one turn of the loop leaves in one write. No more than 64 KiB are sealed ahead of
-// what the stream takes, so that something urgent finds its place soon. One runtime, one thread.
+// Requests and answers of one turn of the loop leave in one write. At most 64 KiB are sealed ahead of the stream, so
+// that an urgent message is sent soon. One runtime, one thread.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace bellwether::link {
 
 class Connection;
 
-// Who is told what comes in. Called from within the loop; views are good during the call. May answer at once or later,
-// may close the connection, must not destroy it.
+// Receives what comes in. Called from within the loop; views are good during the call. May answer at once or later, may
+// close the connection, must not destroy it.
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
@@ -58,7 +58,7 @@ class Connection {
   // The monotonic clock of its runtime, as of this turn of the loop.
   Instant now() const { return runtime_.now(); }
   const wire::Session& session() const { return session_; }
-  // For whatever the owner wants to find again in a handler.
+  // For the owner's use in a handler.
   void* owner = nullptr;
 
   // Until it ends: everything else needs this running. Then all requests under way fail. Gives the reason; kClosed
@@ -71,7 +71,7 @@ class Connection {
   class Request;
   Request request(const wire::Outgoing& message, Instant deadline, std::vector<std::byte>& body,
                   runtime::Cancellation* cancel = nullptr);
-  // False: nobody wants the answer any more.
+  // False: the answer is no longer wanted.
   bool respond(wire::RequestId id, wire::ReplyStatus status, Bytes body, bool compress = false);
   Status send(const wire::Outgoing& message);
   // Takes no new requests, finishes those under way, and ends.
@@ -104,7 +104,7 @@ class Connection {
   RefusalWatch& refusals_;
 
   std::vector<std::byte> in_;
-  std::size_t in_from_ = 0;  // what is not taken yet: from here
+  std::size_t in_from_ = 0;  // the range of unprocessed bytes: from here
   std::size_t in_to_ = 0;    // to here
   std::vector<std::byte> out_;
   std::size_t out_from_ = 0;
@@ -134,7 +134,7 @@ class [[nodiscard]] Connection::Request {
   static void cancelled(void* self);
   void finish(Result<wire::ReplyStatus> outcome);
 
-  Connection* connection_;  // nullptr: there is an outcome
+  Connection* connection_;  // nullptr: it has an outcome
   wire::RequestId id_ = 0;
   std::vector<std::byte>& body_;
   Result<wire::ReplyStatus> outcome_ = wire::ReplyStatus::kOk;

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Datagrams>> Datagrams::bind(runtime::Runtime& runtime, En
   return std::unique_ptr<Datagrams>(new Datagrams(runtime, std::move(settings), keyring, refusals, std::move(socket)));
 }
 
-// Whoever gives way is challenged again, if at all.
+// A receiver that gives way is challenged again, if at all.
 Datagrams::Receiver& Datagrams::receiver(const Endpoint& to) {
   const auto found = receivers_.find(to);
   if (found != receivers_.end()) return found->second;
@@ -93,7 +93,7 @@ void Datagrams::challenge(const Endpoint& to, const wire::SessionId& session) {
   static_cast<void>(sent);  // lost, as datagrams may be
 }
 
-// Learns what the other end wants to see, and sends it again what it could not take.
+// Learns the tag that the other end demands, and sends again the datagram that it could not take.
 Refusal Datagrams::take_challenge(const Endpoint& from, const EnvelopeHeader& header, Bytes text) {
   if (text.size() != sizeof(uint64_t)) return Refusal::kGarbage;
   if (header.tag != session_.tag()) return Refusal::kUnproven;
@@ -136,8 +136,8 @@ Refusal Datagrams::take(const Endpoint& from, MutableBytes datagram, EnvelopeHea
   const bool challenged = header.kind == EnvelopeHeader::Kind::kChallenge;
   if (!challenged && header.kind != EnvelopeHeader::Kind::kDatagram) return Refusal::kGarbage;
   if (header.cluster != cluster_) return Refusal::kCluster;
-  // What this socket has sent itself. Another process under our name is heard: membership decides which of them keeps
-  // it.
+  // From this socket itself. A datagram of another process under our name is taken: membership decides which of them
+  // keeps it.
   if (header.sender == own_ && header.session == session_) return Refusal::kOwnName;
   if (!keyring_.knows(header.key)) return Refusal::kUnknownKey;
   if (!challenged && replay_.look(header) == Refusal::kReplayed) return Refusal::kReplayed;
@@ -177,7 +177,7 @@ Refusal Datagrams::open(const EnvelopeHeader& header, MutableBytes datagram) {
 }
 
 void Datagrams::introduce(const wire::Announced& peer) {
-  // Who only asks has no datagrams, and must not replace the session of a member by its name.
+  // A node that only asks has no datagrams, and must not replace the session of a member by its name.
   const bool asks = peer.identity.role == wire::Role::kClient || peer.identity.role == wire::Role::kOperator;
   if (peer.session && !asks) replay_.introduce(wire::node_hash(peer.identity.node), *peer.session);
 }

@@ -1,11 +1,11 @@
 // Sealed datagrams between nodes, over UDP. Each goes alone: it may be lost, delayed, repeated and reordered by the
-// network, and is opened, counted or refused. Whatever is refused changes nothing.
+// network, and is opened, counted or refused. A refused one changes nothing.
 //
 // In order of cost: the size, the header, the replay window, the rate of the source, and only then crypto. A first
-// datagram between two nodes, and the first after either of them has started again, costs one round trip more: it is
-// answered by a challenge (envelope.h), and sent again with what that asks for. Only somebody who knows the secret gets
-// challenges. A datagram does not say to whom it is sealed, so one that was overheard can be shown to another node:
-// messages that matter name their addressee.
+// datagram between two nodes, and the first after either of them has started again, costs one round trip more: the
+// receiver answers it with a challenge (envelope.h), and the sender sends it again with the requested tag. Only nodes
+// that know the secret get challenges. A datagram does not name its receiver, so an overheard one can be shown to
+// another node: messages that matter name their addressee.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ using DatagramHandler = Callback<void(const runtime::Endpoint& from, uint64_t se
 
 struct DatagramSettings {
   wire::Identity self;
-  std::size_t size_max = 1400;     // bytes of a whole datagram; what fits every network unfragmented, by default
-  wire::RateLimits rate;           // of what does not open: authentic datagrams cost nothing
+  std::size_t size_max = 1400;     // bytes of a whole datagram; the default fits every network unfragmented
+  wire::RateLimits rate;           // of datagrams that do not open: authentic ones cost nothing
   std::size_t peers_max = 16'384;  // senders and receivers that are remembered
 };
 
@@ -43,17 +43,17 @@ class Datagrams {
                                                  RefusalWatch& refusals);
 
   runtime::Endpoint local() const { return socket_->local(); }
-  // To be told in the hellos of this node's connections.
+  // For the hellos of this node's connections.
   const wire::SessionId& session() const { return session_; }
-  // Bytes that one datagram carries.
+  // The bytes that one datagram carries.
   std::size_t text_max() const { return settings_.size_max - wire::kEnvelopeOverhead; }
 
-  // kTooLarge, or what the socket says; a lost datagram is no error.
+  // kTooLarge, or the socket's error; a lost datagram is no error.
   Status send(runtime::Endpoint to, Bytes text);
-  // Opens what comes until cancelled, or until the socket fails.
+  // Opens datagrams until cancelled, or until the socket fails.
   runtime::task<Status> receive(DatagramHandler handler, runtime::Cancellation* cancel);
-  // A connection's handshake has shown that this node is there now: it needs no challenge. Of
-  // those who only ask nothing is kept.
+  // A connection's handshake has shown that this node is there now: it needs no challenge. Nothing is kept of nodes
+  // that only ask.
   void introduce(const wire::Announced& peer);
 
   struct Counts {
@@ -61,7 +61,7 @@ class Datagrams {
     uint64_t sent_bytes = 0;  // whole datagrams
     uint64_t received = 0;    // authentic ones
     uint64_t received_bytes = 0;
-    uint64_t opened = 0;      // tries to open one, in vain or not: what crypto was spent on
+    uint64_t opened = 0;      // tries to open one, in vain or not: the cost in crypto
     uint64_t challenges = 0;  // sent
     uint64_t sent_again = 0;  // because of a challenge
   };
@@ -70,13 +70,13 @@ class Datagrams {
  private:
   Datagrams(runtime::Runtime& runtime, DatagramSettings settings, const wire::Keyring& keyring, RefusalWatch& refusals,
             std::unique_ptr<runtime::UdpSocket> socket);
-  // One node that is sent to.
+  // One node that receives datagrams.
   struct Receiver {
-    uint64_t tag = 0;             // what it asked for
+    uint64_t tag = 0;             // the one that it asked for
     wire::SessionId session;      // of its last challenge,
-    uint64_t challenge = 0;       // and that one's number
+    uint64_t challenge = 0;       // and its number
     Instant sent;                 // when,
-    std::vector<std::byte> last;  // and what it was sent last
+    std::vector<std::byte> last;  // and the last datagram to it
   };
   wire::Refusal take(const runtime::Endpoint& from, MutableBytes datagram, wire::EnvelopeHeader& header);
   wire::Refusal take_challenge(const runtime::Endpoint& from, const wire::EnvelopeHeader& header, Bytes text);
@@ -86,7 +86,7 @@ class Datagrams {
   wire::Refusal open(const wire::EnvelopeHeader& header, MutableBytes datagram);
 
   struct KnownKey {
-    wire::EnvelopeHeader header;  // its key, sender and session are what the key was made of
+    wire::EnvelopeHeader header;  // its key, sender and session made the key
     wire::Key key;
     bool used = false;
   };

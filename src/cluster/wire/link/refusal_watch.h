@@ -1,5 +1,5 @@
-// Counts what is refused, and tells whoever wants to log it, at a bounded rate: garbage at line rate must not become a
-// line of log for each packet.
+// Counts refusals, and reports them to a logger, at a bounded rate: garbage at line rate must not become a line of log
+// for each packet.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RefusalListener {
   // `unheard`: refusals of this reason since the last call that were only counted.
   Callback<void(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail, uint64_t unheard)>
       on_refused;
-  // What did not fit, of every refusal that compares names; to be counted.
+  // The mismatch of every refusal that compares names; to be counted.
   Callback<void(wire::Refusal refusal, const wire::Mismatch& names)> on_mismatch;
 };
 

@@ -21,11 +21,11 @@ constexpr std::size_t kProbeBytes = 4;
 
 }  // namespace
 
-// Somebody of whom no frame has been opened yet with the keys of the connection.
+// A peer from which no frame has been opened yet with the keys of the connection.
 struct Server::Stranger {
   std::unique_ptr<Stream> stream;
   runtime::Endpoint from;
-  Connection* connection = nullptr;   // once there is one
+  Connection* connection = nullptr;   // once it exists
   Cancellation* handshake = nullptr;  // while TLS has the stream
 
   void end() {
@@ -74,7 +74,7 @@ task<void> Server::serve(Cancellation* cancel) {
   co_await scope.join();
 }
 
-// Who has turned out to be a node of ours is no stranger any more.
+// A peer that has proven to be a node of ours is no stranger any more.
 void Server::forget_known() {
   strangers_.remove_if([](const Stranger* one) { return one->connection != nullptr && one->connection->open(); });
 }

@@ -1,8 +1,8 @@
-// Listens for other nodes. Each connection is a stranger until it has shown that it knows the secret: until then it is
-// limited in number, time and bytes, costs a token of its address, is told nothing, and changes nothing.
+// Listens for other nodes. Each connection is a stranger until it has shown that it knows the secret. Until then it is
+// limited in number, time and bytes, costs a token of its address, learns nothing, and changes nothing.
 //
-// The first four bytes tell a probe ("PING", answered by "PONG", and closed) from the length of a frame or from TLS, so
-// probes need no port of their own; a frame that long would be refused anyway.
+// The first four bytes distinguish a probe ("PING", answered by "PONG", and closed) from the length of a frame or from
+// TLS, so probes need no separate port; a frame of that length would be refused anyway.
 #pragma once
 
 #include <list>
@@ -18,8 +18,8 @@ namespace bellwether::link {
 struct ServerSettings {
   wire::HandshakeSettings handshake;
   wire::SessionLimits session;               // serving_max is what the hello says
-  std::shared_ptr<runtime::TlsContext> tls;  // nullptr: without; roles are then what nodes say of themselves
-  std::size_t strangers = 256;               // at a time; one more pushes out the one that has been there longest
+  std::shared_ptr<runtime::TlsContext> tls;  // nullptr: without; roles are then the nodes' own claims
+  std::size_t strangers = 256;               // at a time; one more pushes out the oldest
   std::size_t connections = 16'384;          // of known nodes; one more is refused
   Duration handshake_timeout = Duration::seconds(5);
   // Of new connections, probes too.
@@ -28,7 +28,7 @@ struct ServerSettings {
 
 class Server {
  public:
-  // Everything that is referred to outlives it. kExists when the port is taken.
+  // All arguments by reference outlive it. kExists when the port is taken.
   static Result<std::unique_ptr<Server>> listen(runtime::Runtime& runtime, runtime::Endpoint at,
                                                 ServerSettings settings, const wire::Keyring& keyring,
                                                 ConnectionHandler& handler, RefusalWatch& refusals);
@@ -41,7 +41,7 @@ class Server {
   runtime::task<void> serve(runtime::Cancellation* cancel);
 
   std::size_t strangers();
-  // Those that are open now. Views until the next turn of the loop.
+  // The open connections. Views until the next turn of the loop.
   std::vector<Connection*> connections() const;
   uint64_t probes() const { return probes_; }
 

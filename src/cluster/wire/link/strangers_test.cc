@@ -1,4 +1,4 @@
-// What a server does with those who do not belong to the cluster, in simulated time.
+// A server's treatment of peers that do not belong to the cluster, in simulated time.
 
 #include <algorithm>
 #include <gmock/gmock.h>

@@ -22,7 +22,7 @@ Io PrefixedStream::do_read(MutableBytes into) {
   const std::size_t n = std::min(into.size(), prefix_.size());
   std::memcpy(into.data(), prefix_.data(), n);
   prefix_.erase(prefix_.begin(), prefix_.begin() + static_cast<std::ptrdiff_t>(n));
-  keep_readable();  // nobody knows whether the stream below has more
+  keep_readable();  // the stream below may have more
   return Io::done(n);
 }
 

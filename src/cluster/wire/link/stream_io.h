@@ -1,4 +1,4 @@
-// The first bytes of a connection, before there is a Connection: whole frames with a limit, read and written by
+// The first bytes of a connection, before a Connection exists: whole frames with a limit, read and written by
 // coroutines. Private to the link sources.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace bellwether::link {
 
-// Gives out some bytes before those of the stream below: what was looked at already.
+// Gives out some bytes before those of the stream below: those that were inspected already.
 class PrefixedStream final : public runtime::Stream {
  public:
   PrefixedStream(std::unique_ptr<runtime::Stream> below, std::vector<std::byte> prefix);
@@ -29,13 +29,11 @@ class PrefixedStream final : public runtime::Stream {
   std::vector<std::byte> prefix_;
 };
 
-// Appends what comes until there are at least `wanted` bytes; never more than `most`. kOk, or why not (kClosed: the
-// end).
+// Appends bytes until at least `wanted` are there; never more than `most`. kOk, or why not (kClosed: the end).
 runtime::task<Errc> read_at_least(runtime::Stream& stream, std::vector<std::byte>& bytes, std::size_t wanted,
                                   std::size_t most);
 
-// Reads one whole frame to the front of `bytes`; `text` is its size without the length. What came behind it stays
-// behind it.
+// Reads one whole frame to the front of `bytes`; `text` is its size without the length. Further bytes stay behind it.
 struct FirstFrame {
   Errc error = Errc::kOk;
   wire::Refusal refusal = wire::Refusal::kNone;  // with kProtocol
@@ -46,7 +44,7 @@ runtime::task<FirstFrame> read_frame(runtime::Stream& stream, std::vector<std::b
 // A frame around a text.
 std::vector<std::byte> framed(Bytes text);
 
-// What the certificate of the other end of a secured stream claims. Private to the link sources.
+// The claims of the certificate at the other end of a secured stream. Private to the link sources.
 
 // Nothing when `context` verifies no certificates; else one entry for each URI of ours, maybe none.
 wire::Proof proof_of(const runtime::Stream& secured, const runtime::TlsContext& context);
