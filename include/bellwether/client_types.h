@@ -1,4 +1,4 @@
-// The plain values of bellwether/client.h: what a client asks for, what it is told, and why something did not work.
+// The plain values of bellwether/client.h: a client's requests, the events and results that it receives, and errors.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ using Moment = std::chrono::system_clock::time_point;
 enum class Code : unsigned char {
   kInvalid,      // an option or an argument; `message` says which
   kScenario,     // the scenario; `diagnostics` says where
-  kNotFound,     // there is no such job
+  kNotFound,     // the job does not exist
   kConflict,     // another job has this id; or the job has ended, and cannot be stopped any more
   kRefused,      // the cluster says no, and would say it again
   kUnreachable,  // no manager could be asked; so it is too with a wrong secret, as strangers are not told why
-  kUnavailable,  // not now: no manager leads, the queue is full, or there is no result yet
+  kUnavailable,  // not now: no manager leads, the queue is full, or the result does not exist yet
   kUnconfirmed,  // a submission that no manager has confirmed: it may be taken all the same. The same again, with the
                  // id of `message`, starts it once
   kTimeout,      // the time that was given for waiting is over
@@ -50,7 +50,7 @@ struct Error {
   std::vector<Diagnostic> diagnostics;
 };
 
-// A value, or why there is none. Asking for the one that is not there throws std::bad_variant_access.
+// A value, or the error in its place. Asking for the absent one throws std::bad_variant_access.
 template <class T>
 class [[nodiscard]] Outcome {
  public:
@@ -118,7 +118,7 @@ struct Cancellation {
   std::vector<std::string> workflows;  // only these; empty: all
 };
 
-// --- what is told ----------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
 struct Event {
   Span at{};           // since the start of the run; zero before it
@@ -165,9 +165,9 @@ struct Live {
   bool operator==(const Live&) const = default;
 };
 
-// What the shares did in a tenth of a second, all together, as their workers told for screens. Letters may be lost, and
-// are made up for by the next one, so something may be in a later window than it was done in; nothing is computed from
-// it. What is late amends its window, which is told again.
+// The activity of all assignments in a tenth of a second, as their workers reported it for screens. Messages may be
+// lost; the next message makes up for them, so activity may appear in a later window. No result depends on it. Late
+// data amends its window, and the client reports the window again.
 struct LiveWindow {
   Span at{};              // its begin, since the start of the run
   uint32_t revision = 0;  // one more each time it was amended
@@ -193,7 +193,7 @@ struct Status {
   Moment started{};
   Moment ended{};
   Span elapsed{};         // of the run, once it has ended
-  bool stopping = false;  // it was told to end before its plan does
+  bool stopping = false;  // it must end before its plan does
   std::vector<WorkflowStatus> workflows;
   std::vector<ShareStatus> shares;
   std::vector<Event> events;
@@ -270,8 +270,8 @@ struct History {
 struct Window {
   enum class Kind : unsigned char {
     kSecond,  // one second that all workers have told
-    kLate,    // something more of a second that was told before
-    kWhole,   // everything up to `second`, in place of all that was told before: for one who comes late
+    kLate,    // more data of a second that was reported before
+    kWhole,   // everything up to `second`, in place of all earlier reports: for a follower that joins late
   };
   Kind kind = Kind::kSecond;
   uint64_t second = 0;  // of the run, from 0
@@ -283,7 +283,7 @@ struct WorkflowResult {
   std::string name;
   WorkflowState state = WorkflowState::kCompleted;
   std::string why;
-  Span elapsed{};  // of its own clock
+  Span elapsed{};  // by its clock
   WorkflowFigures figures;
   std::vector<StepFigures> steps;
 };

@@ -24,7 +24,7 @@ namespace bellwether::leadership {
 
 enum class FailPolicy : unsigned char {
   kClosed,  // no proof of leadership: no act
-  kOpen,    // acts without proof as well, while nobody else is seen to hold the key
+  kOpen,    // acts without proof as well, while no other process is seen to hold the key
 };
 
 struct Options {
@@ -45,8 +45,8 @@ struct TermCell;
 class Session;
 }  // namespace detail
 
-// One term of office, ours or nobody's. Cheap to copy; stays as it is when the term has ended: then it is not valid.
-// From any thread.
+// One term of office: ours, or an empty one. Cheap to copy. A copy stays as it is when the term ends; then it is not
+// valid. From any thread.
 class Term {
  public:
   Term() = default;
@@ -64,11 +64,11 @@ class Term {
 };
 
 struct Leader {
-  std::string holder;  // empty: nobody
+  std::string holder;  // empty: no holder
   uint64_t epoch = 0;
 };
 
-// Told in order, one call at a time, on a thread of its own: a slow callback, or one that throws, delays no renewal.
+// Called in order, one call at a time, on a separate thread: a slow callback, or one that throws, delays no renewal.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -88,9 +88,9 @@ struct SurfaceCounts {
 
 class Leadership {
  public:
-  // Joins the candidates, or the observers, of a key, on threads of its own. nullptr with `error` when the options are
-  // wrong; a store that does not answer is not an error: it is tried again. `listener` may be nullptr, and must outlive
-  // this.
+  // Joins the candidates, or the observers, of a key, on separate threads. nullptr with `error` when the options are
+  // wrong. A store that does not answer is not an error: the library tries again. `listener` may be nullptr, and must
+  // outlive this.
   static std::unique_ptr<Leadership> join(const Options& options, Listener* listener, std::string& error);
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;

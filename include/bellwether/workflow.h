@@ -1,5 +1,5 @@
-// Load tests written in C++20: a class is a workflow, its member coroutines are the steps, and each virtual user has an
-// object of its own. docs/cpp.md explains it from the beginning.
+// Load tests written in C++20: a class is a workflow, its member coroutines are the steps, and each virtual user has a
+// separate object. docs/cpp.md explains it from the beginning.
 //
 //   #include <bellwether/workflow.h>
 //   using namespace bellwether::workflow;
@@ -25,12 +25,11 @@
 //   };
 //   BELLWETHER_WORKFLOWS(Shop)
 //
-// The kind of a step is what it returns: Task<Response> is a test step, and the response that it returns is measured;
-// Task<> (or Action) is an action, whose requests are sent and not counted.
+// The return type is the kind of a step: Task<Response> is a test step, and its response is measured. Task<> (or
+// Action) is an action, whose requests are sent and not counted.
 //
-// All steps of a user run on one thread, and so do those of all users whose objects can be reached from each other:
-// statics are those of one load thread, never shared between two. What throws ends its step as a failure, which is told
-// with what().
+// All steps of a user run on one thread. So do those of all users whose objects can reach each other: statics belong to
+// one load thread, and no two threads share them. An exception ends its step as a failure with the text of what().
 #pragma once
 
 #include <coroutine>
@@ -101,7 +100,7 @@ constexpr bellwether_text to_abi(std::string_view text) { return {text.data(), t
 constexpr std::string_view from_abi(bellwether_text text) { return {text.data, text.size}; }
 
 inline constinit const bellwether_host* host = nullptr;
-inline constinit uint64_t responses = 0;  // so far: each response is told from all others by its number
+inline constinit uint64_t responses = 0;  // so far: the number of a response distinguishes it from all others
 
 // Frames of coroutines, by their size. Of the one thread that runs this copy of the program.
 class Frames {
@@ -203,7 +202,7 @@ class Response {
     strand();
     return detail::from_abi(facts_.body);
   }
-  // Empty when there is none.
+  // Empty when absent.
   std::string_view header(std::string_view name) const {
     bellwether_text value{};
     if (detail::host->header(strand().run, detail::to_abi(name), &value) == 0) return {};

@@ -1,11 +1,11 @@
-// Between bellwether and a compiled workflow: C structs and functions only, so that the two need not be made by the
-// same compiler. Written for workflow.h and the loader; who writes workflows needs nothing of it.
+// The interface between bellwether and a compiled workflow: C structs and functions only, so that different compilers
+// may make the two. For workflow.h and the loader; authors of workflows do not need it.
 //
-// No exception crosses it. Texts are views, good until the call returns unless said otherwise. All calls of one loaded
-// copy of a program come from one thread, or from one after the other; each load thread loads a copy of its own.
+// No exception crosses it. Texts are views, valid until the call returns unless said otherwise. All calls of one loaded
+// copy of a program come from one thread, or from one after the other; each load thread loads a separate copy.
 //
-// A struct begins with its version and size. Whoever gets one refuses another version and a smaller size; fields are
-// added at the end only.
+// A struct begins with its version and size. The receiver refuses another version and a smaller size. New fields go to
+// the end only.
 #pragma once
 
 #include <stddef.h>
@@ -89,7 +89,7 @@ typedef struct bellwether_host {
   int (*record)(bellwether_run*, bellwether_text metric, double value);
 } bellwether_host;
 
-// What a program tells of itself, in the order of its declarations. Lines are of its source; 0: unknown.
+// The declarations of a program, in their order. Lines are of its source; 0: unknown.
 enum {
   BELLWETHER_SCENARIO,  // value: settings of the whole scenario, YAML, whose first line is `line`
   BELLWETHER_WORKFLOW,  // begins one: its name
@@ -111,7 +111,7 @@ typedef struct bellwether_program {
   const char* source;                   // the file that it was compiled from, as it was given to the compiler
   void (*use)(const bellwether_host*);  // before anything else that runs steps; the host outlives the program
   bellwether_text (*describe)(bellwether_tell, void* to);  // why it could not; empty: it did
-  // The number of the step "WORKFLOW.STEP"; UINT32_MAX: there is none.
+  // The number of the step "WORKFLOW.STEP"; UINT32_MAX: no such step.
   uint32_t (*find)(bellwether_text name);
   void* (*new_user)(uint32_t number);
   void (*delete_user)(void* user);

@@ -191,7 +191,7 @@ class Step {
     (tell_in(info().sets, BELLWETHER_SET, names, {}), ...);
     return *this;
   }
-  // A text that may mention whatever a scenario may, for argument(): argument("user", "${USER}").
+  // A text with the templates of a scenario, for argument(): argument("user", "${USER}").
   Step& argument(std::string name, std::string text) {
     tell_in(info().arguments, BELLWETHER_ARGUMENT, std::move(name), std::move(text));
     return *this;

@@ -24,7 +24,7 @@ struct UserState {
   const WorkflowInfo* workflow = nullptr;
 };
 
-// Of whom the object is that is being made.
+// The user whose object is being made.
 inline constinit UserState* making = nullptr;
 
 }  // namespace detail
@@ -108,7 +108,7 @@ class Workflow {
   detail::Strand* strand_ = nullptr;  // of the step that runs just now
 };
 
-// A value that one step of a user leaves for those after it: a member of the workflow. It is gone when the next
+// A value that one step of a user leaves for its later steps: a member of the workflow. It is gone when the next
 // iteration begins.
 template <class T>
 class Value {

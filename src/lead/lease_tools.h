@@ -25,9 +25,9 @@ class LeaseTools {
   runtime::task<Result<std::vector<store::ListedKey>>> list(std::string prefix, std::size_t most);
   runtime::task<Result<election::Observation>> show(std::string key);
 
-  // Asks the holder to stop its work and hand over to `heir`, or to anybody when that is empty. kNotFound when nobody
-  // holds the key. Returns the record that was there; wait_for_change() tells whether it was followed.
-  // `only`: the epoch of the holder that is meant; kInvalid when another one holds the key by now.
+  // Asks the holder to stop its work and hand over to `heir`, or to any candidate when that is empty. kNotFound when
+  // the key has no holder. Returns the record from before; wait_for_change() detects whether the holder obeyed. `only`:
+  // the epoch of the intended holder; kInvalid when another one holds the key by now.
   runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir,
                                                                 std::optional<election::Epoch> only = std::nullopt);
 
@@ -66,8 +66,8 @@ struct WatchAllOptions {
   std::size_t most = 1'000'000;
 };
 
-// Tells each change of holder, by one listing a round, a few hundred bytes a key. Until SIGINT or SIGTERM. A listing
-// that fails is told once, and tried again.
+// Reports each change of holder, by one listing a round, a few hundred bytes a key. Until SIGINT or SIGTERM. It reports
+// a failed listing once, and tries again.
 runtime::task<void> watch_all(runtime::EpollRuntime& runtime, store::LeaseStore& store, WatchAllOptions options,
                               Journal& journal);
 
@@ -79,9 +79,9 @@ Duration between(WallTime from, WallTime to);
 // What is left of the lease: as the store says, or else by the wall clocks of this machine and of the holder, which is
 // for people only. Negative when it is over.
 Duration left_of(const election::Observation& seen, WallTime now);
-// "1234 ms", "overdue", "-" when nobody holds the key.
+// "1234 ms", "overdue", "-" when the key has no holder.
 std::string left_text(const election::Observation& seen, WallTime now);
-// "5m ago", by this machine's wall clock against the one of whoever wrote it; "-" when it is not known.
+// "5m ago", by this machine's wall clock against the writer's; "-" when it is unknown.
 std::string ago(WallTime then, WallTime now);
 // "held", "free: released by ops", "holder is dead: …".
 std::string status_of(const election::Observation& seen);

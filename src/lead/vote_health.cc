@@ -43,7 +43,7 @@ void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, 
        fmt::format("bellwether cluster quorum --config {} (on each side; then mend the network or `voters`)", config)});
 }
 
-// Why nobody leads, as far as the nodes that were asked know.
+// Why the cluster has no leader, as far as the asked nodes know.
 std::string causes_of(const std::vector<NodeReport>& asked) {
   std::string causes;
   for (const NodeReport& one : asked) {

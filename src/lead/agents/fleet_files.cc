@@ -78,7 +78,7 @@ task<Status> SharedFile::change(FileChange& change, Instant deadline) {
   Result<std::string> first = change.apply(text);
   BW_CO_TRY(const auto made, co_await read_again_if_broken(change, std::move(first)));
   if (made == text) {
-    // Perhaps whoever wrote it died before it was safe; it must be, for this change builds on it.
+    // Its writer may have died before the file was safe. It must be safe, because this change builds on it.
     const Status safe = co_await runtime_.sync_directory(store::folder_of(path_));
     if (!safe) co_return of_the_disk(safe.error());
     co_return Status();

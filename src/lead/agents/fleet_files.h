@@ -15,12 +15,12 @@
 
 namespace bellwether::lead {
 
-// A file that several processes change: each change reads it, makes the new text and puts it in the old one's place,
-// under a lock that stands in a file beside it (PATH.lock). Whoever reads without the lock finds the old text or the
-// new one. Once a change has succeeded, it survives a crash of the machine.
+// A file that several processes change. Each change reads it, makes the new text and replaces the old one, under a lock
+// on a file beside it (PATH.lock). A reader without the lock finds the old text or the new one. A change that has
+// succeeded survives a crash of the machine.
 
-// One change. `apply` gets the text (nothing: there is no file) and gives the new one; an Error leaves the file as it
-// was. kProtocol means that the text cannot be understood.
+// One change. `apply` gets the text (nothing: the file is absent) and returns the new one. After an Error the file
+// stays as it was. kProtocol: the text is not understood.
 class FileChange {
  public:
   virtual ~FileChange() = default;
@@ -35,7 +35,7 @@ class SharedFile {
   static constexpr std::size_t kBytesMax = 256u << 20;
 
   enum class WhenBroken : unsigned char {
-    kRefuse,      // what it held must not be lost: the error tells the operator
+    kRefuse,      // its content must not be lost: the error informs the operator
     kQuarantine,  // it is set aside as PATH.quarantine-TIME-N, and the change is applied to nothing
     kReplace,     // a copy is set aside, and what begin_anew() gives takes its place: never is there no file
   };
@@ -44,7 +44,7 @@ class SharedFile {
   SharedFile(runtime::Runtime& runtime, std::string path, WhenBroken when_broken)
       : runtime_(runtime), path_(std::move(path)), when_broken_(when_broken) {}
 
-  // The text as it is now; nothing when there is no file.
+  // The current text; nothing when the file is absent.
   runtime::task<Result<std::optional<std::string>>> read();
   // kTimeout when the lock is not free by `deadline` (monotonic clock). After any other error of the disk it is unknown
   // whether the change happened. kRefused, kNotFound, kExists and kInvalid are always those of `change`: from the disk
@@ -108,7 +108,7 @@ class QueueFile {
     uint64_t number = 0;
     bool is_new = false;  // else a task of this name is known already
   };
-  // All, or none when there is an error.
+  // All, or after an error none.
   runtime::task<Result<std::vector<Added>>> add_all(std::vector<NewTask> tasks);
   runtime::task<Result<uint64_t>> add(std::string name, std::string payload);
   runtime::task<Result<std::size_t>> take_over(election::Epoch epoch, std::string leader = {});
@@ -120,7 +120,7 @@ class QueueFile {
   runtime::task<Result<QueuedTask::State>> fail_attempt(Grant grant, std::string outcome, uint32_t tries_most);
   runtime::task<Status> give_back(Grant grant);
   runtime::task<Result<std::size_t>> hand_back(std::vector<std::string> living, election::Epoch epoch);
-  // All, or none when there is an error.
+  // All, or after an error none.
   runtime::task<Status> retry(std::vector<uint64_t> numbers);
   runtime::task<Status> drop(std::vector<uint64_t> numbers);
   runtime::task<Status> resume();

@@ -244,7 +244,7 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
 }
 
 task<Status> FleetLeader::prepare() {
-  // Before the registry has our name: who is told to end takes it out again.
+  // Before the registry has our name: a process that a signal ends must remove it.
   BW_CO_TRY(signals_, runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP}));
   BW_CO_RETURN_IF_ERROR(co_await open_key(options_.via, options_.key));
   id_ = options_.id.empty() ? store::given_instance_id(&store::own_environment) : options_.id;

@@ -26,7 +26,7 @@ namespace bellwether::lead {
 struct QueuedTask {
   enum class State : unsigned char { kWaiting, kRunning, kDone, kFailed, kDropped };
   uint64_t number = 0;
-  std::string name;  // chosen by whoever adds it, so that adding it again adds nothing
+  std::string name;  // chosen by the client that adds it; adding it again adds nothing
   std::string payload;
   State state = State::kWaiting;
   std::string agent;      // that had it last
@@ -79,19 +79,19 @@ class TaskQueue {
   // The first task that is due, or nothing. kRefused unless `epoch` is that of the leader that took over last.
   Result<std::optional<Grant>> hand_out(const std::string& agent, election::Epoch epoch,
                                         const HandOutRules& rules = {});
-  // Puts aside as failed what waits and was tried so often, and tells which tasks these are. kRefused like hand_out().
+  // Marks waiting tasks with `tries_most` tries as failed, and returns them. kRefused like hand_out().
   Result<std::vector<QueuedTask>> put_aside(election::Epoch epoch, uint32_t tries_most);
   // kRefused when the task was handed out again or taken over since; kExists when this very result came before.
   Status finish(const Grant& grant);
   // It did not succeed: it waits again, or is put aside when it was tried so often. kRefused as above.
   Result<QueuedTask::State> fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most);
-  // It was ended without a fault of its own, and waits again as if it had not been tried. kRefused as above.
+  // The task ended without fault, and waits again as if it had not been tried. kRefused as above.
   Status give_back(const Grant& grant);
   // The running tasks of all but these agents wait again: of the silent, and of those that are forgotten already.
   // kRefused unless `epoch` is that of the leader that took over last.
   Result<std::size_t> hand_back(const std::vector<std::string>& living, election::Epoch epoch);
 
-  // An operator's: a failed task waits again, as if it had never been tried; one that nobody works on is taken out.
+  // An operator's change: a failed task waits again, as if it had never been tried; a task without a worker is removed.
   // kNotFound; kRefused in any other state.
   Status retry(uint64_t number);
   Status drop(uint64_t number);
@@ -109,7 +109,7 @@ class TaskQueue {
   const std::deque<QueuedTask>& tasks() const { return tasks_; }  // that are not done, by number
   const std::deque<QueuedTask>& past() const { return past_; }    // the last that are done, without payload
   const QueuedTask* find(uint64_t number) const;
-  // There is one to hand out to this agent under this epoch and these rules.
+  // True when a task is due for this agent under this epoch and these rules.
   bool has_due(const std::string& agent, election::Epoch epoch, const HandOutRules& rules) const;
   // put_aside() would find some.
   bool has_tried_too_often(uint32_t tries_most) const;

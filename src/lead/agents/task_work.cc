@@ -13,7 +13,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kAfterTrouble = Duration::seconds(1);
-constexpr int kLastTries = 5;  // to tell the queue how a task ended, when the work is to stop
+constexpr int kLastTries = 5;  // to report the end of a task to the queue, when the work must stop
 
 std::string named(const Grant& task) { return fmt::format("task {} '{}'", task.number, task.name); }
 
@@ -87,7 +87,7 @@ bool TaskWork::refused(const Error& error, const Grant& task) {
   return true;
 }
 
-// Whoever leads under our lease and is refused here has lost it, or works on a queue that belongs to another lease.
+// A leader under our lease that is refused here has lost it, or works on a queue that belongs to another lease.
 bool TaskWork::not_in_office(const Error& error) {
   Error told = error;
   if (told.code == Errc::kRefused) {
@@ -140,7 +140,7 @@ HandOutRules TaskWork::rules() {
   return rules;
 }
 
-// Looks without taking the lock that those who add tasks need too.
+// Reads without the lock that clients need to add tasks.
 task<bool> TaskWork::is_due() {
   const auto queue = co_await queue_.read();
   // One that cannot be understood is seen to by hand_out().
@@ -161,7 +161,7 @@ task<bool> TaskWork::is_due() {
 // Tasks whose leaders were gone so often before they were done.
 task<void> TaskWork::put_aside() {
   const auto aside = co_await queue_.put_aside(epoch_, settings_.tries_most);
-  // Who refuses this refuses to hand out too, and trouble with the file is told there.
+  // A queue that refuses this refuses hand_out() too, which reports trouble with the file.
   if (!aside) co_return;
   for (const QueuedTask& task : *aside) {
     const Grant last{task.number, task.agent, task.epoch, task.attempt, task.name, {}};

@@ -1,9 +1,9 @@
-// When a watchdog starts its process again. Pure: told at each check what there is to see, it answers what to do.
+// Decides when a watchdog restarts its process. Pure: each check takes observations and returns an action.
 //
-// A process is dead when it has ended, and frozen when it lives but no heartbeat has been seen for the stale threshold,
-// counted on the watchdog's own clock from the last change of the heartbeat that it saw, or from the start of the
-// process. A process that ends with success while the heartbeat goes on has found a healthy leader elsewhere: it is
-// started again only when that heartbeat falls silent.
+// A process is dead when it has ended. It is frozen when it lives but no heartbeat has been seen for the stale
+// threshold, counted on the watchdog's clock from the last change of the heartbeat that it saw, or from the start of
+// the process. A process that ends with success while the heartbeat goes on has found a healthy leader elsewhere: the
+// watchdog restarts it only when that heartbeat falls silent.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class Watchdog {
   // Instants are of one monotonic clock. kStart: nothing runs, start it. kRestart: end what runs, then start it. Either
   // is to be reported with started().
   WatchdogAct check(Instant now, const WatchdogSight& sight);
-  // Somebody wants a restart: the next check asks for one, whatever it sees.
+  // An operator wants a restart: the next check asks for one, regardless of what it sees.
   void force() { forced_ = true; }
   void started(Instant now);
 

@@ -1,4 +1,4 @@
-// What others ask of a node about contexts, and what nodes tell each other.
+// The questions of other processes about contexts, and the messages between nodes.
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -30,7 +30,7 @@ uint64_t ContextDriver::ticket_of(Caller caller) {
   return last_ticket_;
 }
 
-// Whoever has gone in the meantime is not told.
+// A client that has gone in the meantime gets no answer.
 void ContextDriver::answer_ticket(uint64_t ticket, const Status& status) {
   const auto caller = callers_.extract(ticket);
   if (caller.empty()) return;

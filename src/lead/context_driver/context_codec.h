@@ -70,7 +70,7 @@ struct ContextView {
     bool operator==(const Step&) const = default;
   };
   struct Failover {
-    std::string from;  // empty: nobody had led
+    std::string from;  // empty: no previous leader
     std::string to;
     Duration took;
     bool ok = false;
@@ -86,7 +86,7 @@ struct ContextView {
   };
 
   std::string answered_by;
-  std::string leader;  // empty: nobody is known to lead
+  std::string leader;  // empty: no known leader
   uint64_t epoch = 0;
   uint64_t terms = 0;
   std::string duty;
@@ -113,7 +113,7 @@ struct ContextView {
 struct ContextRefused {
   Errc code = Errc::kRefused;
   std::string why;
-  std::string leader;  // whom to ask instead; empty: nobody is known to lead
+  std::string leader;  // to ask instead; empty: no known leader
   bool operator==(const ContextRefused&) const = default;
 };
 struct ContextDone {
@@ -162,7 +162,7 @@ const Message& message_of<cluster::ContextMessage>();
 
 namespace bellwether::cluster {
 
-// As message::decode(), and tells of a payload that is too large with its limit.
+// As message::decode(). The error for a payload that is too large names its limit.
 Result<ContextQuestion> decode_context_question(std::string_view bytes);
 
 }  // namespace bellwether::cluster

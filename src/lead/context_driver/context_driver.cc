@@ -107,7 +107,7 @@ struct ContextDriver::Hands {
   void operator()(TakeBack&) const {
     self.note_step("the office is taken back");
     Leadership& leadership = self.parts_.leadership;
-    // Where nobody can be asked to elect, whoever stands is elected by itself.
+    // Without other voters, a candidate elects itself.
     if (!leadership.leads(self.parts_.runtime.boot_now())) static_cast<void>(leadership.call_election(true));
   }
   void operator()(StepDown& down) const {
@@ -116,7 +116,7 @@ struct ContextDriver::Hands {
     static_cast<void>(self.parts_.leadership.hand_over(down.why, {}));
   }
 
-  // --- what is told
+  // --- effects that inform others
   void operator()(BecameLeader& became) const {
     self.note_step("the register is taken");
     self.say("context_leader",
@@ -133,7 +133,7 @@ struct ContextDriver::Hands {
   }
   void operator()(GenerationStarted&) const {
     self.note_step("the generation is started");
-    // With it a take-over is at its end, which was told before; what comes later belongs to another one.
+    // This ends a take-over that was announced before; later ones are another take-over.
     if (auto& failover = self.failover_; failover && failover->to == self.settings_.self) {
       failover->steps.insert(failover->steps.end(), self.steps_.begin(), self.steps_.end());
     }
@@ -179,7 +179,7 @@ struct ContextDriver::Hands {
   }
 };
 
-// Before whatever works the loop off, which is in this file alone.
+// Must precede the code that runs the loop, which is in this file alone.
 template <class Effect>
 void ContextDriver::carry_out(Effect& effect) {
   Hands{*this}(effect);
@@ -212,7 +212,7 @@ task<void> ContextDriver::look_after_told(ContextDriver* self, runtime::Cancella
   }
 }
 
-// The election is told that the work has stopped when it asked for that, and nothing runs any more.
+// Reports to the election that the work has stopped, if it asked for that and no job runs.
 void ContextDriver::settled() {
   if (!owes_stop_ || !jobs_.none()) return;
   const Duty duty = kernel_.leader.duty();

@@ -121,7 +121,7 @@ void ContextJobs::on_told(RequestId id) {
   told_changed_.changed();
 }
 
-// What was told long ago, or before too many others, is not kept any longer.
+// A result that was reported long ago, or before too many others, is deleted.
 ContextJobs::Over ContextJobs::next_over() const {
   Over next{Instant::never(), {}};
   std::size_t kept = 0;

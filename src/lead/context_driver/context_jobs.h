@@ -1,6 +1,6 @@
-// The attempts at requests that run on this node, and what they read and make: payloads and results, which are copies
-// under the id of their request. Both are kept for a while after the end of the request was told. One thread, that of
-// its runtime.
+// The attempts at requests that run on this node, with their inputs and outputs: payloads and results, which are blobs
+// under the id of their request. Both are kept for a while after the end of the request was reported. One thread, that
+// of its runtime.
 #pragma once
 
 #include <map>
@@ -42,8 +42,8 @@ class ContextManager {
   // once. Many run at a time, at most config().slots and those that are being killed.
   virtual runtime::task<ContextJobEnd> run(ContextJob job, runtime::Cancellation* stop,
                                            runtime::Cancellation* kill) = 0;
-  // Nothing of any job may be left at this instant of the boot clock, whatever becomes of this process. Moved on while
-  // the node leads, and never asked for in vain: a job that would begin after it does not.
+  // No part of any job may be left at this instant of the boot clock, even if this process fails. Moved on while the
+  // node leads, and always effective: a job that would begin after it does not begin.
   virtual void set_term_end(Instant end) = 0;
 };
 
@@ -51,7 +51,7 @@ class ContextJobs {
  public:
   struct Settings {
     Duration coordination_timeout;  // for a result, and for dropping one
-    Duration keep_results;          // after they were told, unless too many newer ones are
+    Duration keep_results;          // after the end was reported, unless too many newer ones exist
   };
   // All must outlive it. What is written counts under the fence of `held`.
   ContextJobs(runtime::Runtime& runtime, copies::Copies& copies, const ContextRegister& held, Settings settings)

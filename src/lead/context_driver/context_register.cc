@@ -72,7 +72,7 @@ task<void> ContextRegister::carry_out(TakeRegister wish, Instant asked, runtime:
   // Held already: taken anew, so that what was written last is read under a fence above it.
   if (handle_->held(runtime_.boot_now())) co_await carry_out(ReleaseRegister{}, runtime_.read_clock(), nullptr);
   auto taken = co_await handle_->take(deadline, cancel);
-  // Nobody waits for it any more; whoever cancelled it gives it back next, or has it given back in the end.
+  // No coroutine waits for it any more. The code that cancelled it releases it next, or at the latest at the end.
   if (cancel->cancelled()) co_return;
   if (taken) {
     driver_.tell(RegisterTaken{wish.ticket, std::move(taken->value).value_or("")});

@@ -29,8 +29,7 @@ class ContextRegister final : private jobs::JobHandle::Listener {
 
   // What is asked is done while this runs; when it is cancelled, the register is given back.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // The driver is told how it ends. ReleaseRegister: whatever was asked before and is not done yet is left undone, and
-  // nothing is said of it.
+  // Reports its end to the driver. ReleaseRegister: earlier wishes that are not done yet are dropped, without a report.
   void ask(Wish wish);
   // Under which it is held, or was held last.
   jobs::JobFence fence() const { return handle_->fence(); }

@@ -35,7 +35,7 @@ class KnownProcesses {
   void killed(int64_t pid) { killed_.insert(pid); }
 
  private:
-  std::map<int64_t, uint64_t> begun_;  // when each began, where the system tells
+  std::map<int64_t, uint64_t> begun_;  // when each began, where the system reports it
   std::set<int64_t> killed_;
 };
 

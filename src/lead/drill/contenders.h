@@ -27,7 +27,7 @@ class Forwarder {
   ~Forwarder();
 
   uint16_t port() const { return listener_->local().port; }
-  // From now on nothing passes, and nobody is told.
+  // From now on no data passes, and neither end gets a notice.
   void cut() { cut_ = true; }
   // Everything passes again. Connections that lost something are broken, as after a long partition.
   void mend();

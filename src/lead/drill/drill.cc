@@ -163,7 +163,7 @@ runtime::task<void> Drill::listen_to_signals(runtime::Cancellation* cancel) {
   over_.cancel();
 }
 
-// The holder that acts now; null when nobody does for too long.
+// The holder that acts now; null when the key has no acting holder for too long.
 runtime::task<const Reign*> Drill::leader_at_work(runtime::Cancellation* cancel) {
   const Instant until = runtime_.read_clock() + patience();
   while (runtime_.read_clock() < until) {
@@ -233,7 +233,7 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
                        format_duration(Duration::millis(round.from_fault.ms()))));
   const Status repaired = co_await targets_->repair();
   if (!repaired) report_.error = repaired.error().message;
-  // Whoever is new has to see the lock first, to be a contender of the next round.
+  // A new contender has to see the lock first, to take part in the next round.
   const bool rested = co_await runtime_.sleep(options_.loop.poll_interval + Duration::millis(500), cancel);
   co_return repaired&& rested;
 }

@@ -23,13 +23,13 @@ class DrillTargets {
  public:
   virtual ~DrillTargets() = default;
   virtual runtime::task<Status> start() = 0;
-  // Breaks the one with this name; kNotFound when there is none, or when it cannot be reached from here.
+  // Breaks the one with this name; kNotFound when it does not exist, or cannot be reached from here.
   virtual runtime::task<Status> break_one(std::string holder, uint64_t epoch) = 0;
   // Makes what was broken whole again, as far as that can be done from here.
   virtual runtime::task<Status> repair() = 0;
   // The end: nothing stays broken that this could mend, and nothing stays that start() began.
   virtual runtime::task<void> stop() = 0;
-  // Where their acts are noted (act_log.h); empty when nobody notes them.
+  // The file for notes of their acts (act_log.h); empty: none.
   virtual std::string act_file() const = 0;
 };
 
@@ -37,7 +37,7 @@ enum class DrillFault : unsigned char {
   kKill,     // SIGKILL
   kPause,    // SIGSTOP until another has taken over, which is beyond the TTL; then SIGCONT
   kCut,      // nothing passes between it and its store until another has taken over
-  kCommand,  // whatever a command of the operator does
+  kCommand,  // the effect of an operator's command
 };
 const char* to_string(DrillFault fault);
 

@@ -108,7 +108,7 @@ void LeaderLoop::on_elected(const TermOfOffice& term) {
 
 void LeaderLoop::on_renewed(Instant ends, Duration took) {
   extended_at_ = runtime_.now();
-  // Whoever was told to stop gets no more time by renewals.
+  // A stop order ends the extension by renewals.
   if (!stopping_) {
     kill_at_ = ends + candidate_.elector().stop_grace();
     listener_.on_deadlines_moved(ends, kill_at_);

@@ -80,7 +80,7 @@ void LeaseFigures::orphans_replayed(uint64_t more) {
 LeaseSnapshot LeaseFigures::read(Instant now) const {
   const Guard guard(mutex_);
   LeaseSnapshot out = figures_;
-  // Asked of the term itself: a process that was paused holds nothing any more although nobody has told it yet.
+  // Asks the term itself: a process that was paused holds nothing any more although it has not noticed yet.
   out.leader = term_.valid_for(now) > Duration::zero();
   if (out.leader) out.since_renewal = now - renewal_sent_;
   return out;

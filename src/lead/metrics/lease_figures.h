@@ -17,9 +17,9 @@
 
 namespace bellwether::lead {
 
-// The names under which leadership is measured, in the form of Prometheus. Whoever publishes them and whoever alerts on
-// them takes them from here. Each has the label `key` (of the lock) and, where a loop of a policy sheet runs under it,
-// `loop`. A counter is there with 0 from the start, for else its first count would be no increase.
+// The names of the leadership metrics, in the form of Prometheus. Exporters and alerts both take them from here. Each
+// has the label `key` (of the lock) and, where a loop of a policy sheet runs under it, `loop`. A counter starts at 0,
+// for else its first count would be no increase.
 
 namespace metric {
 
@@ -45,7 +45,7 @@ inline constexpr std::string_view kLockWait = "job_lock_wait";
 // Ticks of a loop that have ended, and those among them that failed.
 inline constexpr std::string_view kTicks = "bellwether_loop_ticks_total";
 inline constexpr std::string_view kTickFailures = "bellwether_loop_tick_failures_total";
-// Work that is overdue because nobody did it, as the loop's tick counted it last.
+// Overdue work that no process has done, as the loop's tick counted it last.
 inline constexpr std::string_view kStaleJobs = "stale_jobs";
 // Work that was found without an owner and begun again.
 inline constexpr std::string_view kOrphanReplayed = "orphan_replayed_total";

@@ -32,7 +32,7 @@
 namespace bellwether::lead {
 
 enum class ReleaseMode : unsigned char {
-  kTtlHold,   // the key is kept between ticks: whoever holds it ticks at each of its polls
+  kTtlHold,   // the key is kept between ticks: its holder ticks at each of its polls
   kExplicit,  // the key is given back after each tick
 };
 std::string_view to_string(ReleaseMode mode);

@@ -28,7 +28,7 @@ struct ContextFigures {
   std::optional<uint64_t> network_bandwidth;  // bits per second; nothing where no device says it
 };
 
-// Those of the machine: what there is of it, less what is in use.
+// The figures of the machine: its resources, less those in use.
 ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Resources& resources);
 
 // The score (election/context/fitness.h). Quality, accuracy and reliability are the share of jobs that were done,

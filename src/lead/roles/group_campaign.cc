@@ -105,7 +105,7 @@ void GroupCampaign::bad_evidence(election::EvidenceKind kind, std::string why) {
   weigh();
 }
 
-// Whoever leads needs evidence at each renewal, whoever does not needs it to stand.
+// A leader needs evidence at each renewal; a candidate needs it to stand.
 void GroupCampaign::weigh() {
   if (election_ == nullptr) return;
   const Instant now = runtime_.boot_now();
@@ -118,7 +118,7 @@ void GroupCampaign::weigh() {
   election_->stand(stands);
 }
 
-// The term ends here and now, whatever the election knows of it: no renewal moves the end of the work any more.
+// The term ends here and now, regardless of the election: no renewal moves the end of the work any more.
 void GroupCampaign::give_up(const std::string& why) {
   in_office_ = false;
   listener_->on_term_ended({.epoch = epoch_,

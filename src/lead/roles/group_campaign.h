@@ -24,7 +24,7 @@ class GroupCampaign final : public lead::Campaign {
 
   runtime::task<Status> open(const election::Evidence& wanted, Listener& listener) override;
   const std::string& holder() const override { return node_options_.config.name; }
-  // Files, ports and secrets are looked at here: what is wrong with them is told, and ends it.
+  // Checks files, ports and secrets; a fault in them is reported, and ends it.
   runtime::task<int> run(runtime::Scope& beside) override;
   void resign(const std::string& cause) override;
   void work_stopped() override;
@@ -35,7 +35,7 @@ class GroupCampaign final : public lead::Campaign {
   Instant lease_ends() const override { return ends_ + left_for_work(); }
 
  private:
-  // What the node tells of its terms.
+  // Reports the node's terms.
   class Office;
   void on_taking_part(cluster::Leadership* election);
   void on_elected(const election::TermOfOffice& term);
@@ -58,7 +58,7 @@ class GroupCampaign final : public lead::Campaign {
   cluster::Leadership* election_ = nullptr;  // while it takes part
   election::Evidence evidence_;
   bool staying_out_ = false;
-  std::optional<bool> stands_;  // as the election was told last
+  std::optional<bool> stands_;  // the last value sent to the election
   bool in_office_ = false;      // as the listener knows
   bool working_ = false;
   runtime::Condition stopped_;  // working

@@ -1,6 +1,6 @@
-// The part that one process takes in deciding who leads a key, whatever decides it: a store (store_campaign.h), or the
-// votes of a group of such processes. It says when the work may begin and by when it must have ended; it is told when
-// the work has stopped, and whether it is sound. One thread, that of its runtime.
+// One process's part in deciding who leads a key, by a store (store_campaign.h) or by the votes of a group of such
+// processes. It says when the work may begin and by when it must have ended. Its owner reports when the work has
+// stopped, and whether it is sound. One thread, that of its runtime.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace bellwether::lead {
 struct LeaderSeen {
   election::LeaseRecord record;
   std::string evidence;
-  Duration failover;          // how long, as far as it was seen, nobody had led before
+  Duration failover;          // the observed time without a leader before
   std::string another_leads;  // says so; empty: the key is ours, or free
 };
 

@@ -53,7 +53,7 @@ std::string default_epoch_folder();
 
 class CandidateHost : public CandidateListener {
  public:
-  // What the candidate notes is told, and what it learns of epochs is kept.
+  // Logs the candidate's notes, and keeps the epochs that it learns.
   void on_floor(election::Epoch floor) final;
   void on_note(bool warning, const std::string& text) final;
 

@@ -51,7 +51,7 @@ void EvidenceSources::start(runtime::Scope& scope, EvidenceTaker taker) {
   if (!options_.disk_probe.empty()) scope.spawn(watch_disk(taker, scope.cancellation()));
 }
 
-// What the last work wrote, and nobody read yet, says nothing of the next.
+// Unread output of the last work says nothing of the next.
 void EvidenceSources::work_begins() {
   std::array<char, 4096> buffer{};
   while (progress_read_ >= 0 && ::read(progress_read_, buffer.data(), buffer.size()) > 0) {

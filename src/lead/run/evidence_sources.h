@@ -12,7 +12,7 @@
 
 namespace bellwether::lead {
 
-// Who is told how sound the guarded work is.
+// Receives the evidence about the guarded work.
 struct EvidenceTaker {
   Callback<void(election::EvidenceKind kind)> good;
   Callback<void(election::EvidenceKind kind, std::string why)> bad;

@@ -40,7 +40,7 @@ GuardedCommand::GuardedCommand(runtime::Runtime& runtime, CommandOptions options
 }
 
 GuardedCommand::~GuardedCommand() {
-  // Its end is what tells the guardian that nobody leads any more.
+  // Its end informs the guardian that this process leads no more.
   ::close(socket_fd_);
   if (guardian_fd_ >= 0) ::close(guardian_fd_);
   if (guardian_ != nullptr) guardian_->let_go();
@@ -131,13 +131,13 @@ runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cance
   co_return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string("gone");
 }
 
-// A guardian that was stopped does not act, one that was killed has taken only the command itself with it. SIGKILL
-// reaches everything, whatever state it is in. True when nothing is left.
+// A stopped guardian does not act; a killed one has taken only the command itself with it. SIGKILL reaches processes in
+// every state. True when nothing is left.
 bool GuardedCommand::kill_ourselves() const {
   const auto group = static_cast<pid_t>(pid_ > 0 ? pid_ : -1);  // unknown when the guardian never told it
   if (group > 0) ::kill(-group, SIGKILL);
-  // The group may have members that nobody collects, and what has left it, for example into a session of its own, is
-  // to be ended as well.
+  // The group may have members that no parent collects. Processes that have left it, for example into another session,
+  // must end as well.
   const Living living = living_of(group, mark_);
   bool empty = living.complete;
   for (const pid_t pid : living.pids) {
@@ -176,7 +176,7 @@ runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
     }
     const bool late = runtime_.boot_now() >= page_.kill_at();
     if ((late || guardian_gone) && kill_ourselves()) {
-      // A guardian that does not say so is stopped. Nobody needs it any more.
+      // A guardian that does not report so is stopped. It has no further use.
       (void)guardian_->signal(SIGKILL);
       break;
     }

@@ -41,7 +41,7 @@ std::string how_it_ended(const runtime::ChildEnd& end);
 
 class GuardedCommand {
  public:
-  // One that is not started. What it is told from here on holds: a start may take longer than a lease, which is renewed
+  // A command that is not started. Orders from here on hold: a start may take longer than a lease, which is renewed
   // meanwhile, or lost.
   static Result<std::unique_ptr<GuardedCommand>> create(runtime::Runtime& runtime, CommandOptions options);
   ~GuardedCommand();
@@ -76,11 +76,11 @@ class GuardedCommand {
   bool asked_ = false;
 };
 
-// The commands that one leader runs in its term of office: each under a guardian that ends it with the term, and all
-// hear when the times of the term move. One thread, that of its runtime.
+// The commands that one leader runs in its term of office: each under a guardian that ends it with the term, and each
+// receives the changes of the term's times. One thread, that of its runtime.
 class TermCommands {
  public:
-  // `runtime` must outlive it, and it whatever run() has begun.
+  // `runtime` must outlive it, and it must outlive all coroutines of run().
   explicit TermCommands(runtime::Runtime& runtime) : runtime_(runtime) {}
   TermCommands(const TermCommands&) = delete;
   TermCommands& operator=(const TermCommands&) = delete;

@@ -128,7 +128,7 @@ class Guardian {
     group_ = ::fork();
     if (group_ < 0) return failed("no process", errno);
     if (group_ == 0) become_command(report[1], parent);
-    ::setpgid(group_, group_);  // here and in the child: whoever comes first
+    ::setpgid(group_, group_);  // here and in the child: the first call counts
     // Only a leader that the terminal listens to can hand it on; one in the background must not take it.
     leader_group_ = ::getpgid(::getppid());
     if (leader_group_ > 0 && ::tcgetpgrp(STDIN_FILENO) == leader_group_) ::tcsetpgrp(STDIN_FILENO, group_);

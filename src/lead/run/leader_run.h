@@ -28,13 +28,13 @@ struct LeadOptions {
   bool trust_empty = false;
   bool keep_epochs = true;    // remember on this machine which epochs were seen
   bool back_off = false;      // wait between elections that follow each other
-  bool flap_damping = false;  // nobody stands for a while after many changes of leader
+  bool flap_damping = false;  // after many changes of leader, no candidate stands for a while
   bool may_mint_id = true;    // make up a name when none is given
   // The lease grows and shrinks with what renewals take, between these bounds.
   std::optional<election::AdaptiveSettings> lease_follows;
 
   std::vector<std::string> command;
-  bool observe = false;               // no campaign, no command: tell who leads
+  bool observe = false;               // no campaign, no command: only report the leader
   bool once = false;                  // end after the first term, however it ended
   bool nonblock = false;              // do not wait when somebody else leads
   std::optional<Duration> wait_most;  // for becoming leader

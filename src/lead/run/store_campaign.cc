@@ -79,7 +79,7 @@ task<Result<election::ElectorConfig>> StoreCampaign::configure() {
   co_return config;
 }
 
-// Who elects nobody has a store of its own, where nobody else ever stands.
+// Without an election each process has a private store, in which no other candidate stands.
 task<Status> StoreCampaign::open(const election::Evidence& wanted, Campaign::Listener& listener) {
   listener_ = &listener;
   began_ = runtime_.boot_now();

@@ -18,14 +18,14 @@
 
 namespace bellwether::lead {
 
-// Shell commands that are told of transitions: one after the other, in the order of what happened, never several at
-// once, each within a limit of time. Renewals do not wait for them.
+// Shell commands that run at transitions: one after the other, in the order of the events, never several at once, each
+// with a time limit. Renewals do not wait for them.
 class Hooks {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
   Hooks(runtime::Runtime& runtime, Journal& journal) : runtime_(runtime), journal_(journal) {}
 
-  // Queues it; does nothing for an empty command. Beyond 64 waiting ones the oldest is dropped, and that is told.
+  // Queues it; does nothing for an empty command. Beyond 64 waiting ones it drops the oldest and reports that.
   void call(std::string command, Environment environment);
   // Runs what is queued until `cancel`; then what is left, for at most the time of one hook.
   runtime::task<void> run(runtime::Cancellation* cancel);

@@ -1,6 +1,5 @@
 // The page of the leases of a store, as HTML and as JSON. Complete in itself: no script, no picture, nothing from
-// elsewhere; light or dark as the reader's system is. Whatever a store holds is shown as text, whatever its bytes.
-// Pure.
+// elsewhere; light or dark as the reader's system is. All content of a store is shown as text, with any bytes. Pure.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ constexpr std::size_t kActsKept = 20;
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kSecretBytesMin = 16;
 
-// 128 bits that nobody guesses, in hexadecimal.
+// 128 random bits, unguessable, in hexadecimal.
 std::string draw_secret() {
   std::array<char, 16> bytes{};
   check(::getentropy(bytes.data(), bytes.size()) == 0, "the kernel gives random bytes");
