@@ -9,7 +9,7 @@ namespace bellwether {
 // Prints where the failed check stands and what should have held, then aborts (so that a core dump shows the state).
 [[noreturn, gnu::cold]] void check_failed(const char* what_must_hold, const std::source_location& where);
 
-// check(condition) or check(condition, "what must hold, for whoever reads the core dump").
+// check(condition) or check(condition, "what must hold, for the reader of the core dump").
 inline void check(bool condition, const char* what_must_hold = nullptr,
                   const std::source_location where = std::source_location::current()) {
   if (!condition) [[unlikely]]

@@ -257,7 +257,8 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
   }
 }
 
-// What of an exchange outlives it: the response for whoever looks at it, the cookies and the connection for the user.
+// Keeps the parts of an exchange that outlive it: the response for its readers, the cookies and the connection for the
+// user.
 void Client::keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
                   std::unique_ptr<Connection> connection) {
   if (reader.has_head()) {
@@ -398,7 +399,7 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
     const auto head = std::make_unique<ResponseHead>();
     std::size_t consumed = 0;
     const char* reason = "";
-    // As after HEAD, there is no body, whatever the fields say.
+    // As after HEAD, the response has no body, regardless of its fields.
     const Parse parsed =
         parse_response_head(std::string_view(bytes).substr(0, filled), true, scanned, *head, consumed, reason);
     if (parsed == Parse::kDone && head->status < 200) {

@@ -1,11 +1,11 @@
 // The HTTP/1.1 client of the load path: one exchange at a time and connection, kept alive between exchanges; redirects,
-// cookies, timeouts; every phase timed, every failure typed. Nothing is allocated for an exchange on a kept connection.
-// One client a load thread.
+// cookies, timeouts; every phase timed, every failure typed. An exchange on a kept connection allocates nothing. One
+// client a load thread.
 //
-// Through a proxy http goes in absolute form, which whoever makes the request writes, and https in a tunnel, which is
-// opened with the connection.
+// Through a proxy, http goes in absolute form, which the author of the request writes. https goes in a tunnel, which
+// opens with the connection.
 //
-// An answered challenge (401) is a part of the exchange, as a redirect is: only what comes of it is the response.
+// An answered challenge (401) is a part of the exchange, like a redirect: only its outcome is the response.
 #pragma once
 
 #include <array>
@@ -107,7 +107,7 @@ struct Request {
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
   const Proxies* proxies = nullptr;    // of the origin, and of those that redirects lead to; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
-  bool once = false;                   // not sent again when a kept connection turns out closed, whatever the method
+  bool once = false;                   // not sent again when a kept connection turns out closed, with any method
 };
 
 struct Response {

@@ -134,7 +134,7 @@ bool list_has(std::string_view list, std::string_view token) {
 }
 
 bool LengthFields::note(const Field& field, const char*& reason) {
-  // Names are told apart by their length first: most fields are none of these.
+  // The length of a name is compared first: most fields are none of these.
   switch (field.name.size()) {
     case 10:
       if (!is_field(field.name, "connection")) return true;

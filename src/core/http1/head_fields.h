@@ -43,7 +43,7 @@ bool is_field(std::string_view name, const char (&lower)[kSize]) {
   return different == 0;
 }
 
-// Whether a comma-separated list holds this token, whatever its case.
+// Whether a comma-separated list holds this token, in any case.
 bool list_has(std::string_view list, std::string_view token);
 
 // What the fields say about the length of the body; both kinds of head collect it the same way.

@@ -11,7 +11,7 @@ constexpr std::size_t kEmptyLinesMax = 16;  // bytes of them; clients of old sen
 
 bool is_target_char(char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; }
 
-// Path and query of the target, whatever its form (RFC 9112 §3.2).
+// Path and query of the target, in any form (RFC 9112 §3.2).
 void split_target(RequestHead& out) {
   std::string_view rest = out.target;
   if (rest[0] != '/') {

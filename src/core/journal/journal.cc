@@ -31,7 +31,7 @@ std::string json_line(WallTime now, std::string_view event, const std::string& t
 
 }  // namespace
 
-// Appends lines to a file on a thread of its own, which may wait for the disk.
+// Appends lines to a file on a separate thread, which may wait for the disk.
 class Journal::Audit {
  public:
   explicit Audit(int fd) : fd_(fd) {

@@ -74,7 +74,7 @@ template <class T>
 concept Worded = requires(const T& value) {
   { to_string(value) } -> std::convertible_to<std::string_view>;
 };
-// Not kept as the bytes that it travels as: how it becomes them and comes from them is told beside it.
+// Not stored as its bytes on the wire: the conversion stands beside it.
 template <class T>
 concept BytesLike = requires(const T& value, T& to, std::string_view bytes, Prng& prng) {
   { wire_bytes(value) } -> std::same_as<std::string>;
@@ -333,7 +333,7 @@ consteval Field checked(Field field) {
 
 }  // namespace detail
 
-// A member, or one of a member that has no message of its own: field<&Offer::parts, &PartRange::first>(5).
+// A member, or a member of a plain struct member: field<&Offer::parts, &PartRange::first>(5).
 template <auto First, auto... Rest>
 consteval Field field(uint32_t number, Rule rule = {}) {
   using Owner = detail::OwnerOf<First>;

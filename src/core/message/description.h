@@ -52,8 +52,8 @@ struct Rule {
   Of of = Of::kAny;
   Form form = Form::kPlain;
   bool open = false;      // no limit above but that of the type
-  bool clamps = false;    // whoever reads moves it to the nearest limit
-  bool cuts = false;      // whoever writes cuts a text
+  bool clamps = false;    // the reader moves it to the nearest limit
+  bool cuts = false;      // the writer cuts a text
   bool or_empty = false;  // a text may also be empty
   bool falls_back = false;
   uint64_t fallback = 0;  // what a value that is not known counts as
@@ -63,7 +63,7 @@ struct Rule {
   std::string_view what;  // a text is
   std::string_view letters;
   bool (*good)(std::string_view) = nullptr;
-  std::string (*fit)(std::string_view) = nullptr;  // done by whoever writes and by whoever reads
+  std::string (*fit)(std::string_view) = nullptr;  // applied by the writer and by the reader
 };
 
 struct Field {
@@ -73,14 +73,14 @@ struct Field {
   Rule rule;
   void* (*locate)(void*) = nullptr;   // where it is; null: it is not there
   void* (*emplace)(void*) = nullptr;  // of one that may be not there: makes it
-  bool alternative = false;           // there is one of these, and only one
-  // Of an alternative, for those who take it in and hand it on unread: a bit for each role that may send it, how urgent
-  // it is, and which limit it counts against.
+  bool alternative = false;           // exactly one of these is present
+  // Of an alternative, for a process that forwards it unread: a bit for each role that may send it, its urgency, and
+  // the limit that it counts against.
   uint32_t senders = 0;
   uint8_t urgency = 0;
   uint8_t operation = 0;
 
-  // How people are told of it, where its member is called otherwise. Of "parts.uptime", `parts` is an object of JSON.
+  // The name for people, where its member has another one. Of "parts.uptime", `parts` is an object of JSON.
   constexpr Field as(std::string_view called) const {
     Field out = *this;
     out.name = called;

@@ -79,7 +79,7 @@ constexpr Rule text(std::size_t most, std::string_view what) {
   rule.what = what;
   return rule;
 }
-// Whoever writes makes the text fit, and so does whoever reads.
+// The writer makes the text fit, and so does the reader.
 constexpr Rule fitted(std::size_t most, std::string (*fit)(std::string_view)) {
   Rule rule = text(most);
   rule.fit = fit;

@@ -235,7 +235,7 @@ class Reader {
     return true;
   }
 
-  // All that a message says is zero or empty where it does not say it, whatever a new value of its struct begins with.
+  // Members that a message leaves out become zero or empty, even if a new value of its struct begins otherwise.
   static void clear(const Message& of, void* to) {
     for (std::size_t i = 0; i < of.count; ++i) {
       const Field& field = of.fields[i];

@@ -8,9 +8,9 @@
 
 namespace bellwether::message {
 
-// An object in one line, with all fields by their names; null is one that is not there, and of alternatives only the
-// one that is there is in it. Spans are whole milliseconds (`age_ms`), wall times are texts ("-": never), enumerations
-// words where they have any, and bytes hexadecimal. What is no UTF-8 in a text is replaced.
+// An object in one line, with all fields by their names. An absent field is null; of alternatives it holds only the
+// present one. Spans are whole milliseconds (`age_ms`), wall times are texts ("-": never), enumerations words where
+// they have any, and bytes hexadecimal. Bytes that are not UTF-8 in a text are replaced.
 std::string to_json(const Message& message, const void* from);
 
 template <class T>

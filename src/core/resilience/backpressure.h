@@ -1,12 +1,13 @@
-// What a receiver whose buffer fills up tells those who send to it, with each acknowledgement, and how they obey:
+// The state that a receiver reports to its senders with each acknowledgement while its buffer fills up, and how they
+// obey:
 //
 //   NONE      below 70 %   send as before
 //   THROTTLE  from 70 %    send later: a delay is added to the sender's own interval
 //   BATCH     from 85 %    send only what is put together into one message, and that at longer intervals
 //   REJECT    from 95 %    send nothing that the receiver can do without; it would be dropped there
 //
-// What begins, ends or stops work, and what was measured, is sent in any case: it is bounded by acknowledgements of its
-// own. Kernels: no clock, no buffer.
+// Messages that begin, end or stop work, and measured data, are sent in any case: their acknowledgements bound them.
+// Kernels: no clock, no buffer.
 #pragma once
 
 #include <cstddef>

@@ -44,8 +44,8 @@ class Breaker {
   // REQUIRES 0 < failures <= kFailuresMax.
   explicit Breaker(BreakerSettings settings);
 
-  // Whether a call may be made now. One that is told so while it is half open is the trial: its outcome must be
-  // reported, and until then, or until `open_for` has passed again, nobody else may try.
+  // Whether a call may be made now. True in the half-open state makes the call the trial: its outcome must be reported,
+  // and until then, or until `open_for` has passed again, no other call may try.
   bool allow(Instant now);
   void succeeded();
   void failed(Instant now);
@@ -81,7 +81,7 @@ class Breakers {
   void failed(Instant now, std::string_view peer, Errc error);
   void forget(std::string_view peer);
 
-  // Whether some category of this peer is open: whoever chooses among peers skips it.
+  // Whether some category of this peer is open: a choice among peers skips it.
   bool is_open(Instant now, std::string_view peer) const;
   // How long until this one lets a trial through; zero: it is closed, or does.
   Duration retry_in(Instant now, std::string_view peer, Category category) const;

@@ -1,10 +1,10 @@
-// The other half of a server's limits (request_limiter.h): a client that was told to ask again later does so, and not
-// before. What a peer has refused for one operation holds for all calls of that operation to it, so that a client with
-// many calls does not send each of them once to learn the same. Each wait is half as long again as the one before;
-// after three of them, or a minute in all, a call is given up.
+// The other half of a server's limits (request_limiter.h): a client that must ask again later does so, and not before.
+// A peer's refusal of one operation holds for all calls of that operation to it, so that a client with many calls does
+// not send each of them once to learn the same. Each wait is half as long again as the one before; after three waits,
+// or a minute in all, the client gives a call up.
 //
-// A kernel: no clock, makes no call. Bounded: at most kHeldMost refusals are remembered, the one that ends first is
-// forgotten first.
+// A kernel: no clock, makes no call. Bounded: it remembers at most kHeldMost refusals, and forgets first the one that
+// ends first.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
-// More time for one who does not answer for its work as fast as it should, and has a reason: a worker in the middle of
-// something long asks before its deadline passes. Each grant is half of the one before, so that nobody lives on them:
+// More time for a worker in the middle of something long: it asks before its deadline passes, with a reason. Each grant
+// is half of the one before, so that no worker lives on grants:
 //
 //   30 s, and then 15, 7.5, 3.75, 1.875 and 1 s on request; at most five; with progress since the last one
 //
-// The last but one answer warns. Past the deadline there are ten seconds of grace, in which what can be saved is to be
-// saved; past these, it is evicted. Three refusals in a row begin the grace at once. What completes or recovers starts
-// again from nothing.
+// The last but one answer warns. Past the deadline the worker has ten seconds of grace to save its work; then it is
+// evicted. Three refusals in a row begin the grace at once. A worker that completes or recovers starts again from
+// nothing.
 //
 // A kernel: no clock.
 #pragma once

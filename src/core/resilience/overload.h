@@ -1,16 +1,16 @@
-// Whether this node has more to do than it can: what it gets to see of itself (how long things take, how full it is)
-// goes in, one of four states comes out, by which it is decided what is taken in (below, and in request_limiter.h).
+// Whether this node is overloaded: its observations (how long operations take, how full it is) go in, and one of four
+// states comes out. The state decides which messages the node accepts (below, and in request_limiter.h).
 //
-// Three views of the same, of which the worst wins:
-//   - how long things take against what is usual here: the average of the last ten samples against a moving average
-//     that is learnt (a baseline), and whether that grows, by linear regression over the last twenty. So it knows by
-//     itself what is normal for a machine. It says nothing before the third sample.
-//   - how long things take at all, for a baseline may have been learnt while all was slow already;
-//   - how full processor, memory and queues are, which is seen before anything takes longer.
-// The baseline is not learnt while the node is stressed or worse: else what is bad would become usual.
+// Three views, of which the worst wins:
+//   - the duration of operations against the usual one here: the average of the last ten samples against a moving
+//     average that is learnt (a baseline), and whether it grows, by linear regression over the last twenty. So it
+//     learns the normal state of a machine. It says nothing before the third sample.
+//   - the absolute duration of operations, because the baseline may have been learnt in a slow state;
+//   - the load of processor, memory and queues, which rises before operations take longer.
+// The baseline is not learnt while the node is stressed or worse: else the bad state would become usual.
 //
 // A state gets worse after two samples in a row that say so, and better after ten, with a margin, so that it does not
-// flap. A kernel: no clock; whoever samples does so at even intervals.
+// flap. A kernel: no clock; the sampler samples at even intervals.
 #pragma once
 
 #include <array>
@@ -105,13 +105,13 @@ class OverloadDetector {
   Verdict harshest_;  // of those that are better
 };
 
-// What is turned away when there is too much to do. Each message has one of four urgencies (which: see
-// cluster/net/message_classes.h), and a state of load lets those through that it can bear. What is critical always
-// passes: without it a cluster could neither be told to stop nor get better by itself.
+// The messages that an overloaded node refuses. Each message has one of four urgencies (cluster/net/message_classes.h),
+// and a state of load accepts those that it can bear. Critical messages always pass: without them a cluster could
+// neither obey a stop order nor recover.
 enum class Urgency : unsigned char {
   kCritical,  // never shed: ends work, keeps the cluster together, or carries results
   kHigh,      // brings work: shed when overloaded
-  kNormal,    // shed when stressed: tells and asks about work
+  kNormal,    // shed when stressed: reports and questions about work
   kLow,       // shed when busy: what somebody would like to know
 };
 inline constexpr std::size_t kUrgencies = 4;
@@ -122,7 +122,7 @@ constexpr bool sheds(LoadState state, Urgency urgency) {
          urgency != Urgency::kCritical;
 }
 
-// How long whoever was turned away is to wait, before it is spread: as long as it takes to see that it got better.
+// How long a refused client waits, before the spread: until an improvement can show.
 Duration shed_for(LoadState state);
 
 }  // namespace bellwether::resilience

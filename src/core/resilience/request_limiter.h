@@ -1,13 +1,13 @@
-// How often each client may ask for what, so that none of them takes the place of all others. Each operation of each
-// client has a counter with a sliding window: what was taken in this window, and of the window before as much as still
-// reaches into the last ten seconds. Beyond the limit the client is told when to ask again.
+// How often each client may call each operation, so that none of them takes the place of all others. Each operation of
+// each client has a counter with a sliding window: the calls of this window, and of the window before the portion that
+// still reaches into the last ten seconds. Beyond the limit the client gets the time of its next try.
 //
-// The limits are for clients. Nodes of the cluster have budgets of their own, ten times as large, because a worker
-// tells of all that it runs: they only stop one that has gone wrong. While the node is stressed, clients share evenly
-// what it can still bear, whatever they ask for. What is critical is not asked about here: it is never refused.
+// The limits are for clients. Nodes of the cluster have separate budgets, ten times as large, because a worker reports
+// everything that it runs: these only stop a node that has gone wrong. While the node is stressed, clients share evenly
+// what it can still bear, for all operations together. Critical messages do not come here: they are never refused.
 //
-// Nothing grows without limit: at most kClientsMost are known, and who was quiet the longest is forgotten first; who
-// has been quiet for five minutes, in any case. A kernel: no clock.
+// Nothing grows without limit: at most kClientsMost clients are known. The client that was quiet the longest is
+// forgotten first, and each after five quiet minutes. A kernel: no clock.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// When to try again, and when to stop: one rule for every call over a network. A value of its own for each call; it
-// reads no clock and makes no call.
+// When to try again, and when to stop: one rule for every call over a network. Each call has a separate value; it reads
+// no clock and makes no call.
 //
 // The three kinds of jitter are those of M. Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015).
 #pragma once

@@ -1,4 +1,4 @@
-// Something that happens once and that one coroutine may wait for. One thread.
+// An event that happens once and that one coroutine may wait for. One thread.
 #pragma once
 
 #include <coroutine>
@@ -57,14 +57,15 @@ class [[nodiscard]] Event::Wait {
 
 inline Event::Wait Event::wait() { return Wait(*this); }
 
-// Waiting until something holds that others make true: whoever changes what it is about says so. One thread.
+// A wait until a condition holds that other coroutines make true: the one that changes its inputs calls changed(). One
+// thread.
 class Condition {
  public:
   Condition() = default;
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
 
-  // Whoever waits looks again, soon.
+  // The waiters look again, soon.
   void changed() {
     for (Cancellation* const nap : std::exchange(naps_, {})) nap->cancel();
   }

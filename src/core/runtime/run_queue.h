@@ -1,5 +1,5 @@
-// The coroutines of one thread that are ready to go on. Whoever makes a coroutine ready pushes its entry here; the
-// loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a
+// The coroutines of one thread that are ready to go on. The code that makes a coroutine ready pushes its entry here;
+// the loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a
 // callee can never re-enter its caller.
 #pragma once
 

@@ -46,23 +46,22 @@ class File {
   virtual task<Status> sync() = 0;
   virtual Result<uint64_t> size() = 0;
 
-  // Takes the file's one exclusive lock, which only those respect who ask for it too (flock(2)). It belongs to this
-  // open file: another open file of the same process waits for it like anybody else. The first attempt is made whatever
-  // the deadline, on the monotonic clock; then kTimeout, or kCancelled. When the task is destroyed before it is done,
-  // nobody knows whether the lock was taken: destroy the file too. Locking what is locked by this file already
-  // succeeds.
+  // Takes the file's one exclusive lock, which is advisory (flock(2)). It belongs to this open file: another open file
+  // of the same process waits for it like any other process. The first attempt ignores the deadline, on the monotonic
+  // clock; then kTimeout, or kCancelled. When the task is destroyed before it is done, the state of the lock is
+  // unknown: destroy the file too. Locking succeeds when this file has the lock already.
   virtual task<Status> lock(Instant deadline, Cancellation* cancel) = 0;
   // Gives the lock back, after what was asked for before. Without a lock nothing happens.
   virtual task<Status> unlock() = 0;
-  // A second lock, independent of the first, that nobody waits for, and that others see without touching it: who only
-  // asks is never in the way of who takes it (an open file description lock, fcntl(2)). Needs a file that was opened to
-  // write. It is given back, and stays with a child, as the first one. False: another open file has it.
+  // A second lock, independent of the first, without waiting. Others query it without touching it, so a query never
+  // disturbs a taker (an open file description lock, fcntl(2)). Needs a file that was opened to write. It is given
+  // back, and stays with a child, as the first one. False: another open file has it.
   virtual task<Result<bool>> try_hold() = 0;
   // Whether another open file has it.
   virtual task<Result<bool>> is_held() = 0;
   // Whether `path` still names this very file: false once it was removed or replaced by another.
   virtual task<Result<bool>> is_at(std::string path) = 0;
-  // The descriptor, for handing it to a child (SpawnOptions::keep_open); -1 where there is none. A child that has it
+  // The descriptor, for handing it to a child (SpawnOptions::keep_open); -1 if the file has none. A child that has it
   // keeps the locks until it ends too, unless this file was destroyed or unlocked before.
   virtual int descriptor() const = 0;
 };
@@ -82,7 +81,7 @@ class Listener {
   virtual ~Listener() = default;
   // The next connection, or kCancelled, or kExhausted (out of descriptors; trying again later may work).
   virtual task<Result<std::unique_ptr<Stream>>> accept(Cancellation* cancel) = 0;
-  // The address really bound: tells the port chosen for port 0.
+  // The address really bound, with the port chosen for port 0.
   virtual Endpoint local() const = 0;
 };
 
@@ -165,12 +164,12 @@ class Runtime {
   // one.
   virtual task<Result<std::string>> network_file_system(std::string path) = 0;
 
-  // Starts a program. kNotFound when there is none of that name, kRefused when it may not be executed.
+  // Starts a program. kNotFound when no program has that name, kRefused when it may not be executed.
   virtual task<Result<std::unique_ptr<Child>>> spawn(SpawnOptions options) = 0;
 
-  // Waits until a descriptor of some library can be read or written: for code that has a socket of its own (database
-  // clients). kTimeout at `deadline`, after which it looks once more, so that one in the past only looks; kExists when
-  // somebody waits for this descriptor already; kUnsupported in the simulator, where there are none. It must not be
+  // Waits until a descriptor of some library can be read or written: for code with a private socket (database clients).
+  // kTimeout at `deadline`, after which it looks once more, so that a deadline in the past only looks; kExists when
+  // another coroutine waits for this descriptor already; kUnsupported in the simulator, which has none. It must not be
   // closed meanwhile.
   virtual task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
                                                   Cancellation* cancel) = 0;

@@ -71,7 +71,7 @@ class Stream {
 
   virtual Io do_read(MutableBytes into);
   virtual Io do_write(Bytes bytes);
-  // For a layer with messages of its own: asked when the stream below is readable, takes what is no data. True when
+  // For a layer with additional messages: asked when the stream below is readable, takes what is no data. True when
   // that was all.
   virtual bool nothing_to_read() { return false; }
   // For a stream without a socket: its part of reset_when_closed().

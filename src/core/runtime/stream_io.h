@@ -28,8 +28,8 @@ class Within {
   CancelCallback on_cancel_;
 };
 
-// The next connection; nullptr when cancelled. While there are no descriptors left, it waits in the kernel until others
-// have ended, and nothing tells of that.
+// The next connection; nullptr when cancelled. While the process has no descriptors left, it waits in the kernel until
+// other connections have ended, without any notice.
 task<std::unique_ptr<Stream>> accept_next(Runtime& runtime, Listener& listener, Cancellation* cancel);
 
 // Writes all of it; the bytes must stay valid until then. kOk, or why not.

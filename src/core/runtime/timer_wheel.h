@@ -1,6 +1,6 @@
 // Timers of one thread: a hierarchical wheel (Varghese and Lauck, 1987) with 64 slots a level. Arming and disarming
-// cost a few nanoseconds whatever the number of timers, which suits timeouts that nearly never fire; deadlines stay
-// exact, because the lowest level is searched, not rounded. Reads no clock.
+// cost a few nanoseconds with any number of timers, which suits timeouts that nearly never fire. Deadlines stay exact,
+// because the lowest level is searched, not rounded. Reads no clock.
 #pragma once
 
 #include <array>

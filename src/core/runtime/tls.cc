@@ -202,7 +202,7 @@ Transport& transport_of(BIO* bio) { return *static_cast<Transport*>(BIO_get_data
 int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
   Transport& transport = transport_of(bio);
-  // Without an announcement since the last short read there is nothing: a system call saved for each response.
+  // Without an announcement since the last short read no data is ready: a system call saved for each response.
   transport.last = transport.below.maybe_readable()
                        ? transport.below.try_read({reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)})
                        : Io::would_block();
@@ -270,8 +270,8 @@ class TlsStream final : public Stream {
   Endpoint peer() const override { return below_->peer(); }
 
  protected:
-  // A read of the stream below may take more than one record. As long as OpenSSL holds bytes, or the end, nobody may be
-  // sent to wait for the stream below to become readable: they are given out now, or the stream is kept readable.
+  // A read of the stream below may take more than one record. While OpenSSL holds bytes, or the end, no reader may wait
+  // for the stream below to become readable: they are given out now, or the stream is kept readable.
   Io do_read(MutableBytes into) override {
     forget_errors();
     std::size_t have = 0;
@@ -279,7 +279,7 @@ class TlsStream final : public Stream {
       std::size_t n = 0;
       if (SSL_read_ex(ssl_, into.data() + have, into.size() - have, &n) != 1) {
         const Io why = refusal();
-        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the next call, that will tell of it too
+        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the next call, which reports it too
         return have == 0 ? why : Io::done(have);
       }
       have += n;

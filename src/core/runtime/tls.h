@@ -1,5 +1,5 @@
-// TLS 1.2 and 1.3 over any stream, by OpenSSL. Encryption reads and writes the stream below directly, so it costs no
-// copy of its own and works over simulated connections too.
+// TLS 1.2 and 1.3 over any stream, by OpenSSL. Encryption reads and writes the stream below directly, so it needs no
+// additional copy and works over simulated connections too.
 #pragma once
 
 #include <memory>
@@ -75,8 +75,8 @@ task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_p
                                                  std::shared_ptr<TlsContext> context, Duration timeout,
                                                  Cancellation* cancel);
 
-// After kTls: what was wrong, in OpenSSL's words ("tlsv1 alert unknown ca"); else empty. Where the other end refuses
-// the certificate of this one, TLS 1.3 tells it only after the handshake, with the first read. REQUIRES a stream of
+// After kTls: the fault, in OpenSSL's words ("tlsv1 alert unknown ca"); else empty. Where the other end refuses the
+// certificate of this one, TLS 1.3 reports it only after the handshake, with the first read. REQUIRES a stream of
 // tls_connect() or tls_accept().
 std::string tls_failure(const Stream& secured);
 

@@ -36,7 +36,7 @@ class Collector {
   std::size_t held() const { return shares_.size(); }
   std::size_t needed() const;            // how many more it takes; 0 when it is not kCollecting
   std::vector<uint8_t> missing() const;  // the indices of those that are not held, ascending; none when none is needed
-  // The last reason for each of the first kMostRefused holders of whom something was refused.
+  // The last reason for each of the first kMostRefused holders with a refused key share.
   const std::map<uint64_t, std::string>& refused() const { return refused_; }
   // For people: "2 of 3 key shares of secret 7; refused: of node 9: key share 4 was changed…".
   std::string text() const;

@@ -11,7 +11,7 @@ namespace {
 struct Format {
   std::string_view name;
   std::string_view mark;
-  std::size_t fixed;  // bytes before those whose number is told
+  std::size_t fixed;  // bytes before the part with the counted length
   std::size_t most;
 };
 constexpr uint8_t kVersion = 1;

@@ -11,8 +11,8 @@
 
 namespace bellwether::secret {
 
-// Bytes that nobody may find later: wiped when they end, moved but never copied, and without a way to print them. They
-// are in ordinary memory: whoever holds them sees to it that the process is not swapped out or dumped.
+// Bytes that must not be found later: wiped when they end, moved but never copied, and without a way to print them.
+// They are in ordinary memory: their owner ensures that the process is not swapped out or dumped.
 class SecretBytes {
  public:
   SecretBytes() = default;

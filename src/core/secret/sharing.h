@@ -1,12 +1,12 @@
 // Shamir's secret sharing ("How to Share a Secret", Communications of the ACM 22, 1979) over GF(2^8), byte by byte: a
-// secret becomes n key shares, any t of which give it back, and fewer of which say nothing about it. With t = 1 EACH
-// KEY SHARE IS THE SECRET: copies for everybody, which hide nothing.
+// secret becomes n key shares. Any t of them give it back, and fewer say nothing about it. With t = 1 EACH KEY SHARE IS
+// THE SECRET: plain copies, which hide nothing.
 //
-// What is split is the secret with 32 random bytes behind it, the blind, so that the public digests of a commitment do
-// not let anybody try out short secrets: the blind would have to be guessed too. That much rests on SHA-256; that too
-// few key shares say nothing rests on the randomness alone.
+// The split covers the secret with 32 random bytes behind it, the blind, so that the public digests of a commitment do
+// not let an attacker try out short secrets: the blind would have to be guessed too. That property rests on SHA-256;
+// that too few key shares say nothing rests on the randomness alone.
 //
-// Whoever splits is trusted: to draw well, to commit to what was split, and to forget it.
+// The node that splits is trusted: to draw well, to commit to what was split, and to forget it.
 #pragma once
 
 #include <concepts>
@@ -31,7 +31,7 @@ Result<std::size_t> random_bytes_for(std::size_t secret_bytes, SplitRule rule);
 // loop that serves others.
 Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, SecretBytes random);
 
-// `fill` puts into each byte what nobody can guess, as getrandom(2) does, or says why it cannot.
+// `fill` writes unpredictable bytes, as getrandom(2) does, or returns why it cannot.
 template <class Fill>
   requires std::same_as<std::invoke_result_t<Fill&, MutableBytes>, Status>
 Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, Fill&& fill) {

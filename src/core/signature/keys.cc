@@ -29,7 +29,7 @@ Memory memory_of(std::string_view text) {
   return memory;
 }
 
-// A password is asked for on a terminal unless somebody answers; nobody has one here.
+// OpenSSL asks a terminal for a password unless a callback answers; these keys have no password.
 int no_password(char*, int, int, void*) { return -1; }
 
 std::optional<PublicKey> public_part(const EVP_PKEY* key) {

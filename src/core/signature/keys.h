@@ -1,5 +1,5 @@
 // The keys that compiled workflows are signed with: Ed25519 (RFC 8032), in PEM as `openssl genpkey -algorithm ed25519`
-// and `openssl pkey -pubout` write them. Pure: whoever has the text of a file asks.
+// and `openssl pkey -pubout` write them. Pure: the caller has the text of the file.
 #pragma once
 
 #include <array>

@@ -41,12 +41,12 @@ struct Signed {
   PublicKey key{};
 };
 
-// The file of a signed program. A signature that was there is replaced.
+// The file of a signed program. Replaces an earlier signature.
 std::string sign(std::string_view program, const Versions& versions, const SigningKey& key);
 
-// Whether there is something like a signature, good or not.
+// Whether the bytes carry something like a signature, good or not.
 bool is_signed(std::string_view bytes);
-// `name` for messages. kNotFound: there is none. kInvalid: there is one, and it is not of these bytes.
+// `name` for messages. kNotFound: no signature. kInvalid: a signature of other bytes.
 Result<Signed> read(std::string_view bytes, const std::string& name);
 // The same for somebody who trusts these keys and can run programs of that version of the interface. kRefused: the key
 // is not one of them, or there are none. kUnsupported: of another version. The message says what to do.

@@ -42,7 +42,7 @@ std::string one_of(std::span<const std::string_view> words);
 // "did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
-// Collects what is wrong, so that one look at a file reports as much as possible. Keeps at most kMax.
+// Collects the faults, so that one reading of a file reports most of them. Keeps at most kMax.
 class Diagnostics {
  public:
   static constexpr std::size_t kMax = 20;
@@ -63,7 +63,7 @@ class Diagnostics {
   };
   void add(Mark mark, Problem problem);
   bool empty() const { return list_.empty(); }
-  // Whatever comes now is dropped: time to stop looking.
+  // Further entries are dropped: stop looking.
   bool full() const { return list_.size() == kMax; }
   std::size_t size() const { return list_.size(); }
   // In the order of the files, and in that of each.

@@ -44,7 +44,7 @@ class Section {
 
 // Texts for YAML that a program writes.
 
-// The text in double quotes: read back, it is the same text, whatever it holds, and never a number or a word of YAML.
+// The text in double quotes: for any content it reads back as the same text, and never as a number or a word of YAML.
 std::string flow_text(std::string_view text);
 
 }  // namespace bellwether::yaml

@@ -14,7 +14,7 @@ struct Descriptor {
   Descriptor(int number, std::string name) : fd(number), path(std::move(name)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  // Closing alone would leave a lock to whoever has a copy of the descriptor: a process between fork and exec.
+  // Closing alone would leave a lock to another owner of a copy of the descriptor: a process between fork and exec.
   ~Descriptor() {
     if (locked) ::flock(fd, LOCK_UN);
     if (held) {

@@ -25,7 +25,7 @@
 namespace bellwether::runtime {
 namespace {
 
-// The lowest bit of epoll's user data tells a stream (0), which needs no virtual call, from another source (1).
+// The lowest bit of epoll's user data distinguishes a stream (0), which needs no virtual call, from another source (1).
 constexpr uint64_t kSourceTag = 1;
 constexpr int kEventsPerWait = 256;
 // Bound on the coroutines resumed between two looks at the network, so that a busy group cannot starve the rest.

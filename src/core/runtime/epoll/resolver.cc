@@ -203,7 +203,7 @@ Status Resolver::ask(Entry& entry) {
   if (entry.asking || entry.good_until > runtime_.now()) return {};
   BW_RETURN_IF_ERROR(start());
   entry.asking = true;
-  closed_.clear();  // no event of theirs can be under way: this is not called from one
+  closed_.clear();  // none of their events can be under way: no event calls this
   if (entry.is_service) {
     const auto on_reply = [](void* context, int status, int, unsigned char* reply, int size) {
       auto* asked = static_cast<Entry*>(context);

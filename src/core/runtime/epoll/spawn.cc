@@ -39,7 +39,7 @@ struct Plan {
   const int* keep_open;
   std::size_t kept;
   SpawnOptions::Group group;
-  pid_t die_with;  // 0: with nobody
+  pid_t die_with;  // 0: no process
   int input;       // -1: ours
   int output;      // -1: ours
   int report;
@@ -160,7 +160,8 @@ std::array<bool, kSignals + 1> ignored_signals() {
   return ignored;
 }
 
-// Whoever ignores the end of children, as some that start us do, is not told how they ended.
+// Restores the default for SIGCHLD: some parents start us with it ignored, and then the system does not report how
+// children ended.
 void notice_ends() {
   struct sigaction action {};
   if (::sigaction(SIGCHLD, nullptr, &action) != 0) return;
