@@ -108,7 +108,7 @@ class Workflow {
   detail::Strand* strand_ = nullptr;  // of the step that runs just now
 };
 
-// A value that one step of a user leaves for its later steps: a member of the workflow. It is gone when the next
+// A value that a step of a user leaves for its later steps: a member of the workflow. It is gone when the next
 // iteration begins.
 template <class T>
 class Value {

@@ -112,7 +112,7 @@ Status Disk::truncate(Inode& inode, uint64_t size) {
 Status Disk::sync(Inode& inode, uint64_t upto) {
   const auto covered = [upto](const Inode::Change& change) { return change.number <= upto; };
   if (fails(settings_.sync_error)) {
-    // The pages that could not be written count as clean: nobody will try again, and reads still show them.
+    // The pages that could not be written count as clean: the system does not try again, and reads still show them.
     BW_PROBE("sim: a sync fails");
     std::erase_if(inode.unsafe_, [&](const auto& change) { return covered(change) && timeline_.prng().chance(0.5); });
     return fail(Errc::kIo, "syncing a file: input/output error");

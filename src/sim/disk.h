@@ -1,5 +1,5 @@
-// A simulated disk, as pessimistic as POSIX lets it be. What is written is seen by all at once, and is safe only after
-// a sync: when the power goes, each change since then survives, is lost, or is torn in sectors, whatever became of the
+// A simulated disk, as pessimistic as POSIX lets it be. All readers see a write at once, and it is safe only after a
+// sync: when the power goes, each change since then survives, is lost, or is torn in sectors, independently of the
 // others. Names are changes too, safe once their folder is synced. Folders exist without being made. Each file has one
 // lock, which an open file has or has not.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace bellwether::sim {
 
-// How fast and how broken a disk is. The probabilities are those that one operation fails with kIo.
+// The speed and the faults of a disk. A probability is that of one operation failing with kIo.
 struct DiskSettings {
   Duration latency_min = Duration::micros(20);
   Duration latency_max = Duration::micros(500);
@@ -94,7 +94,7 @@ class Disk {
   // What is left of the changes that were not synced is drawn; it is all safe then.
   void lose_power();
 
-  // For checkers: the file as a read would see it now; nothing when there is no such file.
+  // For checkers: the file as a read would see it now; nothing when it does not exist.
   std::string text_of(std::string_view path) const;
   bool exists(std::string_view path) const { return names_.find(path) != names_.end(); }
 

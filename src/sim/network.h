@@ -49,7 +49,7 @@ class Network {
   // Ends all blocks and isolations; links keep their settings.
   void heal();
 
-  // A node may have several addresses. REQUIRES that nobody else has it.
+  // A node may have several addresses. REQUIRES that no other node has it.
   void add_address(Node& node, runtime::IpAddress address);
   void add_name(std::string name, std::vector<runtime::IpAddress> addresses);
   // Where a service is offered; its hosts are names of their own.
@@ -60,7 +60,7 @@ class Network {
   Result<std::vector<runtime::IpAddress>> look_up(std::string_view name) const;
   Result<std::vector<runtime::ServicePlace>> look_up_service(std::string_view name) const;
 
-  // Who is meant when `from` uses `address`; nullptr when nobody is.
+  // The node that `from` reaches under `address`; nullptr when none.
   Node* owner(Node& from, runtime::IpAddress address) const;
 
   // Sends a packet: `deliver()` is called for each copy that arrives at a machine that has power.

@@ -41,7 +41,7 @@ class Programs {
     script_ = script;
     context_ = context;
   }
-  // `runtime` outlives the child. The child ends with its simulated process, whatever its options say.
+  // `runtime` outlives the child. The child ends with its simulated process, regardless of its options.
   Result<std::unique_ptr<runtime::Child>> start(runtime::Runtime& runtime, const runtime::SpawnOptions& options);
 
  private:
@@ -67,7 +67,7 @@ class Processes {
 
   // For tests: what is seen of another process id, until the power goes. Goes before what is known of the node's own.
   void set(int64_t pid, runtime::ProcessSight sight) { others_[pid] = sight; }
-  // The next process of the node gets this id, whoever had it before.
+  // The next process of the node gets this id, even if another process had it before.
   void set_next_pid(int64_t pid) { next_pid_ = pid; }
 
  private:
@@ -131,10 +131,10 @@ class Node {
   // None of these may be called by the node's own process.
   // Switches the machine on when it has no power, and starts a process. REQUIRES that none runs.
   void start(Main main, void* context);
-  // Starts the last process again from its beginning. REQUIRES that none runs, and that one ran.
+  // Starts the last process again from its beginning. REQUIRES a last process, which does not run any more.
   void restart();
-  // The process is gone in the middle of whatever it did (SIGKILL). The machine lives: peers are told, what was
-  // written stays. Does nothing when none runs.
+  // The process ends at any point of its work (SIGKILL). The machine lives: peers get notice, written data stays. Does
+  // nothing when none runs.
   void kill();
   // The machine goes dark: peers hear nothing, what was not synced is lost, kept or torn (disk.h).
   void lose_power();

@@ -128,7 +128,7 @@ task<Result<std::vector<runtime::ServicePlace>>> SimRuntime::resolve_service(std
   co_return node_.network().look_up_service(name);
 }
 
-// The time that a question takes, or why there is no answer.
+// The time that a question takes, or why no answer comes.
 task<Status> SimRuntime::ask_name_server(std::string name, Cancellation* cancel) {
   const bool cut_off = node_.network().is_isolated(node_);
   if (cut_off) BW_PROBE("sim: nobody answers when a name is asked for");

@@ -90,7 +90,7 @@ class Sockets {
   void close(Mailbox& mailbox);
   void send(const Mailbox& from, Endpoint to, Bytes bytes);
 
-  // The power is gone: all connections die, and nobody is told.
+  // The power is gone: all connections die, and peers get no notice.
   void go_dark();
 
   // For connections.

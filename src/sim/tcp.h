@@ -60,7 +60,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   // Why it is dead; kOk while it is not.
   Errc error() const { return error_; }
 
-  // For the stream above, which is told through `user` when something changes.
+  // For the stream above, which receives changes through `user`.
   void attach(Source* user) { user_ = user; }
   std::size_t unread() const { return received_.size(); }
   bool peer_finished() const { return peer_finished_; }
@@ -70,16 +70,16 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void write(Bytes bytes);
   void finish_writing();
   bool finishing() const { return finish_wanted_; }
-  // The stream is gone: the kernel delivers what was written, or resets the connection when it is told to or something
-  // came that nobody has read.
+  // The stream is gone: the kernel delivers what was written, or resets the connection on request, or when it holds
+  // unread data.
   void close(bool resets);
 
   // For the kernel.
   void open();
   void receive(const Segment& segment);
-  // Dies and tells the peer.
+  // Dies and resets the peer.
   void reset();
-  // Dies and tells nobody but the stream above.
+  // Dies, and notifies only the stream above.
   void die(Errc why);
 
  private:
@@ -122,7 +122,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Instant deadline_ = Instant::never();
   bool timer_set_ = false;
   uint32_t retries_ = 0;
-  uint64_t timed_number_ = 0;  // its acknowledgement tells the round trip; 0: none is timed
+  uint64_t timed_number_ = 0;  // its acknowledgement gives the round trip; 0: none is timed
   Instant timed_at_;
   Duration round_trip_;
 

@@ -27,7 +27,7 @@ class World {
   std::size_t size() const { return nodes_.size(); }
 
   Network& network() { return network_; }
-  // Randomness for whoever drives the world, from the world's own stream.
+  // Randomness for the world's driver, from the world's own stream.
   Prng& prng() { return timeline_.prng(); }
   // World time; starts at 0.
   Instant now() const { return timeline_.now(); }

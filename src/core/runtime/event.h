@@ -1,4 +1,4 @@
-// An event that happens once and that one coroutine may wait for. One thread.
+// An event that happens once and one coroutine may wait for. One thread.
 #pragma once
 
 #include <coroutine>

@@ -42,7 +42,7 @@ std::string one_of(std::span<const std::string_view> words);
 // "did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
-// Collects the faults, so that one reading of a file reports most of them. Keeps at most kMax.
+// Collects the faults, so one reading of a file reports most of them. Keeps at most kMax.
 class Diagnostics {
  public:
   static constexpr std::size_t kMax = 20;

@@ -1,4 +1,4 @@
-// TOML (version 1.0) as the same tree that YAML gives, so that one set of checks covers both. Numbers and truth values
+// TOML (version 1.0) as the same tree that YAML gives, so one set of checks covers both. Numbers and truth values
 // become the texts that YAML would have; TOML's dates have no such text and are refused.
 #pragma once
 

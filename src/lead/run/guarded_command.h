@@ -76,7 +76,7 @@ class GuardedCommand {
   bool asked_ = false;
 };
 
-// The commands that one leader runs in its term of office: each under a guardian that ends it with the term, and each
+// The commands that a leader runs in its term of office: each under a guardian that ends it with the term, and each
 // receives the changes of the term's times. One thread, that of its runtime.
 class TermCommands {
  public:

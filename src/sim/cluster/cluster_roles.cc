@@ -111,7 +111,7 @@ class GuardedWork final : public node::NodeRole {
   bool careless_;
   std::optional<node::NodeTools> tools_;
   std::string leader_;                   // the last one
-  std::optional<election::Epoch> term_;  // as it was told
+  std::optional<election::Epoch> term_;  // as reported
   bool working_ = false;
   uint64_t work_ = 0;
   std::optional<Instant> ended_by_;  // of a term that is over: the end of its last act

@@ -13,8 +13,8 @@ namespace {
 
 constexpr Duration kHandOver = Duration::seconds(1);
 constexpr Duration kPreparesWithin = Duration::millis(12);
-// The dead are asked again each five seconds, and links wait up to five seconds to be made again. One that began a
-// cluster of its own because it was cut off is found later: each asks one of its seeds a minute.
+// Members ask the dead again each five seconds, and links wait up to five seconds to be made again. A member that was
+// cut off and began a separate cluster is found later: each asks one of its seeds a minute.
 constexpr Duration kAgreeWithin = Duration::minutes(6);
 // The worst that budget_of() says, and rounds in which two stand at once.
 constexpr Duration kTakeOverWithin = Duration::seconds(5);
@@ -148,8 +148,8 @@ struct ClusterWorld final : MachineWorld {
     return process.members().kernel().degradation() == membership::Degradation::kNormal &&
            (place.lost || process.admin().not_ready().empty());
   }
-  // All are there and say the same, those that still have their votes are ready for work, and nobody who was cut off
-  // feels unwell: such a one hands over soon.
+  // All members are present and agree, those that still have their votes are ready for work, and no member that was cut
+  // off feels unwell: such a member hands over soon.
   bool agreed() {
     const ClusterPlace* chief = leader();
     return chief != nullptr && std::all_of(places_.begin(), places_.end(), [&](const auto& place) {

@@ -16,7 +16,7 @@ namespace {
 constexpr double kFinal = 0.2;
 // How many of those that failed are on the disk all the same.
 constexpr double kThereAllTheSame = 0.3;
-// How long a system keeps in memory what nobody syncs.
+// How long a system keeps unsynced data in memory.
 constexpr Duration kWrittenBack = Duration::seconds(5);
 
 Error gone() { return {Errc::kIo, "the simulated disk has failed: nothing is read or written before a new start"}; }
@@ -41,7 +41,7 @@ SimKv::~SimKv() {
   stored_.under_way_.clear();
 }
 
-// What the system has written by now, although nobody waited for it.
+// The data that the system has written by now, although no caller waited for it.
 void SimKv::write_back() {
   while (careless_ && !stored_.under_way_.empty() && stored_.under_way_.front().done_at <= runtime_.now()) {
     stored_.apply_first();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kInquestMost = Duration::seconds(10);
 
-// Jobs that have ended are asked of the disks soon; whoever is stuck is not waited for as long as in life, where jobs
+// Managers ask the disks for ended jobs soon, and wait for a stuck process for a shorter time than in life, where jobs
 // take longer.
 node::ManagerSettings manager_settings() {
   node::ManagerSettings settings;

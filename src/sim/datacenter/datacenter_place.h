@@ -16,7 +16,7 @@ namespace bellwether::sim {
 struct Inquest {
   std::string job;
   bool answered = false;
-  std::string account;  // its last copy; empty: there is none
+  std::string account;  // its last copy; empty: none
   std::string trouble;
 };
 

@@ -1,4 +1,4 @@
-// What the processes of a simulated datacenter are told, and what is seen of them from outside. It outlives them all.
+// The inputs of the processes of a simulated datacenter, and their outputs as seen from outside. It outlives them all.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ struct ToldSecond {
   std::string window;
 };
 
-// One share in a process of its own.
+// One assignment in a separate process.
 struct ShareStory {
   std::string worker;
   uint64_t life = 0;  // of the worker

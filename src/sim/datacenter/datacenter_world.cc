@@ -26,8 +26,8 @@ std::vector<std::string> keys_of(const jobs::JobKeeper& keeper) {
 constexpr int64_t kVusOfFew = 40;  // at most, of a workflow
 constexpr int64_t kVusOfMany = 400;
 constexpr Duration kLookEvery = Duration::millis(250);
-// A share that nobody can be found for fails its workflow after five minutes, and a worker of which the owner of a job
-// does not hear keeps what it has for two more.
+// An assignment without a worker fails its workflow after five minutes. A worker without a message of the job's owner
+// keeps its assignments for two more.
 constexpr Duration kRestWithin = Duration::minutes(15);
 constexpr Duration kAnswerWithin = Duration::seconds(30);
 
@@ -292,7 +292,7 @@ struct DatacenterWorld : MachineWorld {
     }
     if (have * 2 <= managers_) fail(fmt::format("a minority of the managers has the last sheet of job '{}'", job.id));
   }
-  // A job of which its client was told that its id is used up, or nothing at all, does not run.
+  // A job does not run if its client got the answer that its id is used up, or no answer.
   void expect_no_others() {
     for (std::size_t i = 0; i < managers_; ++i) {
       const jobs::JobKeeper& keeper = places_[i]->registers->keeper();

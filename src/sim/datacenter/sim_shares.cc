@@ -138,7 +138,7 @@ class SimShare final : public node::ShareProcess {
     share->listener_.on_ended(end);
   }
 
-  // Values that tell whose they are. Now and then it has found out nothing.
+  // Values that name their assignment. Now and then it provides none.
   void provide(ShareEnd& end) {
     const std::vector<std::string>& names = job_.spec[workflow_].provides;
     if (prng_.chance(0.2)) return;

@@ -1,9 +1,9 @@
-// The world of a group whose members elect one of them, by whichever rule: quorum_world.cc and vote_world.cc say what
-// is their own. First faults happen while a checker watches; then everything is made whole, and somebody must lead
-// within the budget, stay, hand over when asked to, and be followed in time when crashed.
+// The world of a group whose members elect a leader, by any rule: quorum_world.cc and vote_world.cc supply the rest.
+// First faults happen while a checker watches. Then everything is made whole, and a member must lead within the budget,
+// stay, hand over when asked to, and have a timely successor after a crash.
 //
-// `Kernel` names, beside what kernel_world.h wants: Received, Persist, Persisted, Message, Record, and kMistakes, a
-// table that begins with kGroupMistakes. Its Member is an ElectedMember. What the rule says of itself is said by World:
+// `Kernel` names, beside the needs of kernel_world.h: Received, Persist, Persisted, Message, Record, and kMistakes, a
+// table that begins with kGroupMistakes. Its Member is an ElectedMember. World supplies the facts of the rule:
 //   start(Member&)
 //   takes_part(member)           its votes and promises count
 //   term_of(member)
@@ -13,8 +13,8 @@
 //   calms_within()               from the first leader of a whole group until no other is to come
 //   hands_over_within(), crash_budget()
 //   wish_to_hand_over()          the event
-//   enough_beside(chief)         those that are left without this one can elect another
-//   is_found_out(member, older)  somebody can tell that this record is not the newest one of the member
+//   enough_beside(chief)         the members left without this one can elect another
+//   is_found_out(member, older)  a member can see that this record is not the newest one of the member
 //   end_twin(Member&, Member&)   one of two processes of one id is ended for good
 #pragma once
 

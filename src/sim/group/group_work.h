@@ -22,7 +22,7 @@ struct Takeover {
   Duration hand_over;  // from the end of the old term to the new one
 };
 
-// The clock that one simulated member lives by: a rate, and where it began.
+// The clock of one simulated member: a rate, and its start.
 struct LocalClock {
   Instant base_world;
   Instant base_local;
@@ -44,8 +44,8 @@ struct LocalClock {
   }
 };
 
-// What every simulated member has, whatever kernel it runs: the clock it lives by, its process, and the work that it
-// guards while it leads. Its times are local; those of the world are named so.
+// The state of every simulated member, with any kernel: its clock, its process, and the work that it guards while it
+// leads. Its times are local; those of the world are named so.
 struct GroupMember {
   uint32_t index = 0;
   LocalClock clock;
@@ -61,12 +61,12 @@ struct GroupMember {
   bool hung = false;  // the work moves no more, and stops only when it is killed
   uint64_t work_number = 0;
   election::Term work_term;
-  Instant term_ends;  // as the work is told
+  Instant term_ends;  // as reported to the work
   Instant stop_by;    // no act of the work comes later
 };
 
-// What must hold wherever somebody is elected, however that is done and whatever breaks. Each rule is named by the
-// invariant it stands for. Members go by their ids.
+// The rules of every election, by any method and under any faults. Each rule has the name of its invariant. Members go
+// by their ids.
 template <class Id>
 std::vector<uint64_t> values(const std::vector<Id>& ids) {
   std::vector<uint64_t> all;
@@ -81,8 +81,8 @@ class GroupChecker {
   // I5: a member votes once a term. What two processes of one id say is not compared: one of them is not listened to,
   // and I1 and I6 hold for what is counted.
   void voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate);
-  // I1: one leader a term. I3: the terms of leaders grow. I6: by a majority of the declared members, while they change
-  // of those before and of those to be; no electorates: nobody votes here.
+  // I1: one leader a term. I3: the terms of leaders grow. I6: by a majority of the declared members; while the members
+  // change, by majorities of the old and of the new ones. No electorates: this group does not vote.
   void elected(uint64_t who, election::Term term, const std::vector<std::vector<uint64_t>>& electorates);
   // I4: the resource accepted an act.
   void accepted(election::Term term);
@@ -97,7 +97,7 @@ class GroupChecker {
     auto operator<=>(const Cast&) const = default;
   };
   FaultyWorld& world_;
-  std::map<Cast, uint64_t> votes_;  // for whom
+  std::map<Cast, uint64_t> votes_;  // for each vote the candidate
   election::Term highest_elected_;
   election::Term highest_accepted_;
   uint32_t terms_ = 0;
@@ -123,7 +123,7 @@ struct WorkHabits {
 
 class GroupWork {
  public:
-  // Whoever makes members go on.
+  // The callbacks into the world.
   struct Host {
     Callback<void(const GroupMember& member, const std::string& text)> say;
     Callback<void(GroupMember& member)> work_has_stopped;

@@ -123,7 +123,7 @@ class KernelWorld : public FaultyWorld {
     return found == members_.end() ? nullptr : &*found;
   }
 
-  // I17: whoever reads the log must learn why.
+  // I17: the log must give its reader the reason.
   template <class Effect>
   void expect_evidence(const Effect& effect) {
     const auto must_say = [this](const std::string& text) {

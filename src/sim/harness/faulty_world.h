@@ -85,7 +85,7 @@ template <class World>
 struct Fault {
   uint32_t weight = 0;               // how often it is drawn, beside the other rows
   std::string_view name;             // "a disk is slow or fails"
-  bool (*strike)(World&) = nullptr;  // false: there is nothing to break just now, and another row is drawn
+  bool (*strike)(World&) = nullptr;  // false: nothing to break just now, and another row is drawn
 };
 
 class FaultyWorld {

@@ -359,8 +359,8 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     return Duration::from_seconds_f(budget.seconds_f() / (1 - worst_drift_));  // as the slowest clock shows it
   }
   void expect_recovery() override {
-    // The worst: work winds up for two leases, the lease of a holder that is gone runs out, those who have just given
-    // the key up stay back for one, and a store that forgot is not believed for another.
+    // The worst: work winds up for two leases, the lease of a holder that is gone runs out, candidates that have just
+    // given the key up stay back for one, and a store that forgot is not believed for another.
     const Duration at_most = takeover_budget() + timing_.lease * 8 + Duration::seconds(1);
     if (!somebody_leads_within(at_most)) {
       return fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most));

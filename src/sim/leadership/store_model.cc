@@ -41,7 +41,7 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
   }
   const bool honest = !is("epoch-in-memory");
   seen.may_have_lost_data = !known_whole_ && honest;
-  // The epoch lives apart from the record; a store that may have lost it begins above whatever it can have been.
+  // The epoch lives apart from the record; a store that may have lost it begins above every possible value.
   if (honest) seen.floor = Epoch(known_whole_ ? epoch_.value() + 1 : std::max(epoch_.value() + 1, clock_epoch(now)));
   return seen;
 }
@@ -101,7 +101,7 @@ void StoreModel::crash(Prng& prng, Instant now) {
     case Mechanism::kLeaseFile:
     case Mechanism::kKubernetes: break;  // every answered write was on the disk
     case Mechanism::kEtcd:
-      // Leases begin anew when the leader changes; claims that nobody renews go away later.
+      // Leases begin anew when the leader changes; claims without renewals go away later.
       for (Claim& claim : queue_) claim.expires = now + claim.lease;
       BW_PROBE("leadership: etcd begins its leases anew");
       break;

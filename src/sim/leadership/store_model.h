@@ -55,7 +55,7 @@ class StoreModel {
   StoreModel(Mechanism mechanism, std::size_t mistake) : mechanism_(mechanism), mistake_(mistake) {}
 
   election::StoreTraits traits() const;
-  // `token`: of the claim of whoever looks.
+  // `token`: of the reader's claim.
   election::Observation look(uint32_t who, const std::string& token, Instant now);
   election::WriteOutcome act(uint32_t who, const election::WriteRequest& request, Instant now);
 
@@ -64,7 +64,7 @@ class StoreModel {
   // It comes back with what it had kept, with an older state, or with nothing; which of them a mechanism permits is
   // its own matter.
   void crash(Prng& prng, Instant now);
-  // Somebody deletes what expires by hand (DEL, kubectl delete lease, rm). False: there is nothing to delete.
+  // An operator deletes expiring data (DEL, kubectl delete lease, rm). False: nothing to delete.
   bool record_deleted();
 
  private:

@@ -1,6 +1,6 @@
-// The experiment that failure detectors with suspicion are compared by (Lifeguard, section V): a group of 128 in which
-// C members at a time are slow, for D at a stretch with I between, over a grid of C, D and I. Counted is who was
-// wrongly declared dead, by whom, and what the group sent for it.
+// The experiment that compares failure detectors with suspicion (Lifeguard, section V): a group of 128 in which C
+// members at a time are slow, for D at a stretch with I between, over a grid of C, D and I. It counts the members
+// wrongly declared dead, the members that declare it, and the messages of the group.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct AnomalyCase {
 
 struct AnomalyCounts {
   uint64_t runs = 0;
-  uint64_t false_positives = 0;             // death of a member that was not slow, at whatever member
+  uint64_t false_positives = 0;             // deaths of members that were not slow, counted at every member
   uint64_t false_positives_at_healthy = 0;  // of these, at members that were not slow
   uint64_t deaths_of_slow = 0;              // for information: slow for longer than the detector allows
   uint64_t messages = 0;

@@ -143,7 +143,7 @@ void MemberWorld::handle(const Due& due) {
     if (due.process == node.process && node.kernel && due.at == node.stall_ends) end_stall(due.node);
     return;
   }
-  // Datagrams and requests reach whatever process is there; answers only the one that asked.
+  // Datagrams and requests reach any process at the address; answers only the one that asked.
   const bool answer = due.kind == Kind::kAnswered || due.kind == Kind::kFailed;
   if (!node.kernel || (answer && due.process != node.process)) {
     if (due.kind == Kind::kAsked) {

@@ -27,7 +27,7 @@ constexpr auto kMembershipMistakes = std::to_array<Mistake>({
 // held for half a minute.
 constexpr Duration kAgreeWithin = Duration::seconds(240);
 constexpr std::size_t kMostClones = 3;
-constexpr std::size_t kSeeds = 3;  // the first members, through whom everybody joins
+constexpr std::size_t kSeeds = 3;  // the first members, through which all others join
 
 membership::Figures figures_of(uint64_t seed) {
   membership::Figures figures = seed % 3 == 0 ? membership::local() : membership::lan();
@@ -333,7 +333,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   void make_whole() override {
     heal_links();
     world_.set_loss(0);
-    // Those through whom everybody joins run, and where everybody looks for them: not another process of their name.
+    // The seeds run at their known addresses: not another process of their name.
     for (std::size_t i = 0; i < std::min(kSeeds, names_); ++i) {
       if (world_.running(i)) continue;
       for (std::size_t clone = names_; clone < world_.size(); ++clone) {

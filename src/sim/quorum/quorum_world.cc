@@ -184,7 +184,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
       return &other != &m && !other.spare && other.up && other.elector->record_seen_of(m.id) > older.version;
     });
   }
-  // Whoever of them is not listened to is taken away.
+  // Ends the process that receives no messages.
   void end_twin(QuorumMember& m, QuorumMember& twin) {
     QuorumMember& other = twin.elector->takes_part() ? m : twin;
     crash(other, false);

@@ -1,9 +1,9 @@
 // A world of members that elect a leader among them, small and fast enough for millions of runs: the product's
-// QuorumElector in each, and between and under them networks, disks and clocks that break as one seed says.
+// QuorumElector in each, with networks, disks and clocks that break as one seed says.
 //
-// What is not permitted to break is what the safety argument assumes (docs/cluster/election.md): a disk keeps what it
-// has confirmed, or its member meets somebody who can tell; clocks keep within the declared drift; fewer than half of
-// the members lose their records.
+// Only the assumptions of the safety argument (docs/cluster/election.md) do not break. A disk keeps what it has
+// confirmed, or its member meets another one that sees the loss. Clocks keep within the declared drift. Fewer than half
+// of the members lose their records.
 #pragma once
 
 #include <cstdint>

@@ -244,7 +244,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
       fail(fmt::format("I2: nodes {} and {} hold the job at once", n.id.value(), other.id.value()));
     }
   }
-  // What whoever owns the job does with it.
+  // The owner writes or reads the job.
   void use(RegisterNode& n, uint32_t life) {
     if (!n.up || n.life != life) return;
     if (!n.paused && leads(n)) {

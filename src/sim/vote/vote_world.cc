@@ -26,7 +26,7 @@ struct VoteWorth {
 struct VoteMember : ElectedMember<NodeId, vote::VoteElector, vote::Event, vote::Record>, VoteWorth {
   Instant started;
   Duration boast;                      // how much more uptime it claims than it has
-  std::optional<vote::Message> spoke;  // last; for those who would speak in its name
+  std::optional<vote::Message> spoke;  // last; for impostors
 };
 
 struct VoteWorld;
@@ -106,7 +106,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     const bool not_quiet = is("promise-forgotten") || is("vote-forgotten") || is("vote-before-durable") ||
                            is("disk-error-ignored") || is("older-disk-unnoticed") || is("term-forgotten");
     if (not_quiet) begin.record.longest_promise = Duration::zero();
-    // Nobody compares the number of its start.
+    // No voter compares the number of its start.
     if (is("older-disk-unnoticed") || is("lost-record-is-new")) begin.record.start = m.life;
     m.elector = std::make_unique<vote::VoteElector>(std::move(config), prng().next());
     measure(m);
@@ -170,7 +170,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
       send(from, other, sent);
     }
   }
-  // Somebody tells `to` that all others have voted for it.
+  // A forger reports to `to` that all others have voted for it.
   void forge_vote(const VoteMember& from, VoteMember& to, const vote::Vote& vote) {
     for (const VoteMember& other : members_) {
       if (&other == &from || &other == &to || !other.spoke || !chance(0.2)) continue;
