@@ -1,5 +1,5 @@
-// Leading a key from C++: one holder at a time among all processes that name the same key in the same store, with a
-// fencing token, and with a validity that is asked for rather than remembered.
+// Leadership of a key from C++: one holder at a time among all processes that name the same key in the same store. A
+// term has a fencing token, and a validity that the program asks for at each use.
 //
 //   bellwether::leadership::Options options;
 //   options.store = "redis://10.0.0.5";
@@ -10,7 +10,7 @@
 //   const auto term = leadership->term();
 //   if (term.valid_for() > 50ms) act(term.epoch());   // and let the resource refuse lower epochs
 //
-// Needs nothing but the standard library; link the library bw_lead.
+// Needs only the standard library; link the library bw_lead.
 #pragma once
 
 #include <chrono>

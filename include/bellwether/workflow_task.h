@@ -1,4 +1,4 @@
-// The part of workflow.h that runs: coroutines, users, and the table that a program exports.
+// The part of workflow.h about coroutines and the declarations of steps.
 #pragma once
 
 #include "bellwether/workflow.h"

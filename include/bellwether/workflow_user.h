@@ -1,4 +1,4 @@
-// The part of workflow.h about virtual users: what their objects can do, and the table that a program exports.
+// The part of workflow.h about virtual users: the functions of their objects, and the table that a program exports.
 #pragma once
 
 #include "bellwether/workflow_task.h"

@@ -1,5 +1,5 @@
-// What an operator does to leases by hand: look, watch, ask the holder to hand over, take away. Each act is one
-// compare-and-act on the state that was seen, says who did it in the record, and never lowers an epoch.
+// An operator's acts on leases: look, watch, ask the holder to hand over, take away. Each act is one compare-and-act on
+// the observed state, names its author in the record, and never lowers an epoch.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The network between simulated nodes: who owns which address and name, and what happens to a packet on its way.
-// Everything is a packet here (sockets.h, tcp.h): it arrives after a while, not at all, twice, or after a later one.
+// The network between simulated nodes: the owners of addresses and names, and the fate of a packet. Every transfer is a
+// packet (sockets.h, tcp.h): it arrives after a while, not at all, twice, or after a later one.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // A simulated machine: a name, an address, clocks, a disk, a kernel with sockets, and at most one process. The machine
-// has power or not; its process runs, is paused, or is not there.
+// has power or not; its process runs, is paused, or is absent.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The runtime of one simulated process: timers in its node's local time, and the node's sockets, disk and names. The
-// node gives it turns (node.h); in a turn everything that is ready runs, and no time passes.
+// node gives it turns (node.h); in a turn all ready coroutines run, and no time passes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The sockets of one machine: which connection, listener or datagram socket a packet is for, and which ports are taken.
-// Made when the machine is switched on, gone when its power is.
+// The sockets of one machine: the connection, listener or datagram socket of a packet, and the ports in use. Made when
+// the machine is switched on, gone when its power is.
 #pragma once
 
 #include <compare>

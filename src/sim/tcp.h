@@ -1,6 +1,6 @@
 // One end of a simulated TCP connection, in the kernel of its node: sequence numbers, acknowledgements, windows and
-// retransmission over a network that loses, repeats and reorders packets. Left out is what a program cannot see but as
-// a delay: congestion control, delayed acknowledgements, selective ones.
+// retransmission over a network that loses, repeats and reorders packets. It leaves out the parts that a program sees
+// only as a delay: congestion control, delayed acknowledgements, selective ones.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The one thread of events of a simulated world: virtual time, what is to happen and in which order, the world's
-// randomness, and a running hash of everything that happened.
+// The one thread of events of a simulated world: virtual time, the coming events in order, the world's randomness, and
+// a running hash of everything that happened.
 #pragma once
 
 #include <memory>

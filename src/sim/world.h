@@ -1,6 +1,6 @@
-// A simulated world: machines, the network between them, and the one timeline on which everything happens. One seed,
-// one run. A test makes a world, starts processes, lets time pass, breaks things in between, and looks at what came of
-// it; nothing happens but inside run_*().
+// A simulated world: machines, the network between them, and the one timeline of all events. One seed, one run. A test
+// makes a world, starts processes, lets time pass, breaks parts in between, and checks the outcome; nothing happens
+// except inside run_*().
 #pragma once
 
 #include <cstdint>

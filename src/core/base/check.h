@@ -1,5 +1,5 @@
-// Assertions that stay on in release: check() is for what cannot happen unless the code is wrong. What the world
-// outside can cause is a Result (result.h), never a check().
+// Assertions that stay on in release: check() is for faults of the code. A fault that the world outside can cause is a
+// Result (result.h), never a check().
 #pragma once
 
 #include <source_location>

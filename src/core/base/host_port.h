@@ -1,4 +1,4 @@
-// Where something listens, as people write it: a name or an address, and a port.
+// The address of a listener, as people write it: a name or an address, and a port.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// Errors as values. A function that can fail because of the world outside returns Result<T> (or Status when there
-// is nothing to return); a broken promise of the code itself is caught by check() instead.
+// Errors as values. A function that can fail because of the world outside returns Result<T> (or Status without a
+// value); check() catches a broken promise of the code itself.
 //
 // Never use the message of an Error to decide anything: decide on its code, print its message.
 #pragma once

@@ -1,4 +1,4 @@
-// How a body is coded on its way: in chunks, and compressed.
+// The codings of a body: chunked, and compressed.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The servers one load thread talks to: scheme, host and port, and the way there, with what a new connection to them
-// needs. An Origin lives as long as its table, so requests and connections point to it.
+// The servers of one load thread: scheme, host and port, the proxy, and the needs of a new connection. An Origin lives
+// as long as its table, so requests and connections point to it.
 #pragma once
 
 #include <cstdint>

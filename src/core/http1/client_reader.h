@@ -1,4 +1,4 @@
-// Receives one response: head, framing, body, encoding. Bytes go in as they come, in any pieces; no socket, no clock.
+// Receives one response: head, framing, body, encoding. Accepts bytes in pieces of any size; no socket, no clock.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// A response without its buffer: for who waits for long and may look at it afterwards. A buffer has room for any usual
-// response, and thousands who wait would each hold one.
+// A response without its buffer: for a user that waits for long and may read it afterwards. A buffer has room for any
+// usual response, and thousands of waiting users would each hold one.
 #pragma once
 
 #include <cstdint>

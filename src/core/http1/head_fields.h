@@ -1,5 +1,4 @@
-// What heads of requests and responses have in common: lines, fields, and the lists within fields. Private to the
-// codec.
+// The common parts of request and response heads: lines, fields, and the lists within fields. Private to the codec.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Remembers the last response head and what was read from it. A server's answers to one request mostly begin with the
-// same bytes (until the second in Date changes), and those need not be read again: reading is a function of the bytes.
+// Remembers the last response head and the fields read from it. A server's answers to one request mostly begin with the
+// same bytes (until the second in Date changes). Those need no second reading: reading is a function of the bytes.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The head of an HTTP/1.1 response (RFC 9112): strict, without copies or allocation. What comes from a server under
-// test is hostile until it has been through here.
+// The head of an HTTP/1.1 response (RFC 9112): strict, without copies or allocation. Bytes from a server under test are
+// hostile until this code has checked them.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// http and https URLs (RFC 3986, RFC 9110 §4.2), as far as a client that sends requests needs them. What could smuggle
-// something into a request line (spaces, control characters) is refused.
+// http and https URLs (RFC 3986, RFC 9110 §4.2), as far as a client that sends requests needs them. Refuses characters
+// that could change a request line (spaces, control characters).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The words of descriptions: a message is a plain struct and one description of it, a list of its members, each with
+// The language of descriptions: a message is a plain struct and one description of it, a list of its members, each with
 // its number on the wire and its limit. Encoding, decoding within limits and random values come from that list
-// (message.h, random.h), and who may send it stands in it, too.
+// (message.h, random.h). It also holds the permitted senders.
 //
 //   struct Begin { std::string job; Duration clock; };
 //
@@ -8,11 +8,10 @@
 //   inline constexpr auto message::kDescription<Begin> = message::describe<Begin>(
 //       "the begin of a share", field<&Begin::job>(1, kJobId), field<&Begin::clock>(4, zigzag(kClock)));
 //
-// On the wire it is a message of protocol buffers, so that fields which are not known are skipped. Fields are only
-// ever added: a number that was used is never used for something else. Members may be numbers, enumerations, strong
-// ids, spans and times (ours, and those of <chrono> that count nanoseconds), texts, arrays of bytes, described structs,
-// and std::optional and std::vector of these; a variant is described by its alternatives. What has no limit does not
-// compile.
+// On the wire it is a message of protocol buffers, so a reader skips unknown fields. Fields are only ever added: a
+// number is never used again for another field. Members may be numbers, enumerations, strong ids, spans and times
+// (ours, and those of <chrono> that count nanoseconds), texts, arrays of bytes, described structs, and std::optional
+// and std::vector of these; a variant is described by its alternatives. A member without a limit does not compile.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a description of a message is once it is made: tables that encoding, decoding, checks and random values walk
-// over (message.h, random.h). They are written with the words of describe.h.
+// The finished description of a message: tables that encoding, decoding, checks and random values walk over (message.h,
+// random.h). Authors write them in the language of describe.h.
 #pragma once
 
 #include <cstddef>

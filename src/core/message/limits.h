@@ -1,4 +1,4 @@
-// The words for limits in descriptions of messages (describe.h): how a value is written, and within which limits.
+// The limits in descriptions of messages (describe.h): how a value is written, and its range.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Random values of messages, within all their limits: for properties and as seeds of a fuzzer.
+// Random values of messages, within all their limits: for property tests and as seeds of a fuzzer.
 #pragma once
 
 #include "core/base/prng.h"

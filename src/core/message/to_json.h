@@ -1,5 +1,5 @@
-// Messages as JSON, by their descriptions (describe.h), for people and their scripts: what is added to a description is
-// in it by itself.
+// Messages as JSON, by their descriptions (describe.h), for people and their scripts. A new field of a description
+// appears without further code.
 #pragma once
 
 #include <string>

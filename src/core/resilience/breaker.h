@@ -1,10 +1,10 @@
-// Circuit breakers: a peer that fails again and again is left alone for a while, so that callers fail at once instead
-// of waiting, and the peer can recover. One for each peer, and within it one for each category of error, so that a peer
-// which cannot store anything is still asked for its health (M. Nygard, "Release It!", 2007).
+// Circuit breakers: callers leave a failing peer alone for a while, so they fail at once instead of waiting, and the
+// peer can recover. Each peer has one, and within it one for each category of error: a peer that cannot store anything
+// still answers questions about its health (M. Nygard, "Release It!", 2007).
 //
 //   CLOSED → three failures within 30 s → OPEN → after 10 s → HALF OPEN: one trial → CLOSED or OPEN again
 //
-// No clock, no threads; at most kPeersMax peers, the one that was quiet the longest is forgotten first.
+// No clock, no threads; at most kPeersMax peers. The peer that was quiet the longest is forgotten first.
 #pragma once
 
 #include <array>

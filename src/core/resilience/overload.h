@@ -7,6 +7,7 @@
 //     learns the normal state of a machine. It says nothing before the third sample.
 //   - the absolute duration of operations, because the baseline may have been learnt in a slow state;
 //   - the load of processor, memory and queues, which rises before operations take longer.
+//
 // The baseline is not learnt while the node is stressed or worse: else the bad state would become usual.
 //
 // A state gets worse after two samples in a row that say so, and better after ten, with a margin, so that it does not

@@ -1,4 +1,4 @@
-// How often something may be done: so many times a second, and a few more at once after a pause. A kernel: no clock.
+// A rate limit: a number of operations a second, and a few more at once after a pause. A kernel: no clock.
 #pragma once
 
 #include "core/base/time.h"

@@ -1,11 +1,11 @@
-// The seam between the product and the world: clocks, timers, network, files, names, randomness. Everything that acts
+// The interface between the product and the world: clocks, timers, network, files, names, randomness. All acting code
 // gets a Runtime& in its constructor and reaches the world only through it. EpollRuntime (epoll_runtime.h) is the real
-// world; the simulator's runtime is a seeded one in virtual time, where whole clusters run in one process and the same
-// seed gives the same run.
+// world. The simulator's runtime is a seeded one in virtual time: whole clusters run in one process, and the same seed
+// gives the same run.
 //
-// What happens for every request is concrete code in this class and in Stream: the cached clock, the timers, the run
-// queue, bytes in and out of a socket. What is rare is virtual. One runtime belongs to one thread; only post() may be
-// called from others.
+// The code of every request is concrete in this class and in Stream: the cached clock, the timers, the run queue, bytes
+// in and out of a socket. Rare operations are virtual. One runtime belongs to one thread; other threads may call only
+// post().
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Structured concurrency: a Scope owns coroutines that run side by side. It must be joined before it ends, so nothing
-// outlives the block that started it. Cancelling a scope cancels everything in it that waits with its cancellation().
+// outlives the block that started it. Cancelling a scope cancels all its waits with its cancellation().
 #pragma once
 
 #include <cstddef>

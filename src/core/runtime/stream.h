@@ -1,8 +1,8 @@
 // A connection that carries bytes in order: TCP, TLS over another stream, or a simulated one.
 //
-// Reading and writing never block: try first, and wait for readiness only when told to (edge-triggered readiness, so a
-// read that filled less than its buffer need not be followed by another one). For a plain socket neither call is
-// virtual. One thread; at most one coroutine waits for reading and one for writing.
+// Reading and writing never block: try first, and wait for readiness only after kWouldBlock (edge-triggered readiness,
+// so a read that filled less than its buffer needs no second one). For a plain socket neither call is virtual. One
+// thread; at most one coroutine waits for reading and one for writing.
 #pragma once
 
 #include <cstddef>

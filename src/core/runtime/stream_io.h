@@ -1,4 +1,4 @@
-// What coroutines do with streams again and again.
+// Common operations of coroutines on streams.
 #pragma once
 
 #include "core/runtime/cancellation.h"

@@ -1,4 +1,4 @@
-// Threads of the product: what each does first, and how it hands work to the loop of another.
+// Threads of the product: their first steps, and how a thread hands work to the loop of another.
 #pragma once
 
 #include <chrono>

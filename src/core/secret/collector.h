@@ -1,6 +1,6 @@
-// Puts one secret together from key shares as they come, each from a holder with a number. A key share that is not what
-// was committed to is refused, with its name, its sender and the reason, before it can spoil anything. It holds no more
-// key shares than it takes, and wipes them once the secret was given.
+// Restores one secret from key shares as they come, each from a holder with a number. It refuses a key share that does
+// not match the commitment, with its name, its sender and the reason, before it can spoil anything. It holds no more
+// key shares than it needs, and wipes them once the secret was given.
 //
 //   kCollecting ── as many as the threshold ──▶ kReady ── give() ──▶ kGiven, or kSpoiled: the commitment is wrong
 #pragma once

@@ -1,4 +1,4 @@
-// What one holder keeps of a secret that was split (sharing.h).
+// One holder's piece of a secret that was split (sharing.h).
 #pragma once
 
 #include <array>

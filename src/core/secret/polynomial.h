@@ -1,4 +1,4 @@
-// Polynomials over GF(2^8), as many side by side as a secret has bytes. In constant time but for sizes, numbers of
+// Polynomials over GF(2^8), side by side, one for each byte of a secret. In constant time except for sizes, numbers of
 // points and x, all of which are public.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The signature of a compiled workflow, which stands behind its bytes in the same file, where the linker does not look.
-// It is over all that decides what runs: the program, the version of the interface that it was built for, and the
+// It covers all that decides the behaviour: the program, the version of the interface that it was built for, and the
 // version of the product that signed it.
 //
 //   program                         the shared object, as the compiler wrote it
@@ -10,8 +10,7 @@
 //   64  signature                   Ed25519 (RFC 8032) of kContext, the program, and the four fields above
 //   16  "bellwether-sig-1"
 //
-// Whose key may be trusted is for others to say: here it is checked that the key that stands there has signed these
-// bytes.
+// This code checks that the key in the file has signed these bytes. The caller decides which keys to trust.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Texts of any bytes as the labels of a page of metrics in the text format of Prometheus (version 0.0.4). Pure.
+// Texts of any bytes as labels of metrics in the text format of Prometheus (version 0.0.4). Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What is wrong with a YAML file, said so that its writer can mend it at once: where, what was found, what was
-// expected.
+// The faults of a YAML file, for quick repair by its author: the place, the text found, and the text expected.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A YAML document as a tree that remembers where everything stood. Aliases are already copied out.
+// A YAML document as a tree that remembers the place of each node. Aliases are already copied out.
 #pragma once
 
 #include <optional>

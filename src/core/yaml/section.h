@@ -1,4 +1,4 @@
-// Typed reading of one map of a YAML file of settings: what a key holds, or a diagnostic that says what it should hold.
+// Typed reading of one map of a YAML file of settings: the value of a key, or a diagnostic with the expected form.
 #pragma once
 
 #include <optional>

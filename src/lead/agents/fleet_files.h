@@ -1,5 +1,5 @@
 // The registry and the task queue of a fleet on a disk: the pure kernels, each change of them one change of a shared
-// file. What has been answered with success survives any crash. One thread, that of the runtime.
+// file. A change that has succeeded survives any crash. One thread, that of the runtime.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// `bellwether agents lead`: one agent of a fleet that shares a registry, a queue of tasks and a lease. It registers,
-// follows while somebody else leads, and touches nothing then but its own heartbeat. When it leads it works the queue
-// off, each task by a command under a guardian, and cleans the registry at each heartbeat. When it loses the leadership
-// its command is ended before another agent can lead, and it follows again.
+// `bellwether agents lead`: one agent of a fleet that shares a registry, a queue of tasks and a lease. The agent
+// registers. While another agent leads, it follows, and touches only its heartbeat. When it leads, it runs the tasks of
+// the queue, each by a command under a guardian, and cleans the registry at each heartbeat. When it loses the
+// leadership, its command ends before another agent can lead, and it follows again.
 #pragma once
 
 #include <cstddef>

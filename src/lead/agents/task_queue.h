@@ -1,13 +1,13 @@
-// The work of a fleet as its queue file has it: tasks with growing numbers, a cursor before which nothing is left to
-// do, and the fence that keeps a task from being done twice. Pure: text in, text out.
+// The work of a fleet as in its queue file: tasks with growing numbers, a cursor before which all tasks are done, and
+// the fence that keeps a task from being done twice. Pure: text in, text out.
 //
 // Only the leader hands tasks out, under its epoch. A new leader's first act is take_over(), which raises the fence:
-// what was being worked on under older epochs is waiting again, and its results are refused from then on. So of all
-// results of a task exactly one is accepted: that of the agent, epoch and attempt under which it was handed out last.
-// What an agent does to the outside under its grant is guarded by the same three (election/epoch.h).
+// tasks under older epochs wait again, and the queue refuses their results from then on. So it accepts exactly one
+// result of a task: that of the agent, epoch and attempt of the last hand-out. The same three guard an agent's acts on
+// the outside under its grant (election/epoch.h).
 //
-// A task that was begun so often that it must not be begun again is put aside as failed; the queue goes on, and an
-// operator lets it wait again or drops it.
+// A task that was begun too often is put aside as failed. The queue goes on, and an operator lets the task wait again
+// or drops it.
 #pragma once
 
 #include <cstddef>

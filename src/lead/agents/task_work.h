@@ -1,6 +1,7 @@
-// Works a queue off during a term of office: takes the queue over under the term's epoch, then begins the command for
-// one task after the other, each under a guardian (lead/run/guardian.h) that ends it before somebody else can lead, and
-// settles each with the queue, whose fence decides what counts. One thread, that of its runtime.
+// Runs the tasks of a queue during a term of office. It takes the queue over under the term's epoch. Then it runs the
+// command for one task after the other, each under a guardian (lead/run/guardian.h) that ends it before another process
+// can lead. It settles each task with the queue, whose fence decides which result counts. One thread, that of its
+// runtime.
 //
 // The command sees BELLWETHER_TASK (the name), BELLWETHER_TASK_NUMBER, BELLWETHER_TASK_ATTEMPT and
 // BELLWETHER_TASK_PAYLOAD beside BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH. Exit code 0 is success.

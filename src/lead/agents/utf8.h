@@ -1,4 +1,4 @@
-// What JSON can hold as it is.
+// Texts that JSON can hold unchanged.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What is behind bellwether::leadership::Leadership: a thread that leads (runtime, store, candidate) and one that calls
-// the listener.
+// The implementation of bellwether::leadership::Leadership: a thread that leads (runtime, store, candidate) and one
+// that calls the listener.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// What is said about generation requests, as bytes (core/message/describe.h), and within which limits.
+// The messages about generation requests, as bytes (core/message/describe.h), with their limits.
 #pragma once
 
 #include <cstdint>

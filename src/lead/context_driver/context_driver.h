@@ -3,7 +3,7 @@
 // clock. It executes the kernel's effects in order, and answers clients. One thread, that of its runtime.
 //
 //   context_driver.cc    its life, the election, and the kernel's effects
-//   context_answers.cc   what others ask and say
+//   context_answers.cc   questions and messages of other processes
 #pragma once
 
 #include <map>

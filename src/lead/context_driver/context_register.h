@@ -1,5 +1,5 @@
-// The register of requests of a context leader: what the kernel (election/context/duty_leader.h) asks of it, done with
-// one handle of a job's register, one thing after the other. One thread, that of its runtime.
+// The register of requests of a context leader. It executes the wishes of the kernel (election/context/duty_leader.h)
+// with one handle of a job's register, one after the other. One thread, that of its runtime.
 #pragma once
 
 #include <deque>

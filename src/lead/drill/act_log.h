@@ -1,8 +1,8 @@
-// What the contenders of a drill did: one line for each act, all in one file, in the order in which the acts took place
-// (the kernel appends them one after the other). So the order of the lines, and no clock, says whether two acted at
-// once: an act under an older epoch behind one under a newer epoch came from a holder that was no holder any more.
+// The acts of the contenders of a drill: one line for each act, all in one file, in the order of the acts (the kernel
+// appends them one after the other). So the order of the lines, and no clock, shows whether two acted at once: an act
+// under an older epoch behind one under a newer epoch came from a former holder.
 //
-// A line: HOLDER EPOCH NANOSECONDS, the time being that of the boot clock, for measuring.
+// A line: HOLDER EPOCH NANOSECONDS. The time is that of the boot clock, for measuring.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Contenders that run already, as a drill reaches them: by the process ids of this machine, or by commands of the
-// operator. And their key, which is watched in place of their acts.
+// operator. The drill watches their key in place of their acts.
 #pragma once
 
 #include <map>

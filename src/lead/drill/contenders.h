@@ -1,4 +1,4 @@
-// The contenders of a drill: processes of this very program that run one loop of a policy sheet, each with a way to its
+// The contenders of a drill: processes of this program that run one loop of a policy sheet, each with a way to its
 // store that can be cut.
 #pragma once
 

@@ -1,6 +1,6 @@
 // A rehearsal of takeovers: starts several contenders of one loop, lets them act, breaks the present leader again and
-// again, and measures how long the loop stands still. What is measured is what is promised (policy sheet, budget.h).
-// Attached to contenders that run already, it breaks those, and measures by what the key shows.
+// again, and measures how long the loop stands still. The measured time is the promised one (policy sheet, budget.h).
+// Attached to contenders that run already, it breaks those, and measures by the state of the key.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,13 @@
-// A loop that must run in one process at a time: the class of every control loop that is elected, those of users
-// (`bellwether loops run`) and those of this product itself, such as its job reconciler and its lease cleanup.
+// A loop that must run in one process at a time: the class of every elected control loop, those of users (`bellwether
+// loops run`) and those of this product, such as its job reconciler and its lease cleanup.
 //
-// Each poll tries the lock; on success one tick runs, with the lock renewed meanwhile when the sheet says so. Then
+// Each poll tries the lock. On success one tick runs, with the lock renewed meanwhile when the sheet says so. Then
 //   - release mode `explicit` gives the lock back, and any process may have the next tick;
 //   - release mode `ttl_hold` keeps it: the same process extends its lease at each of its polls and ticks again under
 //     the same epoch. Another one takes over when the lease has run out, at most TTL + poll after the last extension.
-// A tick never outlives its term: when the lease is lost, or ends because nothing renews it (renew_every 0), the tick
-// is cancelled. A tick that fails is counted, and that is all. An error of the store at a poll means no tick.
+//
+// A tick never outlives its term: when the lease is lost, or ends without renewals (renew_every 0), the tick is
+// cancelled. A failed tick is only counted. An error of the store at a poll means no tick.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The figures of one key, as this process sees it: what a page of metrics shows and what a load balancer asks. Written
-// by the thread of the candidate, read by the one of the HTTP server; each call takes a lock for some nanoseconds.
+// The figures of one key, as this process sees it: for a page of metrics and for load balancers. The thread of the
+// candidate writes them, and that of the HTTP server reads them; each call takes a lock for some nanoseconds.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The text format of Prometheus read back, as far as our own pages need it, and what they say about the pressure on a
-// lock: who waits for it and how long it takes. Pure.
+// Reads the text format of Prometheus, as far as our own pages need it, and derives the pressure on a lock: who waits
+// for it and for how long. Pure.
 #pragma once
 
 #include <cstdint>

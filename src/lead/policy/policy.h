@@ -1,5 +1,5 @@
-// The policy sheet: every loop of a control plane that must run exactly once, with its key, its times and the takeover
-// that is promised, in one YAML file that people review, `bellwether budget` checks, and the loops run by.
+// The policy sheet: every loop of a control plane that must run exactly once, with its key, its times and the promised
+// takeover, in one YAML file. People review it, `bellwether budget` checks it, and the loops run by it.
 //
 //   store: redis://127.0.0.1:6379                  # for the loops that name none
 //   leader_election:
@@ -15,7 +15,7 @@
 //       guards: sys:jobs                           # or a list: what only the holder may change
 //       command: ./reconcile --once                # one tick, for `bellwether loops run`
 //
-// Pure: the text comes in, the sheet or what is wrong with it goes out.
+// Pure: the text comes in, the sheet or its faults go out.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// The campaign of `bellwether lead` in a group that needs no store: this process is a node of the group, whose voters
-// elect who leads, by scores (cluster/vote/vote_driver.h) or by term and quorum (cluster/net/election_driver.h). The
-// term is the epoch.
+// The campaign of `bellwether lead` in a group without a store: this process is a node of the group, whose voters elect
+// the leader by scores (cluster/vote/vote_driver.h) or by term and quorum (cluster/net/election_driver.h). The term is
+// the epoch.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// What every process that stands for one key on somebody's behalf has in common: the store and its key, the epochs that
-// this machine remembers, a lease that follows the store, and the page of figures. Who derives from it says what the
-// work is. One thread, that of its runtime.
+// The common parts of every process that stands for a key on behalf of other code: the store and its key, the epochs
+// that this machine remembers, a lease that follows the store, and the page of figures. A derived class supplies the
+// work. One thread, that of its runtime.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Where the evidence comes from that a leader's work is sound: a health command of the user, the progress that the work
+// The sources of evidence that a leader's work is sound: a health command of the user, the progress that the work
 // reports on a pipe, and a small write to a disk.
 #pragma once
 

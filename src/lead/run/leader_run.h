@@ -1,6 +1,6 @@
-// `bellwether lead`: runs a command only while this process leads a key, and ends it before anybody else can lead. The
-// parts: a campaign (campaign.h), the command under its guardian (guarded_command.h), hooks, a health command, and a
-// journal of what happened.
+// `bellwether lead`: runs a command only while this process leads a key, and ends it before another process can lead.
+// The parts: a campaign (campaign.h), the command under its guardian (guarded_command.h), hooks, a health command, and
+// a journal.
 #pragma once
 
 #include <cstdint>

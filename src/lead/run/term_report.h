@@ -1,5 +1,4 @@
-// What `bellwether lead` lets the world know of what happens to its key: lines and audit, hooks, and figures. It
-// decides nothing.
+// The reports of `bellwether lead` about its key: lines and audit, hooks, and figures. It decides nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The leases of a store as a web page: who holds what, and the same that an operator can do on the command line. One
-// thread; requests are answered side by side (http_server.h), and guarded (request_guard.h).
+// The leases of a store as a web page: their holders, and the acts of the command line. One thread; requests are
+// answered side by side (http_server.h), and guarded (request_guard.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The roles of the nodes of the world `cluster` (cluster_world.h): one with work that only a leader may do, and one
-// that keeps something on its disk and is talked to by the others. Where a node is put together wrong, it is here.
+// that keeps data on its disk and receives messages of the others. Mistakes in the assembly of a node are made here.
 #pragma once
 
 #include <memory>

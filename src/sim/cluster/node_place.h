@@ -1,6 +1,6 @@
-// Where a simulated node lives: what its operator says, what outlives its processes, and where its process is found
-// while one runs. The node is the product's own (cluster/node/cluster_node.h), made anew at each start; a world brings
-// its roles and supplies.
+// The place of a simulated node: its operator's settings, the data that outlives its processes, and its process while
+// one runs. The node is the product's own (cluster/node/cluster_node.h), made anew at each start; a world brings its
+// roles and supplies.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What simulated nodes remember (cluster/net/kv.h): a table on a disk that takes its time, fails, and loses what it has
-// not confirmed. The disk outlives the process that has it open.
+// The memory of simulated nodes (cluster/net/kv.h): a table on a disk that is slow, fails, and loses unconfirmed data.
+// The disk outlives the process that has it open.
 #pragma once
 
 #include <deque>

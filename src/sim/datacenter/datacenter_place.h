@@ -1,5 +1,5 @@
-// Where a node of a simulated datacenter lives (sim/cluster/node_place.h): what it is for, with the product's own roles
-// (node/roles), and what the world sees of these.
+// The place of a node of a simulated datacenter (sim/cluster/node_place.h): its purpose, with the product's own roles
+// (node/roles), and the world's view of these.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// The network between the members of a small group, in the worlds that live through millions of them: for each way from
-// one member to another whether it is open, and for all ways together how slow they are, and what they lose or double.
-// Its faults are rows of kNetworkFaults, below; they mend themselves after a while.
+// The network between the members of a small group, in the worlds that live through millions of them. Each way from one
+// member to another is open or not. All ways together have one delay, one loss and one duplication. Its faults are rows
+// of kNetworkFaults, below; they mend themselves after a while.
 #pragma once
 
 #include <algorithm>

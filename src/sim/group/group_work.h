@@ -1,5 +1,5 @@
 // The work that leaders guard, the guardian that ends it in time even when the elector's process gets no turns, and the
-// resource that the work acts upon.
+// resource of the work.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// A world of a few members that run a kernel each: they are started, killed, paused and go on, live by clocks of their
-// own, and guard work.
+// A world of a few members that run a kernel each: they start, die, pause and go on, have separate clocks, and guard
+// work.
 //
 // `Kernel` names the types: Member (a GroupMember with `id` and `missed`, and perhaps a `disk`), Event, and tick(),
 // which makes the event for "the time of wake() has come"; and World, which derives from this and has

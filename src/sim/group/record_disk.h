@@ -1,5 +1,5 @@
-// The disk of one simulated member, as far as elections see it: a record that is written whole, again and again. What
-// has been confirmed is there after a crash; what has not may be.
+// The disk of one simulated member, as far as elections see it: a record that is written whole, again and again.
+// Confirmed data survives a crash; other data may.
 #pragma once
 
 #include <algorithm>

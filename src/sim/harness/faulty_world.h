@@ -3,9 +3,9 @@
 //   begin → faults, drawn by weight from the world's table, while checkers watch what must always hold
 //         → make_whole → the world must recover, and stay well
 //
-// A world says what is its own: who is in it (begin), what may go wrong (a table of Fault), how it can be built wrong
-// (a table of Mistake), what must always hold (it calls fail() where a rule is broken), and what must come to hold
-// (expect_recovery). The first broken rule ends the run. README.md says how to add each of these.
+// A world supplies its members (begin), its faults (a table of Fault), its deliberate mistakes (a table of Mistake),
+// the rules that always hold (it calls fail() where a rule is broken), and the state that must come (expect_recovery).
+// The first broken rule ends the run. README.md says how to add each of these.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// A world of whole machines (sim/world.h) with processes that run on the simulated runtime: what happens to machines,
-// links, disks and clocks is the same wherever such processes run. Who derives from it says which processes these are.
+// A world of whole machines (sim/world.h) with processes that run on the simulated runtime. The faults of machines,
+// links, disks and clocks are the same for all such processes. A derived class supplies the processes.
 #pragma once
 
 #include <array>

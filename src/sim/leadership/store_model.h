@@ -1,4 +1,4 @@
-// The stores of leases as models: what each kind promises, and how it breaks that when it crashes, fails over or is
+// The stores of leases as models: the promises of each kind, and how it breaks them when it crashes, fails over or is
 // emptied. Only one key; times are of the world.
 #pragma once
 

@@ -1,8 +1,8 @@
 // A world of members with all faults drawn from one seed: crashes, restarts with memory, with older memory and without,
 // leaves, two processes under one name, stalls, full and one-way partitions, bridges, rings of majorities, flapping
-// links, swizzle-clog, loss, duplicates, and clocks that run at different rates. Always, only its owner raises an
-// incarnation. When the world is whole again, all views must agree with it in time, and declare no living member dead
-// any more.
+// links, swizzle-clog, loss, duplicates, and clocks that run at different rates. Only the owner of an incarnation ever
+// raises it. When the world is whole again, all views must agree with it in time, and declare no living member dead any
+// more.
 #pragma once
 
 #include <span>

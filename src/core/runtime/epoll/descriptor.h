@@ -1,5 +1,5 @@
-// An open descriptor of the operating system that several owners share, such as a file and the operations on their way:
-// closed when the last lets go, so that neither a closed file nor a destroyed coroutine pulls it from under a call.
+// An open descriptor of the operating system that several owners share, such as a file and its pending operations. The
+// last owner closes it, so that neither a closed file nor a destroyed coroutine takes it from a call.
 #pragma once
 
 #include <fcntl.h>

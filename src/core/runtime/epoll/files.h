@@ -1,4 +1,4 @@
-// Files of the operating system, used through a thread that may block. Paths in messages are as given.
+// Files of the operating system, through a thread that may block. Paths in error texts are as given.
 #pragma once
 
 #include <cstdint>

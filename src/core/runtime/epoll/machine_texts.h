@@ -1,5 +1,5 @@
-// What texts and folders of the kernel say about the machine (proc(5), and control groups v2). Each gives nothing when
-// what it is given is not what it should be.
+// Reads texts and folders of the kernel about the machine (proc(5), and control groups v2). Each function returns
+// nothing for malformed input.
 #pragma once
 
 #include <cstddef>

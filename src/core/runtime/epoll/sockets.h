@@ -1,4 +1,4 @@
-// TCP and UDP of the operating system: what EpollRuntime offers of them. The runtime outlives what they give.
+// TCP and UDP of the operating system for EpollRuntime. The runtime outlives the objects that these functions return.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Children of the operating system on an epoll loop: what EpollRuntime::spawn() is made of.
+// Children of the operating system on an epoll loop: the parts of EpollRuntime::spawn().
 #pragma once
 
 #include <memory>
