@@ -65,9 +65,9 @@ class Listener {
   virtual void on_workflow(const WorkflowResult& /*result*/) {}
   // False: no manager answers, or none has the job at the moment; the workers go on. True: one does again.
   virtual void on_contact(bool /*answers*/, const Error& /*why*/) {}
-  // What Job::ask_to_cancel() wanted was not recorded.
+  // The request of Job::ask_to_cancel() was not recorded.
   virtual void on_not_cancelled(const Error& /*why*/) {}
-  // One of these two is the last call of a job, unless it is let go of before.
+  // One of these two is the last call of a job, unless its Job was released before.
   virtual void on_result(const Result& /*result*/) {}
   virtual void on_given_up(const Error& /*why*/) {}
 };
@@ -100,8 +100,8 @@ class Job {
   Outcome<Result> result();
   // When this is well, it is recorded by a quorum that the job is to end.
   Outcome<Done> cancel(const Cancellation& cancellation);
-  // Gives a workflow with the executor externally-controlled so many virtual users; with no name, the only such one.
-  // When this is well, it is recorded by a quorum.
+  // Gives `vus` virtual users to a workflow with the executor externally-controlled; with no name, to the only such
+  // one. On success a quorum has recorded it.
   Outcome<Done> scale(const std::string& workflow, uint32_t vus);
   // The same as cancel() without waiting, for callbacks too. If no manager records it, the client calls
   // Listener::on_not_cancelled().
@@ -118,7 +118,7 @@ class Job {
 
 class Client {
  public:
-  // Does not talk to anybody yet: kInvalid for options that cannot be used.
+  // Contacts no manager yet: kInvalid for unusable options.
   static Outcome<std::unique_ptr<Client>> connect(const Options& options);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -126,8 +126,8 @@ class Client {
   // no callback runs; in a callback: none except the current one.
   ~Client();
 
-  // Gives a scenario to the cluster; well when a quorum has it. A listener must outlive the Job, or its following; it
-  // may be called before this returns. Without one the job is only followed once somebody waits for it.
+  // Gives a scenario to the cluster; on success a quorum has it. A listener must outlive the Job, or its following; it
+  // may be called before this returns. Without one, the client follows the job only once a caller waits for it.
   Outcome<Job> submit(const Scenario& scenario, const Submission& submission = {}, Listener* listener = nullptr);
   // Back to a job that was submitted before, by whomever.
   Outcome<Job> attach(const std::string& job, Listener* listener = nullptr);

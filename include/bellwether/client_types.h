@@ -25,7 +25,7 @@ enum class Code : unsigned char {
   kNotFound,     // the job does not exist
   kConflict,     // another job has this id; or the job has ended, and cannot be stopped any more
   kRefused,      // the cluster says no, and would say it again
-  kUnreachable,  // no manager could be asked; so it is too with a wrong secret, as strangers are not told why
+  kUnreachable,  // no manager answered; the same with a wrong secret, as strangers get no reason
   kUnavailable,  // not now: no manager leads, the queue is full, or the result does not exist yet
   kUnconfirmed,  // a submission that no manager has confirmed: it may be taken all the same. The same again, with the
                  // id of `message`, starts it once
@@ -41,7 +41,7 @@ struct Diagnostic {
   int line = 0;
   int column = 0;
   std::string message;
-  std::string text;  // all of it for people, in several lines: "shop.yaml:12:7: …", what was expected, a hint
+  std::string text;  // the whole text for people, in several lines: "shop.yaml:12:7: …", the expected form, a hint
 };
 
 struct Error {
@@ -68,7 +68,7 @@ class [[nodiscard]] Outcome {
 };
 struct Done {};
 
-// --- what is asked ---------------------------------------------------------------------------------------------------
+// --- requests --------------------------------------------------------------------------------------------------------
 
 // How a cluster is reached. What is empty here is taken from the variables of the environment (BELLWETHER_CLUSTER …,
 // BELLWETHER_AUTH_SECRET), then from the file, as for `bellwether run --managers`.
@@ -82,23 +82,23 @@ struct Options {
   std::string key;
   std::string ca;
   std::string by;                                   // who asks, for audit logs; empty: $USER
-  std::chrono::milliseconds patience{10'000};       // for one answer; a submission is given twice that
+  std::chrono::milliseconds patience{10'000};       // for one answer; twice that for a submission
   std::chrono::milliseconds silence_most{300'000};  // without a word of any manager, a job is not followed any more
 };
 
-// A scenario file, a text, or a URL that is loaded without either: exactly one of `file`, `text` and `url`, but that
-// `file` beside a `text` is its name in messages, and the folder of it where other files are looked for.
+// A scenario file, a text, or a URL that is loaded without either: exactly one of `file`, `text` and `url`. A `file`
+// beside a `text` is its name in error texts, and its folder is the base of other files.
 struct Scenario {
   std::string file;
   std::string text;
   std::string url;
   std::vector<std::pair<std::string, std::string>> variables;    // over those of the scenario, as --set
   std::vector<std::pair<std::string, std::string>> environment;  // before that of the process, for its `env`
-  // In place of what the scenario says; of a URL: 1 (100 with a rate), 10 s, none.
+  // In place of the scenario's values; of a URL: 1 (100 with a rate), 10 s, none.
   std::optional<uint32_t> vus;
   std::optional<Span> duration;
   std::optional<double> rate_per_s;
-  std::optional<Span> timeout;  // ends the job when it has run for so long
+  std::optional<Span> timeout;  // ends the job when it has run for this time
   // Of a URL only.
   std::string method;  // empty: GET
   std::vector<std::pair<std::string, std::string>> headers;
@@ -140,7 +140,7 @@ struct WorkflowStatus {
   WorkflowState state = WorkflowState::kPending;
   std::string why;
   uint32_t parts = 0;    // into which it was cut; 0: not yet
-  uint32_t retries = 0;  // parts that had to be given to somebody else
+  uint32_t retries = 0;  // parts that went to another worker
 };
 
 // A part of a workflow that some worker was given.
@@ -151,10 +151,10 @@ struct ShareStatus {
   uint32_t parts = 0;
   uint32_t of = 0;
   std::string state;  // "running"
-  bool live = false;  // somebody runs it, or is to
+  bool live = false;  // it runs, or is about to
 };
 
-// What the shares have done up to about now. For screens; what counts comes in windows.
+// The activity of the assignments up to about now. For screens; the counted data comes in windows.
 struct Live {
   uint64_t requests = 0;
   uint64_t failed = 0;
@@ -176,7 +176,7 @@ struct LiveWindow {
 };
 struct LiveNews {
   bool anew = false;     // another manager goes on with the job: windows before these are not amended any more
-  uint64_t skipped = 0;  // windows before the first new one that are forgotten; what was done is in `total`
+  uint64_t skipped = 0;  // windows before the first new one that are forgotten; their data is in `total`
   std::vector<LiveWindow> windows;  // closed or amended since the last call, in their order, each once
   Live total;                       // since the begin
 };
@@ -188,7 +188,7 @@ struct Status {
   JobState state = JobState::kSubmitted;
   std::string why;              // it is in this state
   uint32_t queue_position = 0;  // 0: it does not wait
-  std::string manager;          // who has it
+  std::string manager;          // its owner
   Moment submitted{};           // 1970: not yet, as in the next two
   Moment started{};
   Moment ended{};
@@ -236,7 +236,7 @@ struct WorkflowFigures {
   int64_t vus = 0;  // the most at once
 };
 
-// What was measured in some time of the run, all workers together. Percentiles are those of all samples of that time.
+// The figures of a time of the run, all workers together. Percentiles are those of all samples of that time.
 struct Figures {
   Span covered{};
   uint64_t requests = 0;
@@ -344,8 +344,8 @@ struct Worker {
   std::string state;   // "healthy", "draining", "silent", "gone" …
   std::string reason;  // why it is not healthy
   uint32_t shares = 0;
-  // Of what its schedule lets it do, what it does: "idle", "normal", "slow", "degraded", "stuck". Waiting for the
-  // target is none of these.
+  // The progress relative to its schedule: "idle", "normal", "slow", "degraded", "stuck". Waiting for the target is
+  // none of these.
   std::string progress;
   bool operator==(const Worker&) const = default;
 };

@@ -27,7 +27,7 @@ enum class WorkflowState : unsigned char {
   kFailed,
   kCancelled,
   kTimedOut,
-  kSkipped,  // what it depends on did not complete
+  kSkipped,  // a dependency did not complete
 };
 
 std::string_view to_string(JobState state);  // "submitted", "timed_out" …

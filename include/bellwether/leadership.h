@@ -34,7 +34,7 @@ struct Options {
   std::chrono::milliseconds lease{15'000};
   bool campaign = true;  // else only observe
   FailPolicy fail_policy = FailPolicy::kClosed;
-  std::chrono::milliseconds progress_within{0};  // progress() must come at least so often; 0: not needed
+  std::chrono::milliseconds progress_within{0};  // the longest time between two calls of progress(); 0: not needed
   std::string region;
   std::chrono::milliseconds cross_region_wait{0};
   bool trust_empty = false;  // a store without any record of us is new, not emptied
@@ -100,13 +100,13 @@ class Leadership {
   // All of these from any thread.
   Term term() const;
   Leader leader() const;
-  // May this surface act now? Counted for each name (LeaderGate): who does not lead receives and renders as before, and
-  // is silent.
+  // May this surface act now? Counted for each name (LeaderGate): a process that does not lead receives and renders as
+  // before, and is silent.
   bool permits(std::string_view surface);
   std::vector<SurfaceCounts> surfaces() const;
   // The work gets on (Options::progress_within).
   void progress();
-  // Hands over: to `heir`, or to anybody. We stand again after a lease.
+  // Hands over: to `heir`, or to any candidate. We stand again after a lease.
   void hand_over(const std::string& heir);
   // How many callbacks have thrown.
   uint64_t failed_callbacks() const;
@@ -116,7 +116,7 @@ class Leadership {
   std::unique_ptr<detail::Session> session_;
 };
 
-// What a guarded resource keeps: the highest epoch it has seen, in a file, written before the act may happen. One
+// The memory of a guarded resource: the highest epoch it has seen, in a file, written before the act may happen. One
 // thread at a time.
 class DurableFence {
  public:
@@ -125,7 +125,7 @@ class DurableFence {
   ~DurableFence();
   DurableFence(const DurableFence&) = delete;
   DurableFence& operator=(const DurableFence&) = delete;
-  // False: somebody newer has acted, or the file could not be written: do not act.
+  // False: a newer holder has acted, or the file could not be written: do not act.
   bool admit(uint64_t epoch);
   uint64_t highest() const { return highest_; }
 

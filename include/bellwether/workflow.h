@@ -74,10 +74,10 @@ class Failure : public std::exception {
 };
 [[noreturn]] inline void fail(std::string why) { throw Failure(std::move(why)); }
 
-// --- what a workflow is ----------------------------------------------------------------------------------------------
+// --- workflows -------------------------------------------------------------------------------------------------------
 
-// What docs/scenario.md says of a workflow's keys. What is not given has the defaults described there. The texts are
-// YAML; `more` is for all keys that are not here: "start_time: 2s, on_overtime: notify".
+// The keys of a workflow as in docs/scenario.md. Missing values have the defaults described there. The texts are YAML;
+// `more` is for all other keys: "start_time: 2s, on_overtime: notify".
 struct Settings {
   const char* name = nullptr;  // else that of the class
   const char* executor = nullptr;
@@ -139,7 +139,7 @@ struct PromiseBase;
 struct Runner;
 struct StepInfo;
 
-// What BELLWETHER_SCENARIO gives.
+// The text given to BELLWETHER_SCENARIO.
 inline constinit std::string_view scenario_text;
 inline constinit uint32_t scenario_line = 0;
 bool give_scenario(std::string_view text, uint32_t last_line);
@@ -171,7 +171,7 @@ class Path {
   mutable const void* known_ = nullptr;
 };
 
-// A value of a response. Its text is good until the next value is asked for.
+// A value of a response. Its text is valid until the next value is read.
 class JsonValue {
  public:
   explicit JsonValue(const bellwether_value& value) : value_(value) {}

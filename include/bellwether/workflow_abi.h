@@ -24,7 +24,7 @@ typedef struct bellwether_text {
 
 typedef struct bellwether_request {
   bellwether_text method;
-  bellwether_text url;             // absolute, or what comes behind the base of the scenario
+  bellwether_text url;             // absolute, or the part behind the base of the scenario
   const bellwether_text* headers;  // name, value, name, value, …
   size_t header_count;             // of pairs
   bellwether_text body;
@@ -55,20 +55,20 @@ enum {
 typedef struct bellwether_value {
   uint32_t kind;
   double number;         // BELLWETHER_NUMBER
-  bellwether_text text;  // BELLWETHER_TEXT: good until the next one is asked for
+  bellwether_text text;  // BELLWETHER_TEXT: valid until the next one is read
 } bellwether_value;
 
 typedef struct bellwether_run bellwether_run;            // one run of a step, of the host
 typedef struct bellwether_prepared bellwether_prepared;  // a request made ready, of the host, as long as the program
 
-// What a program may ask of the host.
+// The functions of the host for programs.
 typedef struct bellwether_host {
   uint32_t version;
   uint32_t size;
   // NULL: it has to be put together each time.
   const bellwether_prepared* (*prepare)(bellwether_run*, const bellwether_request*);
-  // What the run wants now, to be said last before begin() or go_on() return. send(): 0 when it cannot be sent, and
-  // then the text says why.
+  // The wish of the run, given last before begin() or go_on() return. send(): 0 when it cannot be sent, and then the
+  // text says why.
   void (*send_prepared)(bellwether_run*, const bellwether_prepared*, int measured);
   int (*send)(bellwether_run*, const bellwether_request*, bellwether_text* why);
   void (*sleep)(bellwether_run*, int64_t ns);
@@ -77,7 +77,7 @@ typedef struct bellwether_host {
 
   void (*response)(bellwether_run*, bellwether_response*);  // the last one
   int (*header)(bellwether_run*, bellwether_text name, bellwether_text* value);
-  // NULL for what is no path. Good as long as the program.
+  // NULL for a malformed path. Valid while the program is loaded.
   const void* (*json_path)(bellwether_run*, bellwether_text);
   void (*json)(bellwether_run*, const void* path, bellwether_value*);
   // By the places in the lists that the step declared. 0: the scenario does not know it.
@@ -104,7 +104,7 @@ enum {
 };
 typedef void (*bellwether_tell)(void* to, uint32_t kind, uint32_t line, bellwether_text name, bellwether_text value);
 
-// What an artifact exports under the name bellwether_program_table.
+// The table that an artifact exports under the name bellwether_program_table.
 typedef struct bellwether_program {
   uint32_t version;
   uint32_t size;
@@ -116,8 +116,8 @@ typedef struct bellwether_program {
   void* (*new_user)(uint32_t number);
   void (*delete_user)(void* user);
   void (*begin_iteration)(void* user, uint64_t iteration);
-  // Return when the step wants something, has ended or failed: the run has been told which. begin() returns what the
-  // host gives to go_on() or abandon(), once, when the step wants something.
+  // Return when the step wants something, has ended or failed: the program has told the run which. begin() returns the
+  // pointer that the host passes to go_on() or abandon(), once, when the step wants something.
   void* (*begin)(uint32_t step, void* user, bellwether_run*);
   void (*go_on)(void* strand);
   void (*abandon)(void* strand);

@@ -8,7 +8,7 @@ namespace bellwether::workflow {
 template <class T = void>
 class Task;
 
-// --- what a coroutine waits for --------------------------------------------------------------------------------------
+// --- waits of a coroutine --------------------------------------------------------------------------------------------
 
 struct ExchangeWait {
   detail::Strand& strand;
@@ -168,7 +168,7 @@ struct StepInfo {
 
 }  // namespace detail
 
-// What is declared of one step.
+// The declaration of one step.
 class Step {
  public:
   explicit Step(std::vector<detail::StepInfo>& steps) : steps_(steps), index_(steps.size() - 1) {}

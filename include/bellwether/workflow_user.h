@@ -65,7 +65,7 @@ class Workflow {
            ": counter}");
     }
   }
-  // What the template of an argument of the step has become in this iteration. Good while the step runs.
+  // The value of an argument's template in this iteration. Valid while the step runs.
   std::string_view argument(std::string_view name) {
     bellwether_text value{};
     const uint32_t index = place(strand().step->arguments, name, "argument", "argument");
@@ -136,7 +136,7 @@ class Value {
 
 namespace detail {
 
-// --- what the host calls; nothing is thrown out of it ----------------------------------------------------------------
+// --- calls by the host; they throw nothing ---------------------------------------------------------------------------
 
 struct Runner {
   struct All {

@@ -31,16 +31,16 @@ class LeaseTools {
   runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir,
                                                                 std::optional<election::Epoch> only = std::nullopt);
 
-  // Takes the key away at once, for `heir` or for anybody. The old holder learns of it at its next renewal; until then
-  // both may act, and only a resource that checks the fencing token is safe. The epoch grows by one here, and by one
-  // more with the next holder.
+  // Takes the key away at once, for `heir` or for any candidate. The old holder learns of it at its next renewal. Until
+  // then both may act, and only a resource that checks the fencing token is safe. The epoch grows by one here, and by
+  // one more with the next holder.
   runtime::task<Result<election::LeaseRecord>> steal(std::string key, std::string heir,
                                                      std::optional<election::Epoch> only = std::nullopt);
 
-  // For a key whose epochs were lost or are in doubt: takes it, for a moment, under `floor` or one more than the
-  // highest that is known, whichever is higher, and gives it back. From then on it is free, and its epochs go on above
-  // that. kExists when somebody holds it: a holder that cannot be seen to be dead is watched for its lease.
-  // kUnsupported where the store itself gives out epochs. Returns the epoch.
+  // For a key with lost or doubtful epochs: takes it, for a moment, under `floor` or one more than the highest known
+  // epoch, whichever is higher, and gives it back. From then on it is free, and its epochs go on above that. kExists
+  // when it has a holder: a holder without proof of death is watched for its lease. kUnsupported where the store itself
+  // gives out epochs. Returns the epoch.
   runtime::task<Result<election::Epoch>> repair(std::string key, election::Epoch floor);
 
   // Looks until the key is not held under this epoch any more, and has another holder when `held` is wanted.
@@ -60,7 +60,7 @@ class LeaseTools {
 };
 
 struct WatchAllOptions {
-  std::string prefix;  // only keys that begin so
+  std::string prefix;  // only keys with this prefix
   Duration every = Duration::seconds(1);
   Duration timeout = Duration::seconds(5);
   std::size_t most = 1'000'000;
@@ -71,13 +71,13 @@ struct WatchAllOptions {
 runtime::task<void> watch_all(runtime::EpollRuntime& runtime, store::LeaseStore& store, WatchAllOptions options,
                               Journal& journal);
 
-// What is seen of a key, in words and figures for people. Pure.
+// The state of a key, in words and figures for people. Pure.
 
 // From one time of the wall clock to another.
 Duration between(WallTime from, WallTime to);
 
-// What is left of the lease: as the store says, or else by the wall clocks of this machine and of the holder, which is
-// for people only. Negative when it is over.
+// The rest of the lease: by the store, or else by the wall clocks of this machine and of the holder, which is for
+// people only. Negative when it is over.
 Duration left_of(const election::Observation& seen, WallTime now);
 // "1234 ms", "overdue", "-" when the key has no holder.
 std::string left_text(const election::Observation& seen, WallTime now);

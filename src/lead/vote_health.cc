@@ -119,7 +119,7 @@ void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& l
     double worst = 0;
     for (const NodeReport::Follower& one : leader.followers) {
       const auto there = std::ranges::find(nodes, one.name, &NodeReport::name);
-      // Who is gone answers nothing, which is said above.
+      // A missing node answers nothing, which is reported above.
       if (there == nodes.end() || !there->trouble.empty() || one.lately < limits.beats_needed) continue;
       const double share = static_cast<double>(one.missed_lately) / static_cast<double>(one.lately);
       if (share < limits.missed_warning) continue;

@@ -27,7 +27,7 @@ std::string_view to_string(AgentStatus status);
 
 struct Agent {
   std::string id;
-  std::string role;  // "orchestrator", "worker", …; what the fleet wants
+  std::string role;  // "orchestrator", "worker", …; free text of the fleet
   std::string host;
   int64_t pid = 0;
   WallTime registered_at;
@@ -80,9 +80,9 @@ struct AgentProfile {
   std::string_view name;
   Duration lease;
   Duration heartbeat;
-  Duration stale_after;  // an agent silent for so long is stale; a leader's process that lives is frozen
+  Duration stale_after;  // an agent silent for this time is stale; a leader's process that lives is frozen
   Duration watchdog;     // between two looks of the watchdog, or of a follower
-  Duration dead_after;   // an agent silent for so long is dead, and forgotten
+  Duration dead_after;   // an agent silent for this time is dead, and forgotten
 };
 
 inline constexpr std::array<AgentProfile, 3> kAgentProfiles{

@@ -25,8 +25,8 @@ class FileChange {
  public:
   virtual ~FileChange() = default;
   virtual Result<std::string> apply(const std::optional<std::string>& text) = 0;
-  // The same when what was there could not be understood, for this reason, and is set aside. Before kReplace it must
-  // give a text.
+  // The same when the old text was not understood, for this reason, and is set aside. Before kReplace it must give a
+  // text.
   virtual Result<std::string> begin_anew(const std::string& /*why*/) { return apply(std::nullopt); }
 };
 
@@ -98,7 +98,7 @@ class QueueFile {
         leaders_(runtime, std::move(path),
                  who == Who::kLeader ? SharedFile::WhenBroken::kReplace : SharedFile::WhenBroken::kRefuse) {}
 
-  // What a new leader finds; take_over() comes first.
+  // A new leader reads this; take_over() comes first.
   runtime::task<Result<TaskQueue>> read();
   struct NewTask {
     std::string name;

@@ -91,7 +91,7 @@ void FleetLeader::tell(std::string_view event, const std::string& text, Epoch ep
   journal_.transition(runtime_.wall_now(), event, text, fields);
 }
 
-// --- what the candidate says -----------------------------------------------------------------------------------------
+// --- events of the candidate -----------------------------------------------------------------------------------------
 
 void FleetLeader::deadlines_moved(Instant ends) {
   work_->set_deadlines(ends, ends + candidate_->elector().stop_grace());

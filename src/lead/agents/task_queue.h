@@ -38,7 +38,7 @@ struct QueuedTask {
 };
 std::string_view to_string(QueuedTask::State state);
 
-// What an agent gets. All but the payload it must show with its result: a queue that was begun anew gives numbers out
+// A handed-out task. The agent shows all but the payload with its result: a queue that was begun anew gives numbers out
 // again.
 struct Grant {
   uint64_t number = 0;
@@ -62,7 +62,7 @@ class TaskQueue {
   static constexpr std::size_t kMost = 10'000;  // tasks that are not done
   static constexpr std::size_t kNameBytesMax = 200;
   static constexpr std::size_t kPayloadBytesMax = 16u << 10;
-  static constexpr std::size_t kPayloadsBytesMax = 16u << 20;  // of all of them
+  static constexpr std::size_t kPayloadsBytesMax = 16u << 20;  // of all together
   static constexpr std::size_t kNamesRemembered = 1000;        // of tasks that are done
   static constexpr std::size_t kOutcomeBytesMax = 200;
   static constexpr std::size_t kHaltedBytesMax = 8u << 10;
@@ -83,7 +83,7 @@ class TaskQueue {
   Result<std::vector<QueuedTask>> put_aside(election::Epoch epoch, uint32_t tries_most);
   // kRefused when the task was handed out again or taken over since; kExists when this very result came before.
   Status finish(const Grant& grant);
-  // It did not succeed: it waits again, or is put aside when it was tried so often. kRefused as above.
+  // The attempt failed: the task waits again, or is put aside after `tries_most` tries. kRefused as above.
   Result<QueuedTask::State> fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most);
   // The task ended without fault, and waits again as if it had not been tried. kRefused as above.
   Status give_back(const Grant& grant);

@@ -41,7 +41,7 @@ class TaskWork {
   // Why serve() has ended by itself, and need not be called again.
   struct Over {
     std::optional<Error> trouble;  // the command cannot be started at all; else:
-    std::size_t failed = 0;        // with until_done no task waits or runs, and so many have failed
+    std::size_t failed = 0;        // with until_done: no task waits or runs, and this many have failed
   };
 
   // All must outlive it. `key`: whose claim, where it is a descriptor, is held until nothing of the work is left.
@@ -64,10 +64,10 @@ class TaskWork {
   const std::optional<Over>& over() const { return over_; }
   // The times of the term (boot clock), before serve() and whenever they move.
   void set_deadlines(Instant term_ends, Instant kill_at) { commands_.set_deadlines(term_ends, kill_at); }
-  // In good order, while the term goes on: what runs is asked to end, and given back to the queue.
+  // In good order, while the term goes on: running tasks get a stop signal, and go back to the queue.
   void stop();
   void kill() { commands_.kill(); }
-  // The term is over: what runs is asked to end, and the queue is left alone.
+  // The term is over: running tasks get a stop signal, and the queue stays as it is.
   void lose();
 
  private:

@@ -20,10 +20,10 @@ namespace bellwether::lead {
 struct WatchdogSettings {
   Duration stale_after = Duration::seconds(120);
   election::BackoffSettings backoff;   // between restarts that follow each other
-  std::size_t restarts_per_hour = 20;  // so many are too many: it warns
+  std::size_t restarts_per_hour = 20;  // above this it warns
 };
 
-// What a check sees.
+// The observations of a check.
 struct WatchdogSight {
   bool runs = false;       // the process lives
   bool succeeded = false;  // it has ended, with success

@@ -68,8 +68,8 @@ class Session final : public lead::CandidateListener {
   void call(const Call& one);
   void queue(Call one);
 
-  // What other threads want of the leading one. One message at most is on its way to it, so that no flood of calls can
-  // push out the one that matters.
+  // The wishes of other threads for the leading one. At most one message is on its way to it, so that no flood of calls
+  // can push out the one that matters.
   struct Wishes {
     bool progress = false;
     bool work_stopped = false;

@@ -152,7 +152,7 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
     parts_.switchboard.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
   }
   if (!message) {
-    // The first of many is said.
+    // Only the first of many is logged.
     if (refused_++ == 0) say("context_message_refused", message.error().message, true);
     return;
   }

@@ -40,17 +40,17 @@ struct AskGeneration {
 };
 using ContextQuestion = std::variant<context_lead::Request, AskOutcome, AskContextStatus, AskTransfer, AskGeneration>;
 
-// --- what a node knows of the leadership of contexts, for people and pages
-// --------------------------------------------
+// --- a node's knowledge of the leadership of contexts, for people and pages
+// -------------------------------------------
 
-// What the jobs of a node have come to since its start. Those that were stopped count for neither.
+// The outcomes of a node's jobs since its start. Stopped jobs count for neither.
 struct ContextWork {
   uint64_t done = 0;
   uint64_t failed = 0;
   Duration time;  // of all these, together
 };
 
-// Whether a node could lead contexts, by what it has measured of itself.
+// Whether a node could lead contexts, by its own measurements.
 struct ContextFitness {
   double score = 0;  // 0 to 1; 0: disqualified
   std::vector<std::string> disqualified;
@@ -126,7 +126,7 @@ struct OutcomeAnswer {
   uint32_t attempts = 0;
   uint64_t epoch = 0;        // of the attempt that counts, or runs
   std::string reason;        // of a failure
-  std::string result;        // of what is completed
+  std::string result;        // of a completed request
   bool result_gone = false;  // it is not kept any more
   bool operator==(const OutcomeAnswer&) const = default;
 };

@@ -63,7 +63,7 @@ Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) 
 
 // --- the kernel's effects --------------------------------------------------------------------------------------------
 
-// What is done about each effect of the kernel.
+// Executes each effect of the kernel.
 struct ContextDriver::Hands {
   ContextDriver& self;
 
@@ -112,7 +112,7 @@ struct ContextDriver::Hands {
   }
   void operator()(StepDown& down) const {
     self.say("context_steps_down", "gives the leadership up: " + down.why, true);
-    // Refused: it leads no more, or hands over already.
+    // Refused: it does not lead any more, or hands over already.
     static_cast<void>(self.parts_.leadership.hand_over(down.why, {}));
   }
 
@@ -194,7 +194,7 @@ task<void> ContextDriver::tell_later(ContextDriver* self, task<Told> told) {
 
 task<void> ContextDriver::run_job(ContextDriver* self, RunJob wish) {
   self->jobs_.set_term_end(self->term_.end != nullptr ? self->term_.end->ends_at() : Instant());
-  // What was fetched when the work was to stop.
+  // The job may arrive after the order to stop.
   const bool stops = self->owes_stop_ || self->left_;
   const JobEnded end = co_await self->jobs_.run(std::move(wish), stops);
   self->jobs_.ended(end);
@@ -249,7 +249,7 @@ task<void> ContextDriver::wind_up(Instant deadline) {
   if (term_.end != nullptr) tell(LeadershipLost{term_.epoch, "this node leaves"});
 }
 
-// --- what the election says ------------------------------------------------------------------------------------------
+// --- events of the election ------------------------------------------------------------------------------------------
 
 void ContextDriver::on_elected(const election::TermOfOffice& term) {
   term_ = term;
@@ -282,7 +282,7 @@ void ContextDriver::on_leader_changed(const std::string& leader, election::Term 
   tell(LeaderSeen{leader.empty() ? vote::kNobody : node_id(leader), Epoch(term.value())});
 }
 
-// --- what is said ----------------------------------------------------------------------------------------------------
+// --- reports ---------------------------------------------------------------------------------------------------------
 
 std::string ContextDriver::name_of(vote::NodeId node) const {
   const auto found = names_.find(node);

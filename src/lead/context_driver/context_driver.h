@@ -45,15 +45,14 @@ class ContextDriver final : private Service {
     Callback<std::map<std::string, double>()> node_healths;
     // Nothing when it is not measured.
     Callback<std::optional<ContextFitness>(const ContextWork& work)> fitness;
-    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
-    // word.
+    // Called one after the other, from within the loop; must not call the driver. `event`: the subject, in one word.
     Callback<void(const std::string& event, const std::string& text, bool warning)> says;
-    // What nodes say to each other is signed with it; nullptr: the connection alone says who speaks.
+    // signs the messages between nodes; nullptr: the connection alone identifies the sender.
     const VoteSeal* seal = nullptr;
   };
 
-  // All parts must outlive it, and the store what it has opened there. `seed` must differ between nodes and starts.
-  // REQUIRES settings that validate, and names with different ids. Errors are those of JobStore::open().
+  // All parts must outlive it, and the store must outlive its open handles. `seed` must differ between nodes and
+  // starts. REQUIRES settings that validate, and names with different ids. Errors are those of JobStore::open().
   static Result<std::unique_ptr<ContextDriver>> make(const Parts& parts, ContextDriverSettings settings, uint64_t seed);
   ~ContextDriver() override;
   ContextDriver(const ContextDriver&) = delete;
@@ -64,7 +63,7 @@ class ContextDriver final : private Service {
 
   // Does its duties until cancelled; no job is left then.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // Stops what runs, gives the register back, and leads no more: at most until `deadline`.
+  // Stops running jobs, gives the register back, and leads no more: at most until `deadline`.
   runtime::task<void> wind_up(Instant deadline);
 
   // The events of the election, as for its listener (cluster/net/leadership.h). work_stopped() of the leadership
@@ -98,11 +97,11 @@ class ContextDriver final : private Service {
   friend Loop;
   friend class ContextRegister;
   struct Hands;
-  // Who waits for an answer.
+  // A client that waits for an answer.
   struct Caller {
     link::Connection* connection;
     wire::RequestId id;
-    std::string done;  // what it is answered when it gets what it wants
+    std::string done;  // the answer on success
     std::string said;  // the text for people; empty: none
   };
 

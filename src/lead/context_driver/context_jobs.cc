@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kPayload = "payload";
 constexpr const char* kResult = "result";
-// Results of so many requests are kept; a leader remembers the ends of no more than 200 whose payload is there.
+// The number of kept results; a leader remembers the ends of no more than 200 with a payload.
 constexpr std::size_t kMostTold = 100;
 constexpr Duration kDropAgain = Duration::seconds(10);
 

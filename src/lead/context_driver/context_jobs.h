@@ -19,18 +19,18 @@
 
 namespace bellwether::cluster {
 
-// What makes contexts: it gets the requests that its node leads, one job for each attempt. A node has one; which one is
-// chosen where the node is put together.
+// Makes contexts: it gets the requests that its node leads, one job for each attempt. A node has one, chosen where the
+// node is assembled.
 struct ContextJob {
   context_lead::Request request;
-  // To be handed on with every act, so that what the job acts upon can refuse attempts that were succeeded.
+  // Passed on with every act, so that the resource can refuse attempts that were succeeded.
   context_lead::AttemptFence fence;
 };
 
 struct ContextJobEnd {
   context_lead::JobEnded::End end = context_lead::JobEnded::End::kDone;
   std::string reason;  // of a failure
-  std::string result;  // of what is done; at most kMostResultBytes
+  std::string result;  // of a success; at most kMostResultBytes
 };
 
 class ContextManager {

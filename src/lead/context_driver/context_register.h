@@ -27,7 +27,7 @@ class ContextRegister final : private jobs::JobHandle::Listener {
   // Before everything else. Errors are those of JobStore::open().
   Status open(jobs::JobStore& store, const std::string& key);
 
-  // What is asked is done while this runs; when it is cancelled, the register is given back.
+  // Executes wishes while it runs; on cancellation it gives the register back.
   runtime::task<void> run(runtime::Cancellation* cancel);
   // Reports its end to the driver. ReleaseRegister: earlier wishes that are not done yet are dropped, without a report.
   void ask(Wish wish);

@@ -27,7 +27,7 @@ class ActLog {
  public:
   // Further bytes of the file; lines may come in pieces.
   void feed(std::string_view bytes);
-  // One act, or another sign that this holder is at work.
+  // One act, or another sign that this holder is active.
   void note(std::string_view holder, uint64_t epoch, Instant when);
 
   // In the order in which they began.
@@ -46,7 +46,7 @@ class ActLog {
   uint64_t overlaps_ = 0;
 };
 
-// The whole life of a process that acts: appends a line to the file every few milliseconds, for so long. The holder and
+// The whole life of a process that acts: appends a line to the file every few milliseconds, for `span`. The holder and
 // the epoch are those of BELLWETHER_HOLDER and BELLWETHER_EPOCH. Returns its exit code.
 int act_for(const std::string& file, Duration span);
 

@@ -25,7 +25,7 @@ class DrillTargets {
   virtual runtime::task<Status> start() = 0;
   // Breaks the one with this name; kNotFound when it does not exist, or cannot be reached from here.
   virtual runtime::task<Status> break_one(std::string holder, uint64_t epoch) = 0;
-  // Makes what was broken whole again, as far as that can be done from here.
+  // Repairs the broken holder, as far as possible from here.
   virtual runtime::task<Status> repair() = 0;
   // The end: nothing stays broken that this could mend, and nothing stays that start() began.
   virtual runtime::task<void> stop() = 0;
@@ -71,7 +71,7 @@ struct DrillRound {
   Duration idle;        // from the last act of the old leader to the first of the new one
 };
 
-// What the load beside the drill did.
+// The results of the load beside the drill.
 struct DrillLoad {
   uint64_t requests = 0;
   uint64_t failed = 0;

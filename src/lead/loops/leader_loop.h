@@ -24,12 +24,12 @@
 
 namespace bellwether::lead {
 
-// What a loop does: one tick. Must end soon after `cancel`, and must not act once term.valid_for(now) is over; by
-// `kill_at` (boot clock) nothing of it may be left. `term.epoch` is the fence for all that it changes.
+// The work of a loop: one tick. Must end soon after `cancel`, and must not act once term.valid_for(now) is over; by
+// `kill_at` (boot clock) nothing of it may be left. `term.epoch` is the fence for all its changes.
 using LoopTick =
     Callback<runtime::task<Status>(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel)>;
 
-// Who wants to know what becomes of a loop. As with CandidateListener: one call after the other, none may wait.
+// Receives the events of a loop. As with CandidateListener: one call after the other, none may wait.
 class LoopListener {
  public:
   virtual ~LoopListener() = default;

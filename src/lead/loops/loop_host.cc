@@ -113,7 +113,7 @@ void CommandTick::take_report() {
   }
 }
 
-// One loop with all that it needs.
+// One loop with all its parts.
 class Hosted final : public LoopListener {
  public:
   Hosted(runtime::EpollRuntime& runtime, const LoopHostOptions::Loop& loop, Journal& journal)

@@ -39,7 +39,7 @@ void LeaseFigures::term_ended() {
 void LeaseFigures::leader_changed(const election::LeaseRecord& record, Duration failover) {
   const Guard guard(mutex_);
   if (record.held() && record.epoch > figures_.epoch) {
-    // What came before the first one seen is not known.
+    // The time before the first observed holder is unknown.
     if (figures_.epoch.value() > 0) figures_.failover = failover;
     ++figures_.transitions;
   }

@@ -52,7 +52,7 @@ inline constexpr std::string_view kOrphanReplayed = "orphan_replayed_total";
 
 }  // namespace metric
 
-// A histogram in the manner of Prometheus: counts of what was at most so many seconds.
+// A histogram in the manner of Prometheus: counts of the waits up to each bound in seconds.
 struct WaitHistogram {
   static constexpr std::array<double, 13> kBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                   0.25,  0.5,    1,     2.5,  5,     10};

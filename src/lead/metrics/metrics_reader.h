@@ -19,7 +19,7 @@ struct MetricSample {
   std::string_view label(std::string_view which) const;
 };
 
-// What cannot be read is left out, and so is what comes behind the first 100,000 samples.
+// Skips unreadable lines, and all after the first 100,000 samples.
 std::vector<MetricSample> parse_metrics(std::string_view text);
 
 struct LockPressure {

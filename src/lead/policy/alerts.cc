@@ -45,7 +45,7 @@ std::string number(Duration span) {
   return text;
 }
 
-// What the expressions of one loop are made of.
+// The parts of one loop's expressions.
 class LoopAlerts {
  public:
   LoopAlerts(const Policy& policy, const LoopPolicy& loop, const AlertSettings& settings)

@@ -33,7 +33,7 @@ namespace bellwether::lead {
 
 enum class ReleaseMode : unsigned char {
   kTtlHold,   // the key is kept between ticks: its holder ticks at each of its polls
-  kExplicit,  // the key is given back after each tick
+  kExplicit,  // the holder gives the key back after each tick
 };
 std::string_view to_string(ReleaseMode mode);
 
@@ -71,7 +71,7 @@ inline constexpr std::size_t kLockKeyBytesMax = 1024;
 // `file` is only for messages.
 PolicyReading parse_policy(std::string_view text, const std::string& file);
 
-// What a policy sheet promises, set against what its values can keep. Pure.
+// The promises of a policy sheet, compared with its values. Pure.
 struct LoopBudget {
   election::BudgetInput input;
   election::FailoverBudget budget;
@@ -89,9 +89,9 @@ LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std:
 // From the times of a policy sheet to those of a candidate. A sheet says three: how often a process looks, how long the
 // lock lives, and how often it is renewed while a tick runs. Everything else follows. Pure.
 struct LoopTiming {
-  election::LeaseTiming standing;  // while somebody else's turn: one look a poll
+  election::LeaseTiming standing;  // on another process's turn: one look a poll
   election::LeaseTiming leading;   // failed renewals are repeated soon
-  // A holder between two ticks extends its lease at each poll, and at the latest so long after the last time.
+  // A holder between two ticks extends its lease at each poll, and at the latest this long after the last time.
   Duration extend_within;
   bool renews_in_ticks = true;
   std::vector<std::string> warnings;

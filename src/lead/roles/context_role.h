@@ -16,7 +16,7 @@
 
 namespace bellwether::node {
 
-// How fit this node is to lead contexts, by what it has measured of itself.
+// The fitness of this node to lead contexts, by its own measurements.
 struct ContextFigures {
   std::vector<std::string> capabilities;
   Duration uptime;

@@ -30,7 +30,7 @@ class GroupCampaign final : public lead::Campaign {
   void work_stopped() override;
   void good_evidence(election::EvidenceKind kind) override;
   void bad_evidence(election::EvidenceKind kind, std::string why) override;
-  // Half of what the election leaves for it: the other half is for a guardian that is woken late.
+  // Half of the time that the election leaves for it: the other half is for a guardian that wakes late.
   Duration stop_grace() const override { return left_for_work() / 2; }
   Instant lease_ends() const override { return ends_ + left_for_work(); }
 

@@ -21,7 +21,7 @@ Result<int> pipe_with(Bytes key) {
   const bool written = ::write(ends[1], key.data(), key.size()) == static_cast<ssize_t>(key.size());
   const int why = errno;
   ::close(ends[1]);
-  // Who reads waits for nothing, as all of it is there; but programs do not expect a pipe that would not wait.
+  // The reader never waits, as all of the key is there; but programs do not expect a non-blocking pipe.
   if (written && ::fcntl(ends[0], F_SETFL, 0) == 0) return ends[0];
   ::close(ends[0]);
   return fail_errno(why, "a pipe for the key");

@@ -19,7 +19,7 @@ namespace bellwether::node {
 
 class KeyRole final : public NodeRole {
  public:
-  // `grace`: what the command may still do after the end of its term.
+  // `grace`: the command's time after the end of its term.
   KeyRole(std::vector<std::string> command, Duration grace) : command_(std::move(command)), grace_(grace) {}
 
   runtime::task<Status> prepare(const NodeTools& tools) override;

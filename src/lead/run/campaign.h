@@ -13,12 +13,12 @@
 
 namespace bellwether::lead {
 
-// Who leads, as it was seen last.
+// The leader at the last observation.
 struct LeaderSeen {
   election::LeaseRecord record;
   std::string evidence;
   Duration failover;          // the observed time without a leader before
-  std::string another_leads;  // says so; empty: the key is ours, or free
+  std::string another_leads;  // a text about it; empty: the key is ours, or free
 };
 
 class Campaign {
@@ -34,13 +34,13 @@ class Campaign {
     virtual void on_fail_open(bool /*open*/, const std::string& /*why*/, election::Epoch /*floor*/) {}
   };
 
-  // Everything that can be wrong before it begins. Must succeed before anything else is asked. It stands only with
-  // evidence of the kinds that `wanted` requires. `listener` must outlive the campaign.
+  // Checks for every fault before the begin. Must succeed before any other call. It stands only with evidence of the
+  // kinds that `wanted` requires. `listener` must outlive the campaign.
   virtual runtime::task<Status> open(const election::Evidence& wanted, Listener& listener) = 0;
   // Our name, as others see it.
   virtual const std::string& holder() const = 0;
   // Until it has resigned and given up everything; REQUIRES that `beside` is cancelled only after that. The exit code
-  // of a process that need not have ended: 0 is good, and what is wrong has been told.
+  // of a process that need not have ended: 0 is good, and faults have been reported.
   virtual runtime::task<int> run(runtime::Scope& beside) = 0;
   // Lets go of what run() needed; what ran beside it has ended.
   virtual void close() {}
@@ -48,7 +48,7 @@ class Campaign {
   // How sound the guarded work is.
   virtual void good_evidence(election::EvidenceKind kind) = 0;
   virtual void bad_evidence(election::EvidenceKind kind, std::string why) = 0;
-  // Gives the key up in good order, and stands no more.
+  // Gives the key up in good order, and does not stand again.
   virtual void resign(const std::string& cause) = 0;
   virtual void work_stopped() = 0;
   // How long after the end of the present term the work is killed: before another can lead.

@@ -117,7 +117,7 @@ runtime::task<void> EvidenceSources::watch_disk(EvidenceTaker taker, runtime::Ca
   }
 }
 
-// A disk that hangs makes this hang, and so no evidence comes: which is the point.
+// A hanging disk makes this hang on purpose: then no evidence comes.
 runtime::task<Status> EvidenceSources::write_probe() {
   const std::string path = fmt::format("{}/.bellwether-probe-{}", options_.disk_probe, runtime_.self().pid);
   const runtime::OpenOptions options{.create = true, .truncate = true, .write = true, .no_follow = true, .mode = 0600};

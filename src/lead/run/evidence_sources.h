@@ -31,7 +31,7 @@ class EvidenceSources {
   // Watches until the scope is cancelled.
   void start(runtime::Scope& scope, EvidenceTaker taker);
   void work_begins();
-  // What the command needs in order to report.
+  // The command's needs for its reports.
   void add_to(CommandOptions& command) const;
 
  private:

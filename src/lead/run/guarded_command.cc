@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kStartMost = Duration::seconds(10);
 constexpr Duration kLookAtGuardian = Duration::millis(50);  // between looks at a guardian that is silent
-constexpr Duration kAgain = Duration::millis(2);            // and at what was killed, until nothing of it is left
+constexpr Duration kAgain = Duration::millis(2);            // and at killed processes, until none is left
 constexpr const char* kMark = "BELLWETHER_GUARD";           // in the environment of a command and all that it starts
 
 std::string_view word(std::string_view& text) {
@@ -94,7 +94,7 @@ runtime::task<Status> GuardedCommand::start() {
     const int reason = static_cast<int>(parse_u64(word(text)).value_or(0));
     co_return fail(errc_from_errno(reason), std::string(text));
   }
-  // It may have started the command and died, or been stopped, before it could say so.
+  // It may have started the command and died, or been stopped, before its report.
   (void)guardian_->signal(SIGKILL);
   while (!kill_ourselves()) co_await runtime_.sleep(kAgain);
   co_return fail(Errc::kIo, "the guardian did not start the command");

@@ -21,7 +21,7 @@ struct CommandOptions {
   std::vector<std::pair<std::string, std::string>> environment;
   int stop_signal = 15;
   int lock_fd = -1;              // held until nothing of the command is left; -1: none
-  bool command_has_lock = true;  // and by the command and what it starts, should its guardian die
+  bool command_has_lock = true;  // and by the command and its children, should its guardian die
   std::vector<int> more_open;    // further descriptors that the command has
   Instant term_ends;             // boot clock
   Instant kill_at;
@@ -30,7 +30,7 @@ struct CommandOptions {
 // How it ended: by itself, or because it was asked or made to.
 struct CommandEnd : runtime::ChildEnd {
   bool asked = false;
-  // One that was asked to end may say 0 without having done its work.
+  // A command that got a stop signal may exit with 0 without having done its work.
   bool did_its_work() const { return succeeded() && !asked; }
   // As a shell would say it.
   int shell_code() const { return signal != 0 ? 128 + signal : exit_code; }
@@ -55,8 +55,8 @@ class GuardedCommand {
   void kill();
   void signal(int number);
 
-  // When nothing of it is left, not even of what it started. Kills it itself when the time has come and the guardian
-  // has not done it, or is gone.
+  // When no process of it is left, children included. Kills it itself when the time has come and the guardian has not
+  // done it, or is gone.
   runtime::task<CommandEnd> wait_until_gone();
 
  private:
@@ -92,8 +92,8 @@ class TermCommands {
   void stop();
   void kill();
 
-  // Until nothing of the command is left. With `stop` it is asked to end, with `kill` it is killed; both may be
-  // nullptr. The times in `options` are set here. Errors are those of GuardedCommand::start().
+  // Until no process of the command is left. `stop` sends the stop signal, `kill` kills it; both may be nullptr. The
+  // times in `options` are set here. Errors are those of GuardedCommand::start().
   runtime::task<Result<CommandEnd>> run(CommandOptions options, runtime::Cancellation* stop = nullptr,
                                         runtime::Cancellation* kill = nullptr);
 

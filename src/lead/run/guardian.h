@@ -22,8 +22,8 @@ namespace bellwether::lead {
 
 // The processes that a command left behind when it went into the background.
 
-// Those that come from this process and still live, over all generations. REQUIRES that this process is their
-// subreaper, so that orphans come back to it.
+// The living descendants of this process, over all generations. REQUIRES that this process is their subreaper, so that
+// orphans come back to it.
 std::vector<pid_t> descendants();
 void signal_descendants(int number);
 
@@ -37,10 +37,10 @@ struct Living {
 };
 Living living_of(pid_t group, std::string_view mark);
 
-// The two times by which guarded work must end, in memory that the leader's process writes and its guardian reads: so
-// the guardian knows them although the leader is stopped, hangs on a disk, or is gone. Times are of the boot clock.
+// The two times by which guarded work must end, in memory that the leader's process writes and its guardian reads. So
+// the guardian knows them even when the leader is stopped, hangs on a disk, or is gone. Times are of the boot clock.
 struct Deadlines {
-  std::atomic<int64_t> term_ends_ns;  // from then on the work is asked to stop
+  std::atomic<int64_t> term_ends_ns;  // from then on the work gets the stop signal
   std::atomic<int64_t> kill_at_ns;    // from then on it is killed, regardless of its state
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);

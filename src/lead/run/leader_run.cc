@@ -72,7 +72,7 @@ class LeaderRun final : public Campaign::Listener {
   int exit_code_ = 0;
 };
 
-// --- what the campaign says ------------------------------------------------------------------------------------------
+// --- events of the campaign ------------------------------------------------------------------------------------------
 
 void LeaderRun::on_elected(const election::TermOfOffice& term) {
   ever_elected_ = true;
@@ -89,7 +89,7 @@ void LeaderRun::on_elected(const election::TermOfOffice& term) {
 void LeaderRun::on_renewed(Instant ends_at, Duration took) {
   term_ends_ = ends_at;
   kill_at_ = ends_at + campaign_.stop_grace();
-  // Said before it becomes true, so that what is said never promises less time than the command has.
+  // Reported before it becomes true, so that a report never promises less time than the command has.
   const bool confirmed = took > Duration::zero();  // else only the times have become shorter
   if (confirmed) report_.renewed(ends(), took);
   if (command_ != nullptr) command_->set_deadlines(term_ends_, kill_at_);

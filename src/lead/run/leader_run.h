@@ -36,7 +36,7 @@ struct LeadOptions {
   std::vector<std::string> command;
   bool observe = false;               // no campaign, no command: only report the leader
   bool once = false;                  // end after the first term, however it ended
-  bool nonblock = false;              // do not wait when somebody else leads
+  bool nonblock = false;              // do not wait when another process leads
   std::optional<Duration> wait_most;  // for becoming leader
   int conflict_exit_code = 1;
   bool close_lock = false;  // do not hand the descriptor that holds a host lock to the command
@@ -49,8 +49,9 @@ struct LeadOptions {
   std::string on_leader_changed;
   std::string health_command;
   Duration health_every = Duration::seconds(5);
-  std::optional<Duration> progress_within;  // the command must write to BELLWETHER_PROGRESS_FD at least so often
-  std::string disk_probe;                   // a folder whose disk must answer
+  std::optional<Duration>
+      progress_within;     // the longest time between two writes of the command to BELLWETHER_PROGRESS_FD
+  std::string disk_probe;  // a folder whose disk must answer
 
   std::string audit_file;
   std::string metrics_at;  // HOST:PORT of a page of metrics; empty: none

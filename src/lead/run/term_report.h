@@ -26,7 +26,7 @@ class Hooks {
 
   // Queues it; does nothing for an empty command. Beyond 64 waiting ones it drops the oldest and reports that.
   void call(std::string command, Environment environment);
-  // Runs what is queued until `cancel`; then what is left, for at most the time of one hook.
+  // Runs queued commands until `cancel`; then the rest, for at most the time of one hook.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
  private:
@@ -53,11 +53,11 @@ class TermReport {
   void set_holder(std::string holder) { holder_ = std::move(holder); }
   LeaseFigures& figures() { return figures_; }
   Hooks& hooks() { return hooks_; }
-  // What the command and the hooks see.
+  // The environment of the command and the hooks.
   Hooks::Environment environment(election::Epoch epoch) const;
 
-  // The ends of a term by the boot clock: by when the work is asked to stop, by when it is killed, and from when on
-  // another may take the key.
+  // The ends of a term by the boot clock: the stop signal of the work, its kill time, and the time from which another
+  // may take the key.
   struct Ends {
     Instant term;
     Instant kill_at;

@@ -51,7 +51,7 @@ std::string value_of(const Fields& fields, std::string_view name) {
   return found == fields.end() ? std::string() : found->second;
 }
 
-// What a form asks for.
+// The request of a form.
 struct Asked {
   std::string act;
   std::string key;
