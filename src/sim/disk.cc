@@ -295,7 +295,7 @@ task<Status> DiskFile::truncate(uint64_t size) {
   co_return done;
 }
 
-// Covers what was written before it began, and is done only at its end.
+// Covers earlier writes, and is done only at its end.
 task<Status> DiskFile::sync() {
   const uint64_t upto = disk_.last_change();
   co_await runtime_.sleep(disk_.draw_sync_latency());

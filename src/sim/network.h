@@ -39,7 +39,7 @@ class Network {
   void set_links(const Link& link) { common_ = link; }
   void set_link(const Node& from, const Node& to, const Link& link);
 
-  // Nothing goes from `from` to `to`; what is on its way is lost. The other direction is not touched.
+  // No packet goes from `from` to `to`; packets on their way are lost. The other direction is not touched.
   void block(const Node& from, const Node& to) { blocked_.insert(pair(from, to)); }
   void unblock(const Node& from, const Node& to) { blocked_.erase(pair(from, to)); }
   void block_both_ways(const Node& a, const Node& b);
@@ -52,7 +52,7 @@ class Network {
   // A node may have several addresses. REQUIRES that no other node has it.
   void add_address(Node& node, runtime::IpAddress address);
   void add_name(std::string name, std::vector<runtime::IpAddress> addresses);
-  // Where a service is offered; its hosts are names of their own.
+  // The places of a service; its hosts are separate names.
   void add_service(std::string name, std::vector<runtime::ServicePlace> places);
   // Whether asking for `name` fails from now on.
   void fail_name(std::string name, bool fails);

@@ -103,7 +103,7 @@ constexpr Duration kWallsApart = Duration::minutes(5);
 constexpr Duration kLongestUp = Duration::hours(24 * 100);
 constexpr Duration kLongestAsleep = Duration::hours(100);
 
-// What a machine's clocks say when it is switched on: they have been running for a while, and differ between machines.
+// The clocks of a machine at power-on: they have been running for a while, and differ between machines.
 Clock::Start draw_start(Prng& prng, WallTime wall) {
   return {Instant::from_ns(prng.between(Duration::seconds(1), kLongestUp).ns()),
           prng.between(Duration::zero(), kLongestAsleep), wall};

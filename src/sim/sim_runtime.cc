@@ -17,7 +17,8 @@ using runtime::RunQueue;
 using runtime::task;
 
 constexpr std::size_t kMailbox = 1024;
-// As in the real runtime, a turn has an end. No time passes in one; so it does before the next of a busy process.
+// As in the real runtime, a turn has an end. No time passes in a turn; some does before the next turn of a busy
+// process.
 constexpr std::size_t kResumesPerTurn = 4096;
 constexpr Duration kBusyTurn = Duration::micros(50);
 constexpr Duration kNameDelayMin = Duration::micros(200);

@@ -50,7 +50,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     runtime::Endpoint peer;
     uint64_t number;
   };
-  // `listener`: who is to accept it; nullptr for an opener.
+  // `listener`: the queue that is to accept it; nullptr for an opener.
   Connection(Sockets& sockets, Timeline& timeline, TcpSettings settings, Identity identity, ListenQueue* listener);
 
   const Identity& identity() const { return identity_; }
@@ -112,7 +112,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> unacknowledged_;
   uint64_t base_ = 0;   // the number of the first unacknowledged byte
   uint64_t next_ = 0;   // the first number not sent, or to be sent again
-  uint64_t limit_ = 0;  // what the peer takes
+  uint64_t limit_ = 0;  // granted by the peer
   bool finish_wanted_ = false;
   bool finish_acknowledged_ = false;
   bool finished_first_ = false;

@@ -40,7 +40,7 @@ class World {
   // Everything that happens until then, and at that time, has happened.
   void run_until(Instant time);
   void run_for(Duration span) { run_until(now() + span); }
-  // Runs until `holds()`, which is asked after each event; false when it does not within `at_most`.
+  // Runs until `holds()`, which is called after each event; false when it does not within `at_most`.
   template <class Predicate>
   bool run_while_waiting(Duration at_most, Predicate holds) {
     const Instant end = now() + at_most;

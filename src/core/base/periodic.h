@@ -15,7 +15,7 @@ struct Period {
 
   // A tenth of the base as its spread: the default.
   static constexpr Period about(Duration base) { return {base, base / 10}; }
-  // Up to a tenth earlier, and never later: for what must happen within a time, as the renewal of a lease must.
+  // Up to a tenth earlier, and never later: for deadlines, such as the renewal of a lease.
   static constexpr Period up_to(Duration most) { return {most - most / 10, most / 10}; }
 };
 

@@ -12,7 +12,7 @@
 
 namespace bellwether {
 
-// What went wrong, coarse enough to act on. The message of the Error says the rest.
+// The class of a failure, coarse enough to act on. The message of the Error has the rest.
 enum class Errc : unsigned char {
   kOk = 0,
   kInvalid,      // the input breaks a rule; sending it again will not help

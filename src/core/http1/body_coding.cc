@@ -13,7 +13,7 @@ namespace bellwether::http1 {
 namespace {
 
 constexpr std::size_t kPiece = 16 * 1024;
-constexpr int kZstdWindowLog = 23;  // what may be asked of a client (RFC 9659)
+constexpr int kZstdWindowLog = 23;  // the limit for clients (RFC 9659)
 
 // Grows `out` by a piece to write into, within the limit plus one byte, so that passing the limit shows.
 std::size_t make_room(std::string& out, std::size_t out_max) {

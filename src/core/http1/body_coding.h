@@ -48,8 +48,8 @@ class ChunkedDecoder {
   std::size_t line_ = 0;  // bytes of the present size line, or of all trailers
 };
 
-// Content encodings: gzip, deflate (with or without its zlib wrapper), brotli and zstd. A decoder is reused; what it
-// gives out is bounded, so that a small body cannot unfold into all of memory.
+// Content encodings: gzip, deflate (with or without its zlib wrapper), brotli and zstd. A decoder is reused. Its output
+// is bounded, so that a small body cannot unfold into all of memory.
 class Decoder {
  public:
   Decoder();

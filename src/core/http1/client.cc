@@ -58,7 +58,7 @@ struct Client::Attempt {
     attempt->stream.interrupt(Errc::kCancelled);
   }
 
-  // Hands what a read brought to the reader. REQUIRES that it was not kWouldBlock.
+  // Hands the result of a read to the reader. REQUIRES that it was not kWouldBlock.
   ResponseReader::State receive(const Io& io, ResponseReader& reader, Response& response, Instant now) {
     if (io.kind == Io::Kind::kEnd) return reader.ended();
     if (io.kind == Io::Kind::kError) {
@@ -221,7 +221,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
                           request.heads);
     auto state = ResponseReader::State::kMore;
     if (io.kind == Io::Kind::kError && response.error == ErrorKind::kNone) {
-      // The peer may have answered before it closed; what it said is worth more than the broken pipe.
+      // The peer may have answered before it closed; its answer is worth more than the broken pipe.
       io = stream.try_read(reader.space());
       if (io.kind == Io::Kind::kDone) {
         state = attempt.receive(io, reader, response, runtime_.now());

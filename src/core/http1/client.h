@@ -26,8 +26,8 @@
 
 namespace bellwether::http1 {
 
-// What one virtual user keeps between requests: its idle connections and its cookies. Nothing of it is shared with
-// other virtual users, as with a browser profile. Costs a few bytes until it is used.
+// The state of one virtual user between requests: its idle connections and its cookies. Not shared with other virtual
+// users, as with a browser profile. Costs a few bytes until it is used.
 struct Connection {
   std::unique_ptr<runtime::Stream> stream;
   const Origin* origin = nullptr;
@@ -113,7 +113,7 @@ struct Request {
 struct Response {
   http1::ErrorKind error = http1::ErrorKind::kNone;
   int status = 0;              // 0 when there was no response
-  const char* detail = "";     // for kProtocol and the like: what was wrong
+  const char* detail = "";     // for kProtocol and the like: the fault
   Instant started;             // when the exchange began (before connecting)
   Instant sent;                // when the (first) request was handed to its connection
   Instant first_byte;          // when the first byte of the response was seen
@@ -124,7 +124,7 @@ struct Response {
   uint64_t bytes_received = 0;
   uint16_t connections = 0;  // opened by this exchange
   uint16_t redirects = 0;
-  int proxy_status = 0;   // kProxy: what the proxy answered, 0 for nothing that is HTTP
+  int proxy_status = 0;   // kProxy: the proxy's status, 0 for an answer that is not HTTP
   uint16_t attempts = 0;  // requests sent: with redirects, and again after a kept connection turned out closed
 
   // REQUIRES status != 0. Valid until the buffer is given up.

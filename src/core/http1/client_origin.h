@@ -56,7 +56,7 @@ struct Origin {
   runtime::IpAddress address;                        // literal only
   uint32_t next_address = 0;                         // turns through the addresses of a name
 
-  // Where connections go.
+  // The host that connections go to.
   const std::string& next_hop() const { return proxy ? proxy->host : host; }
   uint16_t next_hop_port() const { return proxy ? proxy->port : port; }
 };

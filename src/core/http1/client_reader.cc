@@ -94,7 +94,7 @@ ResponseReader::State ResponseReader::parse_head() {
   return state;
 }
 
-// `fresh` bytes stand behind what is kept, at filled_.
+// `fresh` bytes stand behind the kept ones, at filled_.
 ResponseReader::State ResponseReader::consume_body(std::size_t fresh) {
   switch (buffer_->head.framing) {
     case ResponseHead::Framing::kLength: return consume_length(fresh);

@@ -153,7 +153,7 @@ void append_quoted(std::string_view name, std::string_view value, std::string& o
   out += name;
   out += "=\"";
   for (const char c : value) {
-    // What would break the header is in no answer that a server could accept.
+    // No answer that a server could accept has characters that would break the header.
     if (static_cast<unsigned char>(c) < 0x20) continue;
     if (c == '"' || c == '\\') out += '\\';
     out += c;

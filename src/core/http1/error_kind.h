@@ -36,7 +36,7 @@ inline constexpr int kErrorKinds = 24;
 
 // "connect_refused", "first_byte_timeout", …: keys of result files, stable.
 std::string_view to_string(ErrorKind kind);
-// What a person should know: "connection refused (is the target listening?)".
+// The text for people: "connection refused (is the target listening?)".
 std::string_view describe(ErrorKind kind);
 
 }  // namespace bellwether::http1

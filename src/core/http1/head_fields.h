@@ -11,8 +11,8 @@
 
 namespace bellwether::http1 {
 
-// The length of the head, with its empty line, when `input` holds all of it; 0 when not. Looks only at what it has not
-// seen, from `scan_from` on, and moves that forward.
+// The length of the head, with its empty line, when `input` holds all of it; 0 when not. Reads only new bytes, from
+// `scan_from` on, and moves that forward.
 std::size_t find_head_end(std::string_view input, std::size_t& scan_from);
 
 // Takes the first line, without its line end, off `text`. False when `text` has no line end.
@@ -45,7 +45,7 @@ bool is_field(std::string_view name, const char (&lower)[kSize]) {
 // Whether a comma-separated list holds this token, in any case.
 bool list_has(std::string_view list, std::string_view token);
 
-// What the fields say about the length of the body; both kinds of head collect it the same way.
+// The fields about the length of the body; both kinds of head collect them the same way.
 struct LengthFields {
   std::optional<uint64_t> content_length;
   bool has_transfer_encoding = false;

@@ -22,7 +22,7 @@ class HeadMemory {
   static constexpr std::size_t kBytesMax = 1024;
   static constexpr std::size_t kFieldsMax = 32;
 
-  // A server whose heads all differ is not worth remembering each of them: after some misses only now and then.
+  // When all heads of a server differ, it is not worth remembering each of them: after some misses only now and then.
   static constexpr uint32_t kMissesBetween = 32;
   static constexpr uint32_t kMissesInARow = 4;
 

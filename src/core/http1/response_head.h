@@ -18,7 +18,7 @@ struct Field {
   std::string_view value;
 };
 
-// What a head says, as far as it does not refer to its bytes.
+// The facts of a head that do not refer to its bytes.
 struct ResponseFacts {
   enum class Framing : uint8_t {
     kNone,    // no body: HEAD, 1xx, 204, 304

@@ -30,7 +30,7 @@ struct Url {
 // kOk, or kInvalid. A fragment is dropped; user names and passwords are refused. Allocates nothing.
 Errc split_url(std::string_view text, UrlView& out);
 
-// The same with an error that says what is wrong.
+// The same with an error that names the fault.
 Result<Url> parse_url(std::string_view text);
 
 // The absolute URL that `reference` means in a document at `base` (RFC 3986 §5), without its fragment.

@@ -43,7 +43,7 @@ class Journal::Audit {
   }
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
-  // What is waiting is written first.
+  // Waiting lines are written first.
   ~Audit() {
     {
       const std::lock_guard lock(mutex_);

@@ -345,7 +345,7 @@ consteval Field field(uint32_t number, Rule rule = {}) {
   return detail::checked(out);
 }
 
-// A member that is there when a flag beside it says so; the flag itself is not sent.
+// A member that is present when a flag beside it is set; the flag itself is not sent.
 template <auto Flag, auto Member>
 consteval Field field_if(uint32_t number) {
   using Owner = detail::OwnerOf<Member>;
@@ -403,7 +403,7 @@ struct Description {
   }
 };
 
-// `Check` says what is wrong with one whose fields are each within their limits; nothing: it is good.
+// `Check` returns the fault of a value whose fields are each within their limits; empty: it is good.
 template <class T, std::string_view (*Check)(const T&) = nullptr, void (*Complete)(T&) = nullptr, class... Fields>
 consteval auto describe(std::string_view name, Fields... fields) {
   Description<sizeof...(Fields)> out{{}, {fields...}};

@@ -19,8 +19,8 @@ struct Message;
 
 enum class Kind : uint8_t { kBool, kUnsigned, kSigned, kReal, kText, kMessage, kList, kOptional };
 
-// What the codec must know of a C++ type. Numbers are held as 64 bits: of a signed one its two's complement, of a real
-// one its IEEE 754.
+// The codec's knowledge of a C++ type. Numbers are held as 64 bits: of a signed one its two's complement, of a real one
+// its IEEE 754.
 struct Type {
   Kind kind = Kind::kBool;
   uint64_t least = 0;  // of numbers
@@ -32,7 +32,7 @@ struct Type {
   bool (*take)(void*, std::string_view) = nullptr;
   std::size_t length = 0;                // of bytes that have no other
   bool (*good)(const void*) = nullptr;   // of those that are not kept as bytes, in place of looking at these
-  void (*draw)(Prng&, void*) = nullptr;  // a random one of them
+  void (*draw)(Prng&, void*) = nullptr;  // a random value
   // Lists, and optional ones, which are lists of at most one.
   const Type* item = nullptr;
   std::size_t (*size)(const void*) = nullptr;
@@ -56,7 +56,7 @@ struct Rule {
   bool cuts = false;      // the writer cuts a text
   bool or_empty = false;  // a text may also be empty
   bool falls_back = false;
-  uint64_t fallback = 0;  // what a value that is not known counts as
+  uint64_t fallback = 0;  // the value that stands for unknown ones
   uint64_t least = 0;     // of a number, or of the bytes of a text
   uint64_t most = 0;
   std::size_t items = 0;  // of a list
@@ -102,9 +102,9 @@ struct Message {
   std::size_t count = 0;
   std::size_t most = 0;  // bytes of one that travels by itself
   Errc refusal = Errc::kProtocol;
-  // What no single limit says; the answer is what is wrong, or empty.
+  // A check beyond single limits; returns the fault, or empty.
   std::string_view (*check)(const void*) = nullptr;
-  // Sets what is not sent and follows from what is.
+  // Sets members that are not sent and follow from sent ones.
   void (*complete)(void*) = nullptr;
   void* (*make)() = nullptr;
   void (*destroy)(void*) = nullptr;

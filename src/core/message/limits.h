@@ -66,7 +66,7 @@ constexpr Rule text(std::size_t most, std::size_t least = 0) {
   rule.most = most;
   return rule;
 }
-// `what` it is, in an error; `letters`, of which random ones are made.
+// `what` names it in an error; random texts are made of `letters`.
 constexpr Rule text(std::size_t most, std::string_view what, bool (*good)(std::string_view), std::string_view letters) {
   Rule rule = text(most, 1);
   rule.what = what;

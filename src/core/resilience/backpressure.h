@@ -28,8 +28,8 @@ Backpressure backpressure_of(std::size_t used, std::size_t most);
 struct PacerSettings {
   Duration throttle_delay = Duration::millis(100);
   Duration batch_delay = Duration::millis(500);
-  // What was heard holds for so long: under REJECT nothing is sent that would be acknowledged, so the sender has to try
-  // again by itself.
+  // How long a report holds: under REJECT no message is sent that would be acknowledged, so the sender has to try again
+  // by itself.
   Duration believed = Duration::seconds(5);
 };
 
@@ -47,11 +47,12 @@ class Pacer {
   // An acknowledgement came.
   void heard(Instant now, Backpressure level);
   Backpressure level(Instant now) const;
-  // Until when what was heard holds, unless something else is heard before.
+  // The time until which the report holds, unless another comes before.
   Instant until() const { return believed_until_; }
   // Whether this is to be sent at `now`. What may not is kept for a batch, or is dropped under REJECT.
   bool may_send(Instant now, Kind kind) const;
-  // How long after the last time to send again, when nothing presses: the sender's own interval and what is added.
+  // The time from the last message to the next when nothing presses: the sender's own interval and the additional
+  // delay.
   Duration interval(Instant now, Duration own) const;
 
  private:

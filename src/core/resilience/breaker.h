@@ -94,7 +94,7 @@ class Breakers {
     uint64_t times_opened = 0;
     Duration retry_in;  // zero unless it is open
   };
-  // Those that ever failed, by name.
+  // The categories that ever failed, by name.
   std::vector<Status> status(Instant now) const;
   std::size_t peers() const { return peers_.size(); }
 

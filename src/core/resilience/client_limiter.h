@@ -27,7 +27,7 @@ struct CourtesySettings {
 class ClientLimiter {
  public:
   static constexpr std::size_t kHeldMost = 4'096;
-  // What one call has been through.
+  // The history of one call.
   struct Call {
     unsigned retries = 0;
     Duration waited;
@@ -38,7 +38,7 @@ class ClientLimiter {
 
   // When this may be asked of the peer; not after `now`: at once.
   Instant ready(const std::string& peer, Operation operation) const;
-  // A call was refused at `now`, and told to wait so long. When it may be tried again; nothing: it is to be given up.
+  // A call was refused at `now`, with a time to wait. Returns the time of the next try; nothing: give it up.
   std::optional<Instant> refused(Call& call, Instant now, const std::string& peer, Operation operation,
                                  Duration again_after);
   // A call has waited for others that were refused before it. False: it is to be given up.

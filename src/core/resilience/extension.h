@@ -44,7 +44,7 @@ struct ExtensionAnswer {
   Duration granted;  // zero unless it was
   Instant deadline;  // as it is with this answer
   unsigned remaining = 0;
-  bool warning = false;  // nearly all were used: save what is to be saved
+  bool warning = false;  // nearly all were used: save the work
   Duration grace_left;   // zero: not in its grace
   bool ok() const { return denial == Denial::kNone; }
 };

@@ -38,8 +38,8 @@ struct OverloadSettings {
   Duration least_baseline = Duration::millis(1);
   LoadBounds latency_ms{200, 500, 2000};
   LoadBounds cpu{0.7, 0.85, 0.95};     // averaged too, for a processor that is used now and then is no bad sign
-  LoadBounds memory{0.7, 0.85, 0.95};  // in use of what may be used
-  LoadBounds queue{0.7, 0.85, 0.95};   // of what may wait
+  LoadBounds memory{0.7, 0.85, 0.95};  // of the usable memory
+  LoadBounds queue{0.7, 0.85, 0.95};   // of its capacity
   double margin = 0.9;                 // it is better below this share of a bound
   unsigned worse_after = 2;
   unsigned better_after = 10;
@@ -54,15 +54,15 @@ class OverloadDetector {
   // REQUIRES 0 < learning <= 1, 0 < margin <= 1, a least baseline above zero, and counts above zero.
   explicit OverloadDetector(const OverloadSettings& settings = {});
 
-  // What is known of the resources, in [0, 1]; counts from the next sample of latency on. Only what the control plane
-  // needs belongs in it: the cores that make load are to be at their limit.
+  // The known load of the resources, in [0, 1]; counts from the next sample of latency on. Only the resources of the
+  // control plane belong in it: the cores that make load are to be at their limit.
   void resources(double cpu, double memory);
   void queue(double fill) { queue_ = fill; }
-  // One sample of how long things take, and the verdict with it. What is negative counts as zero.
+  // One sample of a duration, and the verdict with it. A negative one counts as zero.
   void latency(Duration latency);
 
   LoadState state() const { return state_; }
-  // What made it so, for people: "latency", "trend", "cpu", "memory", "queue"; empty while healthy.
+  // The cause, for people: "latency", "trend", "cpu", "memory", "queue"; empty while healthy.
   std::string_view reason() const { return reason_; }
   Duration baseline() const { return Duration::from_seconds_f(baseline_ms_ / 1000); }
 
@@ -113,7 +113,7 @@ enum class Urgency : unsigned char {
   kCritical,  // never shed: ends work, keeps the cluster together, or carries results
   kHigh,      // brings work: shed when overloaded
   kNormal,    // shed when stressed: reports and questions about work
-  kLow,       // shed when busy: what somebody would like to know
+  kLow,       // shed when busy: mere information
 };
 inline constexpr std::size_t kUrgencies = 4;
 std::string_view to_string(Urgency urgency);  // "critical", "high", "normal", "low"

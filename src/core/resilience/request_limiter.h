@@ -27,7 +27,7 @@ namespace bellwether::resilience {
 enum class Operation : unsigned char {
   kStatistics,  // figures for screens
   kHeartbeat,   // signs of life
-  kProgress,    // what was done
+  kProgress,    // finished work
   kSubmit,      // new work
   kStatus,      // questions about work
   kDispatch,    // work for a worker
@@ -72,7 +72,7 @@ class RequestLimiter {
   // REQUIRES a window above zero, limits and a factor of at least one, and room for a client.
   explicit RequestLimiter(const LimiterSettings& settings = {});
 
-  // Whether `who` may do this now; if not, after which time. Only what may is counted. `state`: of this node.
+  // Whether `who` may do this now; if not, the time to wait. Only permitted calls count. `state`: of this node.
   std::optional<Duration> refuses(Instant now, Party party, std::string_view who, Operation operation, LoadState state);
 
   // In a window, of one client or node, at the moment.

@@ -47,7 +47,7 @@ struct Endpoint {
 struct ServicePlace {
   uint16_t priority = 0;
   uint16_t weight = 0;
-  std::string host;  // a name; its addresses are asked for by itself
+  std::string host;  // a name; resolve its addresses separately
   uint16_t port = 0;
   auto operator<=>(const ServicePlace&) const = default;
 };

@@ -17,14 +17,14 @@ namespace bellwether::runtime {
 
 struct SpawnOptions {
   enum class Group : unsigned char {
-    kOurs,  // that of this process: what a terminal signals, it signals to both
+    kOurs,  // that of this process: a terminal signals both
     // A new process group, which signal_group() reaches with all its descendants. A terminal treats it as a background
     // group: reading from there stops it.
     kOwnGroup,
     kOwnSession,  // that, and no terminal
   };
-  // The program and its arguments. A name without a slash is looked for in PATH; a relative one with a slash counts
-  // from `directory`.
+  // The program and its arguments. A name without a slash is searched in PATH; a relative one with a slash counts from
+  // `directory`.
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> environment;  // names and values, beside those of this process
   std::string directory;                                         // empty: that of this process
@@ -57,7 +57,7 @@ class Child {
   // lives.
   virtual Status signal(int number) = 0;
   virtual Status signal_group(int number) = 0;
-  // What it wrote to its standard output so far, with SpawnOptions::capture; after wait() all that it wrote itself.
+  // Its standard output so far, with SpawnOptions::capture; after wait() all its own output.
   virtual const std::string& output() const = 0;
   // It wrote more than was to be kept.
   virtual bool output_was_cut() const = 0;

@@ -70,8 +70,8 @@ class Condition {
     for (Cancellation* const nap : std::exchange(naps_, {})) nap->cancel();
   }
 
-  // Until `holds()`, which is asked now and after each changed(). False: the deadline has come, or it was cancelled
-  // first. The waiter outlives what `holds` refers to.
+  // Until `holds()`, which it calls now and after each changed(). False: the deadline has come, or it was cancelled
+  // first. The waiter outlives the data that `holds` refers to.
   template <class Holds>
   task<bool> wait(Runtime& runtime, Holds holds, Instant deadline, Cancellation* cancel = nullptr) {
     while (!holds()) {
@@ -84,7 +84,7 @@ class Condition {
   }
 
  private:
-  // A waiter that is destroyed where it waits is woken no more.
+  // A destroyed waiter is not woken any more.
   class Napping {
    public:
     Napping(std::vector<Cancellation*>& all, Cancellation* nap) : all_(all), nap_(nap) { all_.push_back(nap); }

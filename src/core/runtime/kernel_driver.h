@@ -67,7 +67,7 @@ class KernelDriver {
     }
   }
 
-  // The clock is read for each event: what the kernel decides must not be older than the event.
+  // Reads the clock for each event: a decision of the kernel must not be older than the event.
   Instant now() const { return kClock == KernelClock::kBoot ? runtime_.boot_now() : runtime_.read_clock(); }
 
   void work_off() {

@@ -67,8 +67,8 @@ class RunQueue {
     entry->handle.resume();
   }
 
-  // One turn: resumes entries until none is left or `most` were resumed; returns how many. What is pushed for later
-  // meanwhile stays for the next turn.
+  // One turn: resumes entries until none is left or `most` were resumed; returns the number. Entries pushed for later
+  // meanwhile stay for the next turn.
   std::size_t drain(std::size_t most) {
     admit_later();
     std::size_t count = 0;

@@ -32,9 +32,9 @@ namespace bellwether::runtime {
 // Files as the runtime's users see them, on the real disk and on the simulated one. A file belongs to one thread; it
 // is closed, and its lock given back, when it is destroyed.
 
-// What was written is safe against a crash of the machine only once sync() has succeeded; after a failed sync() nothing
-// is known of what was written since the last one, and the file must not be trusted. Operations take effect in the
-// order in which they were asked for, but for lock(), which waits.
+// A write is safe against a crash of the machine only once sync() has succeeded. After a failed sync() the writes since
+// the last one are in an unknown state, and the file must not be trusted. Operations take effect in the order of their
+// calls, except lock(), which waits.
 class File {
  public:
   virtual ~File() = default;
@@ -51,7 +51,7 @@ class File {
   // clock; then kTimeout, or kCancelled. When the task is destroyed before it is done, the state of the lock is
   // unknown: destroy the file too. Locking succeeds when this file has the lock already.
   virtual task<Status> lock(Instant deadline, Cancellation* cancel) = 0;
-  // Gives the lock back, after what was asked for before. Without a lock nothing happens.
+  // Gives the lock back, after earlier operations. Without a lock nothing happens.
   virtual task<Status> unlock() = 0;
   // A second lock, independent of the first, without waiting. Others query it without touching it, so a query never
   // disturbs a taker (an open file description lock, fcntl(2)). Needs a file that was opened to write. It is given
@@ -98,7 +98,7 @@ class UdpSocket {
   virtual Endpoint local() const = 0;
 };
 
-// What can be done with a descriptor without waiting; an end or an error counts as something to read and room to write.
+// The possible operations on a descriptor without waiting; an end or an error counts as readable and writable.
 struct Readiness {
   bool readable = false;
   bool writable = false;
@@ -107,8 +107,8 @@ struct Readiness {
 struct ConnectOptions {
   Duration timeout = Duration::seconds(10);
   bool no_delay = true;  // TCP_NODELAY
-  // How many bytes that were written may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with something
-  // urgent waits behind no more than these. 0: as many as the kernel takes.
+  // The most written bytes that may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with urgent data waits
+  // behind no more than these. 0: the kernel's limit.
   uint32_t unsent = 0;
 };
 
@@ -145,8 +145,8 @@ class Runtime {
   // The addresses of a name, or of an address literal. Answers are cached for as long as the zone allows, within
   // limits.
   virtual task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) = 0;
-  // Where a service such as "_bellwether._tcp.example.com" is offered, best first, never empty. The name is taken as it
-  // is, without search domains. Cached as addresses are. Errors: kDns, also when it is said not to be offered;
+  // The places of a service such as "_bellwether._tcp.example.com", best first, never empty. The name is used
+  // unchanged, without search domains. Cached as addresses are. Errors: kDns, also when the domain does not offer it;
   // kCancelled.
   virtual task<Result<std::vector<ServicePlace>>> resolve_service(std::string name, Cancellation* cancel) = 0;
 
@@ -174,7 +174,7 @@ class Runtime {
   virtual task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
                                                   Cancellation* cancel) = 0;
 
-  // This process, and what can be seen of another one on this machine. Neither waits.
+  // This process, and the visible state of another one on this machine. Neither waits.
   virtual ProcessIdentity self() = 0;
   virtual ProcessSight look_at_process(int64_t pid) = 0;
 

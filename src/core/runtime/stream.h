@@ -38,7 +38,7 @@ class Stream {
   Io try_write(Bytes bytes) { return fd_ >= 0 ? socket_write(bytes) : do_write(bytes); }
 
   // co_await stream.readable(): kOk when a read may make progress, or the code given to interrupt(). Goes on at once
-  // when that is known already, but only so often in a row: then the rest of the loop has its turn first.
+  // when that is known already, but after several times in a row the rest of the loop has its turn first.
   class Ready;
   Ready readable();
   Ready writable();
@@ -78,7 +78,7 @@ class Stream {
   virtual void do_reset_when_closed() {}
 
   int fd() const { return fd_; }
-  // For the owner of the event source: what has become possible. hangup: no more readiness will be announced.
+  // For the owner of the event source: reports the new readiness. hangup: no further readiness will be announced.
   void announce(bool readable, bool writable, bool hangup);
   void forget_readable() { readable_ = hangup_; }
   // For a layer that holds bytes it has already taken from the stream below: reading may go on at once.

@@ -11,8 +11,8 @@
 
 namespace bellwether::runtime {
 
-// Names the calling thread for `top` and debuggers (15 characters are kept) and, when a processor is given that it may
-// run on, pins it there.
+// Names the calling thread for `top` and debuggers (15 characters are kept). With a processor that it may use, pins it
+// there.
 void set_up_thread(const std::string& name, std::optional<int> cpu);
 
 // Signals belong to the thread of the runtime. A thread that begins in the life of this object gets none, except those

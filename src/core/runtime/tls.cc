@@ -35,7 +35,7 @@ int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
   return SSL_TLSEXT_ERR_OK;
 }
 
-// One read of the stream below takes a whole record and what is behind it, instead of one for its header and one for
+// One read of the stream below takes a whole record and the bytes behind it, instead of one for its header and one for
 // the rest. Buffers are kept: releasing them would allocate for each record.
 void common_settings(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -190,7 +190,7 @@ std::string TlsContext::certificate_pem() const {
 
 namespace {
 
-// What OpenSSL's callbacks see of a connection.
+// The view of a connection for OpenSSL's callbacks.
 struct Transport {
   Stream& below;
   Io last;                // how the last call of the stream below ended
@@ -257,7 +257,7 @@ class TlsStream final : public Stream {
     below_->finish_writing();
   }
 
-  // One step of the handshake. kDone: finished. After kError, OpenSSL's queue of errors says more.
+  // One step of the handshake. kDone: finished. After kError, OpenSSL's queue of errors has more.
   Io handshake() {
     forget_errors();
     if (SSL_do_handshake(ssl_) != 1) return refusal();
@@ -296,7 +296,7 @@ class TlsStream final : public Stream {
     return SSL_write_ex(ssl_, bytes.data(), bytes.size(), &n) == 1 ? Io::done(n) : refusal();
   }
 
-  // What made the stream below readable may be no data but a session ticket or a change of keys.
+  // The stream below may be readable with a session ticket or a change of keys, and no data.
   bool nothing_to_read() override {
     forget_errors();
     std::byte next;
@@ -307,7 +307,7 @@ class TlsStream final : public Stream {
   }
 
  private:
-  // Why the last call of OpenSSL did nothing. A failure stays, because OpenSSL gives no sense when it is asked again.
+  // Why the last call of OpenSSL did nothing. A failure stays, because OpenSSL gives no sensible second answer.
   Io refusal() {
     if (failure_.kind == Io::Kind::kError) return failure_;
     if (const unsigned long code = ERR_peek_error(); code != 0) {

@@ -28,8 +28,8 @@ class Collector {
 
   // From the holder `from`. Errors: as Commitment::check(), with the sender in front.
   Result<Taken> take(uint64_t from, KeyShare share);
-  // The secret, once. From then on no key share is held. Errors: kInvalid: it is not kReady yet, or what was committed
-  // to does not give the secret that was, and it is kSpoiled; kClosed: it has ended before.
+  // The secret, once. From then on it holds no key share. Errors: kInvalid: it is not kReady yet, or the committed key
+  // shares do not give the committed secret, and it is kSpoiled; kClosed: it has ended before.
   Result<SecretBytes> give();
 
   State state() const { return state_; }

@@ -72,7 +72,7 @@ tl::unexpected<Error> cut_short(const Format& format, std::size_t size, std::siz
               size < expected ? " is cut short, it has " : " has something behind it, it has ", bytes_of(expected));
 }
 
-// What follows the version, in full but for what comes behind the fixed fields.
+// A reader behind the version. The fixed fields are complete; the rest may be missing.
 Result<Reader> begin(Bytes bytes, const Format& format) {
   const std::string name(format.name);
   const Format& other = &format == &kKeyShare ? kCommitment : kKeyShare;

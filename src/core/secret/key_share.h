@@ -18,7 +18,7 @@ class SecretBytes {
   SecretBytes() = default;
   explicit SecretBytes(std::size_t size);  // zeros
   static SecretBytes copy_of(Bytes bytes);
-  // What is moved from has none.
+  // A moved-from object is empty.
   SecretBytes(SecretBytes&& other) noexcept;
   SecretBytes& operator=(SecretBytes&& other) noexcept;
   SecretBytes(const SecretBytes&) = delete;

@@ -41,8 +41,8 @@ Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, 
   return split(id, secret, rule, std::move(random));
 }
 
-// The secret, of the first key shares that suffice. Errors: those of Commitment::check() for each of these; kInvalid:
-// too few, one of them twice, or what they give is not the secret that was committed to.
+// The secret, from the first key shares that suffice. Errors: those of Commitment::check() for each of these; kInvalid:
+// too few, one of them twice, or their result is not the committed secret.
 Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeyShare> shares);
 
 }  // namespace bellwether::secret

@@ -43,7 +43,7 @@ std::optional<PublicKey> public_part(const EVP_PKEY* key) {
 }  // namespace
 
 std::string name_of(const PublicKey& key) {
-  // What stands before the key in its DER form (RFC 8410).
+  // The prefix of the key in its DER form (RFC 8410).
   std::string der("\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00", 12);
   for (const unsigned char byte : key) der += static_cast<char>(byte);
   return sha256_hex(der).substr(0, 16);

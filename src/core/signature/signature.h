@@ -47,8 +47,8 @@ std::string sign(std::string_view program, const Versions& versions, const Signi
 bool is_signed(std::string_view bytes);
 // `name` for messages. kNotFound: no signature. kInvalid: a signature of other bytes.
 Result<Signed> read(std::string_view bytes, const std::string& name);
-// The same for somebody who trusts these keys and can run programs of that version of the interface. kRefused: the key
-// is not one of them, or there are none. kUnsupported: of another version. The message says what to do.
+// The same for a process that trusts these keys and can run programs of that version of the interface. kRefused: the
+// key is not one of them, or the list is empty. kUnsupported: of another version. The message says what to do.
 Result<Signed> admit(std::string_view bytes, const std::string& name, const std::vector<PublicKey>& trusted,
                      uint32_t interface);
 

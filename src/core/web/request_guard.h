@@ -20,7 +20,7 @@ namespace bellwether::web {
 struct GuardRules {
   std::vector<std::string> hosts;  // "127.0.0.1:8461", in lower case; empty: any, which needs `bearer`
   std::string form_secret;         // drawn at the start
-  std::string bearer;              // empty: none is asked for
+  std::string bearer;              // empty: not required
 };
 
 class RequestGuard {

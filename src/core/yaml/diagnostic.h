@@ -24,12 +24,12 @@ struct Diagnostic {
   int column = 0;
   std::string found;     // as shown: "'ten'", "a list"; may be empty
   std::string expected;  // "a whole number from 1 to 65535"; may be empty
-  std::string message;   // what is wrong, on its own a full statement
+  std::string message;   // the fault, as a full statement
   std::string hint;      // the remedy, often "did you mean 'x'?"; may be empty
 };
 
-// "shop.yaml:12:7: unknown key 'durration' in workflow 'browse'", then one indented line each for what was found
-// (unless the message says it already), what was expected, and the hint. No newline at the end.
+// "shop.yaml:12:7: unknown key 'durration' in workflow 'browse'", then one indented line each for the text found
+// (unless the message has it already), the expected form, and the hint. No newline at the end.
 std::string format(const Diagnostic& diagnostic);
 
 // "'text'", shortened when long and with control characters made visible.
@@ -48,7 +48,7 @@ class Diagnostics {
 
   explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
-  // Makes another file known, for marks in it. At most UINT16_MAX of them.
+  // Registers another file, for marks in it. At most UINT16_MAX files.
   uint16_t add_file(std::string name);
   // "shop.yaml:12:7"
   std::string place_of(Mark mark) const;

@@ -14,7 +14,7 @@ struct Node {
   enum class Kind : unsigned char { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  bool is_quoted = false;  // kScalar: written in quotes or as a block, and so a text even if it looks like a number
+  bool is_quoted = false;  // kScalar: written in quotes or as a block: a text even if it looks like a number
   Mark mark;
   Mark key_mark;            // of the key, when the node is a value of a map
   std::string key;          // when the node is a value of a map
@@ -29,10 +29,10 @@ struct Node {
   Mark place() const { return key_mark.line > 0 ? key_mark : mark; }
 };
 
-// What a node is, for messages: "'ten'", "a list", "a map", "nothing".
+// The kind of a node, for messages: "'ten'", "a list", "a map", "nothing".
 std::string describe(const Node& node);
 
-// Limits on what is read, so that no file can exhaust memory or the stack.
+// Limits on input, so that no file can exhaust memory or the stack.
 constexpr std::size_t kFileBytesMax = 1u << 20;  // the parser may need 200 times as much memory
 constexpr int kDepthMax = 64;
 constexpr std::size_t kNodesMax = 100'000;

@@ -40,8 +40,7 @@ struct AskGeneration {
 };
 using ContextQuestion = std::variant<context_lead::Request, AskOutcome, AskContextStatus, AskTransfer, AskGeneration>;
 
-// --- a node's knowledge of the leadership of contexts, for people and pages
-// -------------------------------------------
+// --- a node's knowledge of the leadership of contexts, for people and pages ------------------------------------------
 
 // The outcomes of a node's jobs since its start. Stopped jobs count for neither.
 struct ContextWork {

@@ -27,7 +27,7 @@ inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
 class GuardedWork;
 
 struct ClusterPlace final : NodePlace {
-  // Who looks at what must always hold, where a process sees it.
+  // Checks the rules where a process sees the events.
   struct Watcher {
     Callback<void(ClusterPlace& place, uint64_t term)> elected;
     Callback<void(ClusterPlace& place)> prepares;

@@ -46,7 +46,7 @@ struct ClusterWorld final : MachineWorld {
     return process != nullptr && process->leaves();
   }
 
-  // --- what must always hold
+  // --- rules that always hold
   void elected(ClusterPlace& place, uint64_t term) {
     place.say(fmt::format("elected, term {}", term));
     ++terms_;
@@ -176,7 +176,7 @@ struct ClusterWorld final : MachineWorld {
     ClusterPlace* chief = leader();
     const auto voters = std::count_if(places_.begin(), places_.end(),
                                       [&](const auto& place) { return place.get() != chief && takes_part(*place); });
-    // Who has lost its disk is as good as gone already.
+    // A node that has lost its disk counts as gone already.
     if (static_cast<std::size_t>(voters) < quorum::majority_of(places_.size())) return;
     const uint64_t term = term_of(*chief);
     say(chief->name + " loses its power");

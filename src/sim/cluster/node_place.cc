@@ -46,7 +46,7 @@ void NodePlace::on_line(std::string_view event, const std::string& text, const J
   say(fmt::format("{}: {}", event, text));
 }
 
-// --- what is seen of it ----------------------------------------------------------------------------------------------
+// --- observations ----------------------------------------------------------------------------------------------------
 
 // Of all that can decide who leads, these nodes have the votes of a quorum.
 const cluster::ElectionDriver* NodePlace::election() const {

@@ -19,7 +19,7 @@ namespace bellwether::sim {
 
 inline constexpr uint16_t kNodePort = 7400;
 
-// What all simulated nodes and clients know, and what their cluster is called.
+// The keys of all simulated nodes and clients, and the name of their cluster.
 wire::Keyring keyring_of_nodes();
 cluster::NodeConfig config_of_nodes();
 
@@ -49,7 +49,7 @@ struct NodePlace {
   bool leads(Instant world) const;
   // Of all members that it knows, those that are there, itself included.
   std::size_t alive() const;
-  // An operator asks it, in its own next turn, to hand over to `heir`; to anybody when it is empty.
+  // An operator asks it, in its next turn, to hand over to `heir`; to any node when it is empty.
   void post_hand_over(const std::string& heir);
 
   Node& machine;
@@ -61,7 +61,7 @@ struct NodePlace {
   bool remembers = true;
   bool careless_disk = false;
   bool founds = false;  // an operator says that this is the first node, when it starts for the first time
-  bool lost = false;    // its disk was replaced: what it had voted is not known any more
+  bool lost = false;    // its disk was replaced: its votes are unknown
   uint32_t starts = 0;
   node::ClusterNode* process = nullptr;  // nullptr: none runs
   SimKv* kv = nullptr;                   // of that process
@@ -70,7 +70,7 @@ struct NodePlace {
   std::string heir_;
 };
 
-// For Node::start(); `context` is a NodePlace. Ends when the node is asked to leave, or when another process bears its
+// For Node::start(); `context` is a NodePlace. Ends when the node is asked to leave, or when another process has its
 // name.
 runtime::task<void> run_node(runtime::Runtime& runtime, void* context);
 

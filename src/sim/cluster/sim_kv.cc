@@ -82,7 +82,7 @@ bool SimKv::too_large(const std::vector<KvChange>& changes) {
   });
 }
 
-// One after the other, as they were asked for.
+// One after the other, in the order of the calls.
 task<Status> SimKv::put(std::vector<KvChange> changes) {
   if (too_large(changes)) co_return fail(Errc::kTooLarge, "a key or a value is longer than may be stored");
   if (broken_) co_return tl::unexpected(gone());

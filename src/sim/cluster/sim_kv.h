@@ -40,7 +40,7 @@ class StoredKeys {
   std::deque<Write> under_way_;  // asked for and not done, in order
 };
 
-// The process's half. Of what was under way when its process ends, the first part may have arrived, in order.
+// The process's half. When its process ends, the first part of its pending writes may have arrived, in order.
 class SimKv final : public cluster::Kv {
  public:
   // `careless`: a change counts as durable while it is only in the memory of the system, which writes it when it likes:

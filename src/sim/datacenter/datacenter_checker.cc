@@ -27,7 +27,7 @@ bool overlap(const dispatch::PartRange& a, const dispatch::PartRange& b) {
   return a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
-// What is a sum in it, as bytes.
+// The sums in it, as bytes.
 std::string sums_of(const metrics::Window& window, const account::Shape& shape) {
   metrics::Window sums(shape);
   sums.merge(window);
@@ -37,7 +37,7 @@ std::string sums_of(const metrics::Window& window, const account::Shape& shape) 
   return account::encode_window(sums);
 }
 
-// The numbers that what a share told has in its stream (jobs/dispatch/letters.h), and the seconds of the run.
+// The numbers of an assignment's reports in its stream (jobs/dispatch/letters.h), and the seconds of the run.
 struct Numbered {
   uint64_t number = 0;
   uint64_t second = 0;
@@ -261,7 +261,7 @@ std::string fault_of(const JobStory& job, const std::string& account, CountedSec
 
 std::string loss_of(const JobStory& job) {
   const auto& events = job.sheet.events;
-  // Managers that are away for long are enough for that.
+  // A long absence of managers is enough for that.
   const bool unsynced =
       std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "layer_sync_failed"; });
   if (!job.sheet.losses.empty() && !unsynced) {

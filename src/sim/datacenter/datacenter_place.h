@@ -12,7 +12,7 @@
 
 namespace bellwether::sim {
 
-// What is asked of a manager at the end.
+// A question to a manager at the end.
 struct Inquest {
   std::string job;
   bool answered = false;

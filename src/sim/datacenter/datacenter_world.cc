@@ -60,7 +60,7 @@ struct DatacenterWorld : MachineWorld {
     if (kind == Kind::kManager) stage_.managers.push_back(place->options.config.listen);
     places_.push_back(std::move(place));
   }
-  // What operators have written into the settings of all nodes.
+  // The operators' settings of all nodes.
   void introduce() {
     places_.front()->founds = true;
     std::vector<std::string> names;
@@ -101,7 +101,7 @@ struct DatacenterWorld : MachineWorld {
     const node::ClusterNode* process = places_[node.index()]->process;
     return process != nullptr && process->leaves();
   }
-  // Somebody sees to it that what has ended by itself is started again, and what cannot use its disk any more, too.
+  // An operator restarts processes that have ended by themselves, or cannot use their disk any more.
   void start_what_ended() {
     for (const auto& place : places_) {
       Node& node = place->machine;
@@ -115,7 +115,7 @@ struct DatacenterWorld : MachineWorld {
     }
   }
 
-  // --- what must always hold
+  // --- rules that always hold
   void look() {
     ++events_;
     if (!stage_.violation.empty()) fail(stage_.violation);
@@ -223,7 +223,7 @@ struct DatacenterWorld : MachineWorld {
     }
     if (holds()) expect_no_others();
   }
-  // What is still to be done; empty: everything is at rest.
+  // The open work; empty: everything is at rest.
   std::string unrest() {
     for (const auto& job : stage_.jobs) {
       if (!job->refused.empty()) return fmt::format("job '{}' is refused: {}", job->id, job->refused);
@@ -305,7 +305,7 @@ struct DatacenterWorld : MachineWorld {
       }
     }
   }
-  // Where everything stands at the end of a run that went wrong.
+  // The final states of a run that went wrong.
   void tell_states() override {
     for (const auto& job : stage_.jobs) {
       say(fmt::format("job '{}' is {} for its client", job->id, to_string(job->sheet.state)));

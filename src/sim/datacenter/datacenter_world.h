@@ -19,7 +19,7 @@
 
 namespace bellwether::sim {
 
-// One of up to forty workers, most of them of a handful; and one of up to two hundred, with jobs for all their cores.
+// A world of up to forty workers, most of a handful; and a world of up to two hundred, with jobs for all their cores.
 std::span<const WorldRow> datacenter_worlds();
 
 }  // namespace bellwether::sim

@@ -17,7 +17,7 @@ cluster::ContextChoice context_settings_of_nodes();
 
 std::unique_ptr<cluster::ResourceSource> able_machine();
 
-// What makes contexts on a manager, one after the other; its jobs do not outlive the term.
+// Makes contexts on a manager, one after the other; its jobs do not outlive the term.
 class ContextMaker final : public cluster::ContextManager {
  public:
   ContextMaker(runtime::Runtime& runtime, DatacenterPlace& place);

@@ -22,7 +22,7 @@ constexpr Duration kOnceMost = Duration::seconds(8);
 constexpr int64_t kRequestsMost = 12;
 constexpr uint64_t kPaceMost = 12;  // iterations of a part in a second, where they are counted
 
-// What some parts have measured in a second.
+// The measured data of some parts in a second.
 metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, uint32_t parts) {
   metrics::Window window(job.shape);
   for (std::size_t i = 0; i < job.plan->steps.size(); ++i) {

@@ -154,7 +154,7 @@ void GroupWork::act(GroupMember& member, uint64_t work) {
   timeline_.after(draw(habits_.lease / 16, habits_.lease / 4), [this, &member, work] { act(member, work); });
 }
 
-// I4: what was sent under an earlier term comes to nothing.
+// I4: acts sent under an earlier term have no effect.
 void GroupWork::arrives(Term term) {
   if (mistakes_.forgets_fence) resource_ = {};
   if (resource_.admit(term) == decltype(resource_)::Answer::kRefused) {

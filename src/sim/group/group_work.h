@@ -58,7 +58,7 @@ struct GroupMember {
 
   // The guarded work: see group_work.h.
   bool working = false;
-  bool hung = false;  // the work moves no more, and stops only when it is killed
+  bool hung = false;  // the work stands still, and stops only when it is killed
   uint64_t work_number = 0;
   election::Term work_term;
   Instant term_ends;  // as reported to the work
@@ -78,8 +78,8 @@ class GroupChecker {
  public:
   explicit GroupChecker(FaultyWorld& world) : world_(world) {}
 
-  // I5: a member votes once a term. What two processes of one id say is not compared: one of them is not listened to,
-  // and I1 and I6 hold for what is counted.
+  // I5: a member votes once a term. Votes of two processes of one id are not compared: one of them is ignored, and I1
+  // and I6 hold for the counted votes.
   void voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate);
   // I1: one leader a term. I3: the terms of leaders grow. I6: by a majority of the declared members; while the members
   // change, by majorities of the old and of the new ones. No electorates: this group does not vote.
@@ -109,12 +109,12 @@ struct WorkMistakes {
   bool keeps_leading_unrenewed = false;  // the end of a term that was not renewed is not obeyed
   bool outlives_term = false;            // no end of a term stops the work
   bool caches_leadership = false;        // the work does not ask again whether its term is still valid
-  bool permits_while_acting = false;     // the work is said to have stopped before it has
+  bool permits_while_acting = false;     // the work is reported as stopped before it has
   bool forgets_fence = false;            // the resource does not compare terms
 };
 
 struct WorkHabits {
-  Duration lease;        // for how long what was renewed last counts
+  Duration lease;        // how long the last renewal counts
   Duration longest_act;  // counted from the renewal; all must outlive it
   bool acts = true;
   bool checks_term = true;  // before each act
@@ -136,7 +136,7 @@ class GroupWork {
   // The member must stay where it is.
   void add(GroupMember& member) { members_.push_back(&member); }
 
-  // Its elector has said so; `stop_by`: when its last act has ended at the latest.
+  // Its elector has reported it; `stop_by`: the latest end of its last act.
   void elected(GroupMember& member, election::Term term, Instant ends, Instant stop_by);
   void renewed(GroupMember& member, Instant ends, Instant stop_by);
   // The work stops in good order.

@@ -99,7 +99,7 @@ class KernelWorld : public FaultyWorld {
     }
     if (m.up) self().step(m, Kernel::tick());
   }
-  // For `span`, and with the machine when `machine` says so.
+  // For `span`, and with the machine when `machine` is true.
   bool pause_for(Member& m, bool machine, Duration span) {
     if (!m.up || m.paused) return false;
     pause(m, machine);
@@ -151,7 +151,7 @@ class KernelWorld : public FaultyWorld {
     if (holds()) timeline_.advance(end);
     return holds();
   }
-  // Until `come()`, which is asked after each event; false when it has not by then, or a rule was broken.
+  // Until `come()`, which is called after each event; false when it has not by then, or a rule was broken.
   template <class Come>
   bool run_until(Instant end, Come come) {
     while (now() < end && !come()) {
@@ -174,7 +174,7 @@ class KernelWorld : public FaultyWorld {
   bool clock_stops_in_suspend_ = false;  // a mistake
 
  private:
-  // What a socket holds while its process stands still is bounded.
+  // Bounds the contents of a socket while its process stands still.
   static constexpr std::size_t kMostMissed = 512;
 };
 

@@ -16,15 +16,15 @@ struct Contender : GroupMember {
   std::optional<election::Elector> elector;
   std::vector<election::Event> missed;  // what came while it was paused
   election::Epoch kept_floor;           // on its disk
-  Duration wall_ahead;                  // of its clock: what it shows to people
+  Duration wall_ahead;                  // of its clock: as people see it
 
-  // What is in flight: the answer to an older question is thrown away.
+  // Identifies the question in flight: the answer to an older one is thrown away.
   uint64_t question = 0;
   bool asking = false;
 
   // Between it and the store.
   bool cut_off = false;
-  bool late = false;  // answers take nearly as long as anybody waits for them
+  bool late = false;  // answers take nearly as long as the longest wait
   bool deaf = false;  // requests arrive, answers do not
 
   std::string name() const { return fmt::format("m{}", id.value()); }
@@ -179,7 +179,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     after(way, [this, &c, life, number, event = std::move(event)] { answer(c, life, number, event); });
   }
   WallTime wall_clock(const Contender& c) const { return WallTime{(c.clock.local(now()) + c.wall_ahead).ns()}; }
-  // To the store each life of a contender is somebody else.
+  // To the store each life of a contender is another client.
   static uint32_t client_of(const Contender& c, uint32_t life) { return c.index * 1000 + life; }
   election::Event carried_out(Contender& c, uint32_t life, const election::Act& act, const std::string&) {
     WriteRequest request = act.request;
@@ -294,8 +294,8 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     });
     return true;
   }
-  // As a lease that follows the store does: shorter while the store is quick, and back again when it becomes slow,
-  // which often ends in a store that does not answer. Never longer than what the budgets of this world are made from.
+  // Like a lease that follows the store: shorter while the store is quick, and back again when it becomes slow, which
+  // often ends in a store that does not answer. Never longer than the lease in the budgets of this world.
   bool change_lease(Contender& c) {
     if (!c.up || timing_.lease < Duration::seconds(2)) return false;
     set_lease(c, 0.5 + prng().unit() / 2);
@@ -365,7 +365,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     if (!somebody_leads_within(at_most)) {
       return fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most));
     }
-    // What was on its way when things were made whole may still end this term; after that none does.
+    // Messages from before the repair may still end this term; after that none does.
     if (!run_for(timing_.lease * 3)) return;
     const uint32_t terms = checker_.terms();
     if (!run_for(timing_.lease * 4)) return;

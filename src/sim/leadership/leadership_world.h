@@ -13,7 +13,7 @@
 
 namespace bellwether::sim {
 
-// One for each kind of store.
+// A world for each kind of store.
 std::span<const WorldRow> leadership_worlds();
 
 }  // namespace bellwether::sim

@@ -46,7 +46,7 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
   return seen;
 }
 
-// Grows faster than anybody is elected, so that an epoch counted from it has not been used before.
+// Grows faster than elections happen, so that an epoch counted from it has not been used before.
 uint64_t StoreModel::clock_epoch(Instant now) const {
   return 1'000'000 + static_cast<uint64_t>(now.ns() / Duration::millis(1).ns());
 }

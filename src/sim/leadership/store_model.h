@@ -59,10 +59,10 @@ class StoreModel {
   election::Observation look(uint32_t who, const std::string& token, Instant now);
   election::WriteOutcome act(uint32_t who, const election::WriteRequest& request, Instant now);
 
-  // A process of a holder is gone (host lock only); `pid_in_use`: its number belongs to somebody else now.
+  // A process of a holder is gone (host lock only); `pid_in_use`: its number belongs to another process now.
   void process_died(const std::string& token, bool pid_in_use);
-  // It comes back with what it had kept, with an older state, or with nothing; which of them a mechanism permits is
-  // its own matter.
+  // It comes back with the data that it had kept, with an older state, or empty; each mechanism defines the permitted
+  // ones.
   void crash(Prng& prng, Instant now);
   // An operator deletes expiring data (DEL, kubectl delete lease, rm). False: nothing to delete.
   bool record_deleted();

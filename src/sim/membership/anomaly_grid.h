@@ -12,7 +12,7 @@
 
 namespace bellwether::sim {
 
-// How long a group takes to notice a crash, and what a group costs in which nothing happens.
+// The time until a group notices a crash, and the cost of a group without events.
 struct DetectionCase {
   std::size_t members = 100;
   std::size_t crashes = 20;  // one after the other, each in a whole group
@@ -31,7 +31,7 @@ struct Detection {
 };
 Detection measure_detection(const membership::Figures& figures, const DetectionCase& one);
 
-// What one node of an idle group sends in a second, on average: everything included.
+// The average traffic of one node of an idle group in a second: everything included.
 struct IdleCost {
   double messages = 0;
   double bytes = 0;
@@ -61,7 +61,7 @@ struct AnomalyCounts {
 
 AnomalyCounts run_anomaly(const AnomalyCase& one, const membership::Figures& figures);
 
-// The grid: C of 1…32, D of 128 ms … 32.8 s, I of 1 ms … 16.4 s. `every` thins it: only each so many-th case.
+// The grid: C of 1…32, D of 128 ms … 32.8 s, I of 1 ms … 16.4 s. `every` thins it: only each `every`-th case.
 std::vector<AnomalyCase> anomaly_grid(Stall kind, uint64_t seed, std::size_t every = 1);
 
 // Runs it for plain SWIM, Lifeguard as published and the profile `lan`; the table, as text.

@@ -171,7 +171,7 @@ void MemberWorld::arrive(std::size_t index, Kind kind, uint32_t which) {
     case Kind::kDatagram: return step(index, membership::DatagramArrived{endpoint(it.from), it.bytes});
     case Kind::kAsked:
       check(it.exchange < (uint64_t{1} << 32));
-      // Who asked is kept in the request's number.
+      // The request's number holds the sender.
       return step(index, membership::StreamAsked{uint64_t{it.from} << 32 | it.exchange, it.bytes});
     case Kind::kAnswered: return step(index, membership::StreamAnswered{it.exchange, it.bytes});
     case Kind::kFailed: return step(index, membership::StreamAnswered{it.exchange, std::nullopt});
@@ -228,7 +228,7 @@ void MemberWorld::carry_out(std::size_t index) {
                      out(Kind::kAnswered, {index, static_cast<std::size_t>(reply.request >> 32),
                                            reply.request & 0xffffffff, std::move(reply.bytes)});
                    },
-                   [](const auto&) {}},  // what a watcher may want to see
+                   [](const auto&) {}},  // only for watchers
         effect);
   }
 }

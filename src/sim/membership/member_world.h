@@ -19,8 +19,8 @@
 
 namespace bellwether::sim {
 
-// How a slow process is slow. kBlocked: it runs, its timers fire, but what it sends and receives waits until the end
-// (how Lifeguard's authors made slow members). kStopped: nothing of it runs (SIGSTOP, a starved processor).
+// The kind of slowness of a process. kBlocked: it runs, its timers fire, but its messages in both directions wait until
+// the end (how Lifeguard's authors made slow members). kStopped: nothing of it runs (SIGSTOP, a starved processor).
 enum class Stall : uint8_t { kNone, kBlocked, kStopped };
 
 struct MemberWorldSettings {

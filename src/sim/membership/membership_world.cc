@@ -64,7 +64,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   Duration between(int64_t low_ms, int64_t high_ms) { return Duration::millis(prng().between(low_ms, high_ms)); }
   std::string slot(std::size_t node) const { return fmt::format("{} at slot {}", world_.name(node), node); }
 
-  // --- what must always hold
+  // --- rules that always hold
   void saw(std::size_t node, const membership::Effect& effect, Instant) override {
     std::visit(Overloaded{[&](const membership::MemberEvent& event) {
                             if (tracing()) {
@@ -82,7 +82,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
                             ended_.push_back(node);
                           },
                           [&](const membership::LeftGroup&) { ended_.push_back(node); },
-                          [](const auto&) {}},  // what is judged by what others see of it
+                          [](const auto&) {}},  // judged by the views of others
                effect);
   }
   // A process under this name begins with this incarnation, or has raised it.
@@ -108,7 +108,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     }
     return false;
   }
-  // Empty when its view agrees with the world; else what is wrong in it.
+  // Empty when its view agrees with the world; else the difference.
   std::string wrong_in(std::size_t node) const {
     const membership::MemberTable& view = world_.kernel(node).table();
     std::size_t running = 0;
@@ -159,7 +159,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     bytes = rest;
     return true;
   }
-  // What the drivers of all nodes do wrong, now and then.
+  // Mistakes of the drivers of all nodes, now and then.
   void drivers_err() {
     using namespace membership;
     const std::size_t node = any();
@@ -349,7 +349,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     std::string wrong = "nothing was looked at";
     while (!wrong.empty() && now() < end && run_for(Duration::seconds(1))) wrong = disagreement();
     if (!wrong.empty()) return fail("I14: long after the world was whole " + wrong);
-    // What is under way from before ends, then nothing may happen to anybody.
+    // Pending events from before end, then no member may change.
     run_for(Duration::seconds(15));
     calm_ = true;
     run_for(Duration::seconds(30));
@@ -358,7 +358,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   std::vector<Run::Count> counts() const override { return {{"names", names_}}; }
 
-  // What a node keeps over a crash: its last incarnation and a view of some time ago.
+  // A node's data after a crash: its last incarnation and a view of some time ago.
   struct Memory {
     uint32_t incarnation = 0;
     std::vector<membership::Update> view;

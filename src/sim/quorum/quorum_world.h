@@ -15,11 +15,11 @@ namespace bellwether::sim {
 
 WorldRow quorum_world();
 
-// Of a healthy group of so many members in the LAN profile.
+// Of a healthy group of `members` in the LAN profile.
 Takeover measure_takeover(uint64_t seed, std::size_t members);
 
-// How many needless changes of the leader there are in so much time with a healthy leader, and as many of the
-// other voters as there may be at once stalling again and again and suspecting everybody.
+// The needless changes of the leader in `time` with a healthy leader, while the largest permitted number of other
+// voters stalls again and again and suspects every member.
 struct QuorumCalm {
   uint32_t changes = 0;
   uint64_t stalls = 0;

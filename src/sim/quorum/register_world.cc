@@ -35,7 +35,7 @@ std::string show_place(Place place) { return fmt::format("{}.{}", place.fence.va
 // that of their places. What is left to check is that this order agrees with the time of the world.
 class RegisterChecker {
  public:
-  // What was known to have taken effect when an operation was asked for.
+  // The operations known to have taken effect when an operation began.
   struct Floor {
     Place place;
     Place origin;  // where the value was first written
@@ -89,7 +89,7 @@ class RegisterChecker {
   Floor floor_;
 };
 
-// One node: an acceptor with its disk, and one who wants to own the job.
+// One node: an acceptor with its disk, and a peer that wants to own the job.
 struct RegisterNode : GroupMember {
   struct Operation {
     bool write = false;

@@ -16,10 +16,10 @@ namespace bellwether::sim {
 
 WorldRow vote_world();
 
-// Of a healthy group of so many nodes.
+// Of a healthy group of `nodes`.
 Takeover measure_vote_takeover(uint64_t seed, std::size_t nodes, const vote::VoteTiming& timing);
 
-// How often the admin of a healthy group of five changes in so much time while everybody's score goes up and down.
+// The changes of the admin of a healthy group of five in `time` while every score goes up and down.
 uint32_t changes_under_noise(uint64_t seed, Duration time);
 
 }  // namespace bellwether::sim

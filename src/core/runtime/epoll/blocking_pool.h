@@ -19,8 +19,8 @@ class BlockingPool {
   // the loop does not run any more.
   ~BlockingPool();
 
-  // co_await pool.run(operation): runs `operation()` on the worker and gives its result. The operation must own what it
-  // uses, for it goes on when the waiting coroutine is destroyed; its result is then thrown away.
+  // co_await pool.run(operation): runs `operation()` on the worker and returns its result. The operation must own its
+  // data, for it goes on when the waiting coroutine is destroyed; its result is then thrown away.
   template <class Operation>
   auto run(Operation operation);
 

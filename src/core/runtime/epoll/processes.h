@@ -32,7 +32,7 @@ ProcessIdentity identify_self();
 // An id that no process can have (zero, negative, too large) is one of a dead process.
 ProcessSight look_at_process(int64_t pid);
 
-// What is needed of /proc/PID/stat: "17 (name, with any characters) S 1 …".
+// The needed fields of /proc/PID/stat: "17 (name, with any characters) S 1 …".
 struct ProcessStat {
   char state;
   uint64_t start_time;

@@ -25,8 +25,8 @@ std::optional<Duration> least_ttl(Bytes reply);
 
 class Resolver {
  public:
-  // Answers are kept for as long as they say, within these bounds; failures for a second, so that a name that does not
-  // exist is not asked for with every connection.
+  // Answers are kept for their time to live, within these bounds. Failures are kept for a second, so that not every
+  // connection asks again for a name that does not exist.
   static constexpr Duration kKeepMin = Duration::seconds(1);
   static constexpr Duration kKeepMax = Duration::minutes(5);
   static constexpr Duration kKeepFailure = Duration::seconds(1);

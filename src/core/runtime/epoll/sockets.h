@@ -34,9 +34,9 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-// What getsockname() says; an empty endpoint when it fails.
+// The result of getsockname(); an empty endpoint when it fails.
 Endpoint local_endpoint(int socket);
-// What getpeername() says; an empty endpoint when it fails.
+// The result of getpeername(); an empty endpoint when it fails.
 Endpoint peer_endpoint(int socket);
 
 task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoint to, ConnectOptions options,

@@ -23,7 +23,7 @@ constexpr unsigned kCloseRangeCloexec = 4;  // CLOSE_RANGE_CLOEXEC of <linux/clo
 constexpr int kSignals = 64;
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
-// What the child reports when it could not become the program.
+// The child's report when it could not become the program.
 struct Failure {
   enum class Step : int { kSession, kStreams, kDirectory, kExec };
   Step step;
@@ -93,7 +93,7 @@ Result<Pipe> make_pipe() {
   ::_exit(127);
 }
 
-// Programs expect signals as they are by default; what is ignored would stay so in the new program.
+// Programs expect default signals; ignored signals would stay ignored in the new program.
 void reset_signals(const Plan& plan) {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
@@ -230,7 +230,7 @@ class OsChild final : public Child {
       }
       if (!ended) co_return tl::unexpected(ended.error());
       BW_CO_TRY(auto end, process_->end());
-      // What it wrote is in the pipe, and what is more than a pipe holds comes from a descendant.
+      // Its output is in the pipe. Output beyond the pipe's size comes from a descendant.
       if (process_->output_descriptor() >= 0) take_output();
       end_ = end;
     }

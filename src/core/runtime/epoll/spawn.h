@@ -27,14 +27,14 @@ class Orphans {
   std::vector<pid_t> pids_;
 };
 
-// A started process. While this object lives, its process id is given to no other, even after its end.
+// A started process. While this object lives, the system does not reuse its process id, even after its end.
 class ChildProcess {
  public:
   ChildProcess(pid_t pid, bool own_group, std::shared_ptr<Orphans> orphans)
       : pid_(pid), own_group_(own_group), orphans_(std::move(orphans)) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Kills what has not ended, with its group, unless it was let go.
+  // Kills a running child, with its group, unless it was released.
   ~ChildProcess();
 
   // Fails on kernels that cannot report the end of a process to a loop (before Linux 5.3).
