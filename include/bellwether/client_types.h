@@ -70,7 +70,7 @@ struct Done {};
 
 // --- requests --------------------------------------------------------------------------------------------------------
 
-// How a cluster is reached. What is empty here is taken from the variables of the environment (BELLWETHER_CLUSTER …,
+// The access to a cluster. An empty member comes from the variables of the environment (BELLWETHER_CLUSTER …,
 // BELLWETHER_AUTH_SECRET), then from the file, as for `bellwether run --managers`.
 struct Options {
   std::vector<std::string> managers;  // HOST or HOST:PORT; any of them will do. Empty: the seeds of the file
@@ -81,7 +81,7 @@ struct Options {
   std::string certificate;  // files, PEM: where the cluster wants certificates
   std::string key;
   std::string ca;
-  std::string by;                                   // who asks, for audit logs; empty: $USER
+  std::string by;                                   // the caller's name, for audit logs; empty: $USER
   std::chrono::milliseconds patience{10'000};       // for one answer; twice that for a submission
   std::chrono::milliseconds silence_most{300'000};  // without a word of any manager, a job is not followed any more
 };
@@ -160,8 +160,8 @@ struct Live {
   uint64_t failed = 0;
   uint64_t iterations = 0;
   uint64_t dropped = 0;
-  int64_t vus = 0;  // of those that run
-  Span age{};       // of the oldest news of those that run
+  int64_t vus = 0;  // running ones
+  Span age{};       // of the oldest report of a running assignment
   bool operator==(const Live&) const = default;
 };
 
@@ -171,7 +171,7 @@ struct Live {
 struct LiveWindow {
   Span at{};              // its begin, since the start of the run
   uint32_t revision = 0;  // one more each time it was amended
-  uint32_t told = 0;      // shares that told something in it
+  uint32_t told = 0;      // assignments that reported in it
   Live done;              // in it; the virtual users at its end; no age
 };
 struct LiveNews {
@@ -198,7 +198,7 @@ struct Status {
   std::vector<ShareStatus> shares;
   std::vector<Event> events;
   std::vector<Loss> losses;
-  std::optional<Live> live;  // only of status(), while something runs
+  std::optional<Live> live;  // only of status(), while a workflow runs
 };
 
 // Of a number of times: all zero when there were none.
@@ -236,7 +236,7 @@ struct WorkflowFigures {
   int64_t vus = 0;  // the most at once
 };
 
-// The figures of a time of the run, all workers together. Percentiles are those of all samples of that time.
+// The figures of a span of the run, all workers together. Percentiles are those of all its samples.
 struct Figures {
   Span covered{};
   uint64_t requests = 0;
@@ -244,7 +244,7 @@ struct Figures {
   double rate_per_s = 0;
   Times service;  // of all steps
   Times response;
-  std::vector<StepFigures> steps;  // those that make requests
+  std::vector<StepFigures> steps;  // the steps that make requests
   std::vector<WorkflowFigures> workflows;
 };
 

@@ -120,7 +120,7 @@ class Leadership {
 // thread at a time.
 class DurableFence {
  public:
-  // nullptr with `error` when the file cannot be used, or holds something else.
+  // nullptr with `error` when the file cannot be used, or holds other data.
   static std::unique_ptr<DurableFence> open(const std::string& path, std::string& error);
   ~DurableFence();
   DurableFence(const DurableFence&) = delete;

@@ -148,10 +148,10 @@ bool give_scenario(std::string_view text, uint32_t last_line);
 struct Strand {
   bellwether_run* run = nullptr;
   Workflow* user = nullptr;
-  std::coroutine_handle<> root, leaf;  // of the step, and what waits
+  std::coroutine_handle<> root, leaf;  // of the step, and of its waiting part
   PromiseBase* promise = nullptr;      // of the root
   const StepInfo* step = nullptr;
-  uint64_t live = 0;      // the response whose body can be looked at
+  uint64_t live = 0;      // the response whose body is readable
   uint32_t measured = 0;  // the exchange that is to be measured
 };
 
@@ -246,8 +246,8 @@ struct Json : Body {
   explicit Json(std::string json) : Body{std::move(json), "application/json"} {}
 };
 
-// Waits to be sent: co_await it. As a member of the workflow it is prepared once, before it is first sent, in the bytes
-// that go over the wire; one that is made for a single use is put together then.
+// A request to send: co_await it. A member of the workflow is prepared once, before it is first sent, in its bytes on
+// the wire; a temporary is put together at its use.
 class Request {
  public:
   Request(std::string_view method, std::string_view url) : method_(method), url_(url) {}
@@ -275,7 +275,7 @@ class Request {
     measured_ = false;
     return std::move(*this);
   }
-  // Of one that is a member: another one for a single use.
+  // Of a member: another request for a single use.
   Request header(std::string name, std::string value) const& {
     return fresh().header(std::move(name), std::move(value));
   }

@@ -109,7 +109,7 @@ typedef struct bellwether_program {
   uint32_t version;
   uint32_t size;
   const char* source;                   // the file that it was compiled from, as it was given to the compiler
-  void (*use)(const bellwether_host*);  // before anything else that runs steps; the host outlives the program
+  void (*use)(const bellwether_host*);  // before any other call that runs steps; the host outlives the program
   bellwether_text (*describe)(bellwether_tell, void* to);  // why it could not; empty: it did
   // The number of the step "WORKFLOW.STEP"; UINT32_MAX: no such step.
   uint32_t (*find)(bellwether_text name);

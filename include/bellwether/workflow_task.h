@@ -104,7 +104,7 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace detail
 
-// A member coroutine: a step, or a part of one that a step waits for with co_await. Begins when it is awaited.
+// A member coroutine: a step, or a part of a step that the step awaits. Begins when it is awaited.
 template <class T>
 class [[nodiscard]] Task {
  public:

@@ -58,7 +58,7 @@ class Workflow {
       fail("the scenario does not know the value '" + std::string(name) + "'");
     }
   }
-  // A value for a metric that the scenario declares: of a rate 0 is false, and anything else true.
+  // A value for a metric that the scenario declares: for a rate 0 is false, and all other values are true.
   void record(std::string_view metric, double value) {
     if (detail::host->record(strand().run, detail::to_abi(metric), value) == 0) {
       fail("the scenario declares no metric '" + std::string(metric) + "': metrics: {" + std::string(metric) +
@@ -216,7 +216,7 @@ struct Runner {
     return resume(strand) ? strand : nullptr;
   }
 
-  // Whether it waits for something.
+  // Whether it is waiting.
   static bool resume(Strand* strand) noexcept {
     strand->user->strand_ = strand;
     strand->leaf.resume();

@@ -38,7 +38,7 @@ class LeaderGate {
     const std::string& name() const { return name_; }
     uint64_t permitted() const { return permitted_.load(std::memory_order_relaxed); }
     uint64_t suppressed() const { return suppressed_.load(std::memory_order_relaxed); }
-    // Of the permitted ones, those under FailPolicy::kOpen alone.
+    // The permitted acts under FailPolicy::kOpen alone.
     uint64_t without_proof() const { return without_proof_.load(std::memory_order_relaxed); }
 
    private:

@@ -17,7 +17,7 @@ namespace bellwether::lead {
 
 class LeaseTools {
  public:
-  // `by`: who acts, for the record and the logs. The store must outlive it. Each call talks to the store for at most
+  // `by`: the author, for the record and the logs. The store must outlive it. Each call talks to the store for at most
   // `timeout` at a time.
   LeaseTools(runtime::Runtime& runtime, store::LeaseStore& store, std::string by, Duration timeout)
       : runtime_(runtime), store_(store), by_(std::move(by)), timeout_(timeout) {}

@@ -27,7 +27,7 @@ struct NodeReport {
   std::size_t alive = 0;    // voters, as it sees them
   std::size_t needed = 0;
   // For votes by score.
-  std::string rule;      // "majority", or one that is unsafe; empty: no scores are voted on
+  std::string rule;      // "majority", or an unsafe one; empty: no votes by score
   std::string last_end;  // of the last election without a winner: why; else empty
   std::size_t elections_last_hour = 0;
   std::size_t failed_last_hour = 0;

@@ -90,7 +90,7 @@ Status Disk::write(Inode& inode, uint64_t offset, Bytes bytes) {
     BW_PROBE("sim: writing a file fails");
     status = fail(Errc::kIo, "writing a file: input/output error");
   }
-  if (!status) {  // what fits of the failed one is there nevertheless
+  if (!status) {  // the part of the failed write that fits is there nevertheless
     const uint64_t used_now = used();
     const uint64_t room = settings_.capacity > used_now ? settings_.capacity - used_now : 0;
     const uint64_t old = bytes.size() - std::min<uint64_t>(growth, bytes.size());

@@ -54,7 +54,7 @@ class Inode {
   std::vector<std::byte> safe_;  // surely there after a loss of power
   const void* locked_by_ = nullptr;
   const void* held_by_ = nullptr;
-  std::vector<Change> unsafe_;  // the changes from safe_ to seen_, but for those that a failed sync has dropped
+  std::vector<Change> unsafe_;  // the changes from safe_ to seen_, without those dropped by a failed sync
 };
 
 class Disk {
@@ -85,8 +85,7 @@ class Disk {
   void close(Inode& inode, const void* owner);
   void unlock(Inode& inode, const void* owner);
   bool is_at(std::string_view path, const Inode& inode) const;
-  // The number of the latest change of any kind. A sync covers the changes up to the one that was the latest when it
-  // began.
+  // The number of the latest change of any kind. A sync covers the changes that exist when it begins.
   uint64_t last_change() const { return changes_; }
   Status sync(Inode& inode, uint64_t upto);
   Status sync_directory(std::string_view path, uint64_t upto);
@@ -118,7 +117,7 @@ class Disk {
   uint64_t changes_ = 0;
   Names names_;
   Names safe_names_;
-  std::set<std::string, std::less<>> folders_;  // those that were made
+  std::set<std::string, std::less<>> folders_;  // the explicitly made ones
   std::vector<NameChange> unsafe_names_;
 };
 

@@ -59,7 +59,7 @@ class SimChild final : public runtime::Child {
   void let_go() override {}
 
  private:
-  // Lets a signal wake the one who waits.
+  // Lets a signal wake the waiter.
   class Waiting {
    public:
     Waiting(SimChild& child, Cancellation* parent) : child_(child), woken_(parent) {
@@ -259,8 +259,8 @@ void Node::step_boot(Duration by) {
   if (is_running()) request_turn(runtime_->next_turn());
 }
 
-// A turn may be asked for again at an earlier time; the events of the later requests then find that they are not the
-// ones that next_turn_ means.
+// A turn may be requested again at an earlier time; the events of the later requests then find that next_turn_ does not
+// mean them.
 void Node::request_turn(Instant world) {
   world = std::max(world, timeline_.now());
   if (world >= next_turn_) return;

@@ -47,7 +47,7 @@ class Programs {
  private:
   Script script_ = nullptr;
   void* context_ = nullptr;
-  int64_t next_pid_ = 100'000;  // far from those of processes
+  int64_t next_pid_ = 100'000;  // far from the ids of processes
 };
 
 // The processes on a simulated machine: its own, and others that a test adds.
@@ -61,7 +61,7 @@ class Processes {
   void begin_own(Instant boot);
   void end_own() { own_runs_ = false; }
 
-  // The node's process, or the last one that ran.
+  // The node's process, or the last one.
   const runtime::ProcessIdentity& self() const { return self_; }
   runtime::ProcessSight look_at(int64_t pid) const;
 

@@ -50,7 +50,7 @@ class World {
     return true;
   }
 
-  // Equal for two runs only when the same things happened in the same order.
+  // Equal for two runs only when the same events happened in the same order.
   uint64_t fingerprint() const { return timeline_.fingerprint(); }
 
  private:

@@ -19,7 +19,7 @@ class Callback<R(Args...)> {
  public:
   // Set to nothing; calling it is a mistake.
   Callback() = default;
-  // A lambda, or anything else that can be called, by its name: a temporary would be gone when it is called.
+  // A lambda, or another callable, by its name: a temporary would be gone at the call.
   template <class F>
     requires(std::is_object_v<F> && std::is_invocable_r_v<R, F&, Args...> &&
              !std::is_same_v<std::remove_const_t<F>, Callback>)

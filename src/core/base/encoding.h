@@ -12,7 +12,7 @@ inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 // Two digits a byte.
 std::string hex(std::string_view bytes);
-// So many digits, with zeros in front. REQUIRES digits <= 16; what does not fit is left out.
+// `digits` digits, with zeros in front. REQUIRES digits <= 16; leaves out higher digits.
 std::string hex(uint64_t number, std::size_t digits = 16);
 // 0 to 15, of digits in either case; -1: it is none.
 int hex_digit(char c);
@@ -33,7 +33,7 @@ void append_percent_encoded(std::string_view text, std::string& out);
 // The text between the quotes of a string in JSON (RFC 8259, section 7).
 void append_json_text(std::string_view text, std::string& out);
 
-// Control characters, those of the second block too, replaced by '?', so that no name or message can steer a terminal.
+// Replaces control characters, those of the second block too, by '?', so that no name or message can steer a terminal.
 std::string printable(std::string_view text);
 
 }  // namespace bellwether

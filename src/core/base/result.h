@@ -16,8 +16,8 @@ namespace bellwether {
 enum class Errc : unsigned char {
   kOk = 0,
   kInvalid,      // the input breaks a rule; sending it again will not help
-  kNotFound,     // the named thing does not exist
-  kExists,       // the named thing exists already
+  kNotFound,     // the named object does not exist
+  kExists,       // the named object exists already
   kRefused,      // the peer refused (connection refused, permission)
   kReset,        // the peer ended the connection abruptly
   kClosed,       // the connection or object was closed in an orderly way

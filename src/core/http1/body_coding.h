@@ -59,7 +59,7 @@ class Decoder {
 
   // Starts a new body. REQUIRES an encoding that is known, and not identity.
   void reset(Encoding encoding);
-  // Appends what `input` decodes to. kOk; kProtocol when it is broken; kTooLarge when `out` would pass `out_max`.
+  // Appends the decoded `input`. kOk; kProtocol when it is broken; kTooLarge when `out` would pass `out_max`.
   Errc feed(std::string_view input, std::string& out, std::size_t out_max);
   // After the last byte: kOk when the encoding is complete, else kProtocol.
   Errc finish() const;

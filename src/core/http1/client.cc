@@ -27,8 +27,8 @@ bool idempotent(std::string_view method) { return method != "POST" && method != 
 
 }  // namespace
 
-// The timers and the cancellation of one request on one connection. They end a wait by interrupting the stream; what
-// they meant is remembered here.
+// The timers and the cancellation of one request on one connection. They end a wait by interrupting the stream; this
+// remembers the reason.
 struct Client::Attempt {
   Attempt(runtime::Runtime& runtime, runtime::Stream& s, runtime::Cancellation* cancel)
       : wheel(runtime.timers()),
@@ -303,8 +303,8 @@ ErrorKind tls_error(Errc code) {
   }
 }
 
-// The addresses to try, in this order. Connections take turns among those of the first family; the others are for when
-// none of those answers. Empty: response.error says why.
+// The addresses to try, in this order. Connections take turns among the addresses of the first family; the others
+// follow when none of these answers. Empty: response.error says why.
 task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin& origin, Response& response,
                                               Instant deadline, runtime::Cancellation* cancel) {
   if (origin.literal) co_return std::vector<IpAddress>{origin.address};

@@ -105,7 +105,7 @@ struct Request {
   const CallLimits* limits = nullptr;
   const DigestUser* digest = nullptr;  // answers a challenge of the origin, and from then on comes with the answer
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
-  const Proxies* proxies = nullptr;    // of the origin, and of those that redirects lead to; nullptr: none
+  const Proxies* proxies = nullptr;    // of the origin, and of redirects; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
   bool once = false;                   // not sent again when a kept connection turns out closed, with any method
 };

@@ -67,7 +67,7 @@ ResponseReader::State ResponseReader::parse_head() {
       break;
     }
     if (status == 101) return fail(ErrorKind::kProtocol, "switched protocols without being asked");
-    filled_ -= consumed;  // an interim response: what follows it is still to come
+    filled_ -= consumed;  // an interim response: the final one is still to come
     std::memmove(area_, area_ + consumed, filled_);
     scan_from_ = 0;
   }

@@ -25,7 +25,7 @@ bool is_token(char c) {
 }
 
 // The parameters of all challenges of a field (RFC 9110 §11.6.1), in their order: `Basic realm="a", Digest realm="b",
-// nonce="c"`. What is malformed ends it.
+// nonce="c"`. It stops at a malformed one.
 class ChallengeReader {
  public:
   explicit ChallengeReader(std::string_view text) : text_(text) {}

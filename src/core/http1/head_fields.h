@@ -28,8 +28,8 @@ inline bool take_line(std::string_view& text, std::string_view& line) {
 // Splits "Name: value". False, with the reason, when the line is no field.
 bool split_field(std::string_view line, Field& field, const char*& reason);
 
-// Whether a head holds a CR that does not belong to a line end, or a NUL: what splits and smuggles messages. REQUIRES a
-// head that ends with a line feed.
+// Whether a head holds a CR that does not belong to a line end, or a NUL, which can split and smuggle messages.
+// REQUIRES a head that ends with a line feed.
 bool has_smuggling_bytes(std::string_view head);
 
 // Whether a name is this one, given in lower case letters and hyphens. REQUIRES a name of token characters, among which

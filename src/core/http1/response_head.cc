@@ -76,7 +76,7 @@ bool decide_framing(const LengthFields& lengths, bool head_request, ResponseHead
     out.framing = Framing::kUntilClose;
   }
   if (lengths.other_coding) out.encoding = Encoding::kUnknown;
-  // HTTP/1.0 knows no transfer codings: what follows such a message cannot be trusted (RFC 9112 §6.1).
+  // HTTP/1.0 knows no transfer codings: the bytes behind such a message cannot be trusted (RFC 9112 §6.1).
   const bool doubtful = lengths.has_transfer_encoding && out.minor_version == 0;
   if (out.framing == Framing::kUntilClose || doubtful) out.keep_alive = false;
   return true;

@@ -35,7 +35,7 @@ std::string json_line(WallTime now, std::string_view event, const std::string& t
 class Journal::Audit {
  public:
   explicit Audit(int fd) : fd_(fd) {
-    const runtime::NoSignals no_signals;  // those of the process are for the one who leads
+    const runtime::NoSignals no_signals;  // the leader's thread gets the signals
     thread_ = std::thread([this] {
       runtime::set_up_thread("audit", std::nullopt);
       run();

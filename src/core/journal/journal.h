@@ -23,8 +23,8 @@ class Journal {
   using Fields = std::vector<std::pair<std::string_view, Value>>;
   // Receives every line as it comes, at any verbosity: for a world of the simulator, or a test.
   using Reader = Callback<void(std::string_view event, const std::string& text, const Fields& fields)>;
-  // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything.
-  // `command`: what lines for people begin with.
+  // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything. `command`: the begin of lines for
+  // people.
   Journal(int verbosity, bool json, std::string command);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;

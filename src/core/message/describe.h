@@ -77,7 +77,7 @@ concept Worded = requires(const T& value) {
 template <class T>
 concept BytesLike = requires(const T& value, T& to, std::string_view bytes, Prng& prng) {
   { wire_bytes(value) } -> std::same_as<std::string>;
-  { from_wire_bytes(bytes, to) } -> std::same_as<bool>;  // of no bytes, one that was not sent
+  { from_wire_bytes(bytes, to) } -> std::same_as<bool>;  // of no bytes, a value that was not sent
   { is_good_value(value) } -> std::same_as<bool>;
   draw_value(prng, to);
 };
@@ -394,7 +394,7 @@ struct Description {
   Message message;
   std::array<Field, N> fields;
 
-  // Of one that travels by itself: its bytes, and how one that is refused is called.
+  // Of a message that travels by itself: its bytes, and the error code of a refused one.
   constexpr Description within(std::size_t bytes, Errc refusal = Errc::kProtocol) const {
     Description out = *this;
     out.message.most = bytes;

@@ -27,11 +27,11 @@ struct Type {
   uint64_t most = 0;
   uint64_t (*load)(const void*) = nullptr;
   void (*store)(void*, uint64_t) = nullptr;
-  // Texts and bytes. `scratch` is for those that are not kept as bytes. False: not of their length.
+  // Texts and bytes. `scratch` is for types that are not kept as bytes. False: another length.
   std::string_view (*view)(const void*, std::string& scratch) = nullptr;
   bool (*take)(void*, std::string_view) = nullptr;
   std::size_t length = 0;                // of bytes that have no other
-  bool (*good)(const void*) = nullptr;   // of those that are not kept as bytes, in place of looking at these
+  bool (*good)(const void*) = nullptr;   // of types that are not kept as bytes, in place of their bytes
   void (*draw)(Prng&, void*) = nullptr;  // a random value
   // Lists, and optional ones, which are lists of at most one.
   const Type* item = nullptr;
@@ -42,7 +42,7 @@ struct Type {
   const Message& (*message)() = nullptr;
   // For people (to_json.h).
   bool span = false;                           // a number of nanoseconds, which are shown as milliseconds
-  std::string (*word)(const void*) = nullptr;  // of one that is shown neither as its number nor as its bytes
+  std::string (*word)(const void*) = nullptr;  // of a type shown neither as its number nor as its bytes
 };
 
 // How a value is written, and within which limits.
@@ -72,7 +72,7 @@ struct Field {
   const Type* type = nullptr;
   Rule rule;
   void* (*locate)(void*) = nullptr;   // where it is; null: it is not there
-  void* (*emplace)(void*) = nullptr;  // of one that may be not there: makes it
+  void* (*emplace)(void*) = nullptr;  // of an optional one: makes it
   bool alternative = false;           // exactly one of these is present
   // Of an alternative, for a process that forwards it unread: a bit for each role that may send it, its urgency, and
   // the limit that it counts against.
@@ -100,7 +100,7 @@ struct Message {
   std::string_view name;  // "the begin of a share"
   const Field* fields = nullptr;
   std::size_t count = 0;
-  std::size_t most = 0;  // bytes of one that travels by itself
+  std::size_t most = 0;  // bytes of a message that travels by itself
   Errc refusal = Errc::kProtocol;
   // A check beyond single limits; returns the fault, or empty.
   std::string_view (*check)(const void*) = nullptr;

@@ -22,7 +22,7 @@ enum class Backpressure : unsigned char { kNone, kThrottle, kBatch, kReject };
 inline constexpr std::size_t kBackpressures = 4;
 std::string_view to_string(Backpressure level);  // "none", "throttle", "batch", "reject"
 
-// Of a buffer with room for `most`. REQUIRES room for something.
+// Of a buffer with room for `most`. REQUIRES most > 0.
 Backpressure backpressure_of(std::size_t used, std::size_t most);
 
 struct PacerSettings {
@@ -38,7 +38,7 @@ class Pacer {
  public:
   enum class Kind : unsigned char {
     kNeeded,  // lifecycle, results
-    kBatch,   // several things in one
+    kBatch,   // several reports in one message
     kSingle,
   };
 
@@ -49,7 +49,7 @@ class Pacer {
   Backpressure level(Instant now) const;
   // The time until which the report holds, unless another comes before.
   Instant until() const { return believed_until_; }
-  // Whether this is to be sent at `now`. What may not is kept for a batch, or is dropped under REJECT.
+  // Whether to send it at `now`. Otherwise the caller keeps it for a batch, or drops it under REJECT.
   bool may_send(Instant now, Kind kind) const;
   // The time from the last message to the next when nothing presses: the sender's own interval and the additional
   // delay.

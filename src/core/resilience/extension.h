@@ -62,7 +62,7 @@ class ExtensionTracker {
 
   // `suspect`: others doubt that it lives.
   ExtensionAnswer ask(Instant now, const ExtensionRequest& request, bool suspect);
-  // It has completed something, or answers again.
+  // It has completed a workflow, or answers again.
   void recovered(Instant now);
 
   Standing standing(Instant now) const;

@@ -103,7 +103,7 @@ OverloadDetector::Verdict OverloadDetector::judge(double share) const {
   return worst;
 }
 
-// `relaxed` is never milder than `now`. The state becomes what all of the samples in a row agree upon.
+// `relaxed` is never milder than `now`. The state changes to the verdict of all samples in a row.
 void OverloadDetector::settle(Verdict now, Verdict relaxed) {
   if (now.state > state_) {
     better_ = 0;

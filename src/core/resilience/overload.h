@@ -27,14 +27,14 @@ enum class LoadState : unsigned char { kHealthy, kBusy, kStressed, kOverloaded }
 inline constexpr std::size_t kLoadStates = 4;
 std::string_view to_string(LoadState state);  // "healthy", "busy", "stressed", "overloaded"
 
-// Above which something is busy, stressed, overloaded. REQUIRES that they ascend.
+// The bounds of busy, stressed and overloaded. REQUIRES that they ascend.
 using LoadBounds = std::array<double, 3>;
 
 struct OverloadSettings {
   double learning = 0.1;            // the share of a sample in the baseline
   LoadBounds above{0.2, 0.5, 1.0};  // by how much the average exceeds the baseline: 1 is twice as long
   double slope = 0.1;               // growth of that from sample to sample, above which alone it is overloaded
-  // A baseline below this counts as this: where nearly nothing is usual, a little more is no sign of anything.
+  // A baseline below this counts as this: near zero, a small increase is no sign of load.
   Duration least_baseline = Duration::millis(1);
   LoadBounds latency_ms{200, 500, 2000};
   LoadBounds cpu{0.7, 0.85, 0.95};     // averaged too, for a processor that is used now and then is no bad sign
@@ -103,7 +103,7 @@ class OverloadDetector {
   unsigned worse_ = 0;
   unsigned better_ = 0;
   Verdict mildest_;   // of the samples in a row that are worse
-  Verdict harshest_;  // of those that are better
+  Verdict harshest_;  // of the better samples
 };
 
 // The messages that an overloaded node refuses. Each message has one of four urgencies (cluster/net/message_classes.h),

@@ -32,14 +32,14 @@ enum class Operation : unsigned char {
   kStatus,      // questions about work
   kDispatch,    // work for a worker
   kCancel,
-  kFetch,  // all of something at once, as one asks for who comes (back) late
-  kPiece,  // of something large
+  kFetch,  // a whole data set at once, for a caller that comes (back) late
+  kPiece,  // of a large value
   kOther,
 };
 inline constexpr std::size_t kOperations = 10;
 std::string_view to_string(Operation operation);  // "statistics", "heartbeat", …
 
-// A counter of what passed in the last window, exact at its ends and by proportion between them. REQUIRES in all calls
+// A counter of the calls in the last window, exact at its ends and by proportion between them. REQUIRES in all calls
 // the same window, above zero, and times that do not run backwards.
 class SlidingCounter {
  public:
@@ -93,9 +93,9 @@ class RequestLimiter {
   void forget(std::list<Client>::iterator which);
 
   LimiterSettings settings_;
-  std::list<Client> recent_;  // who asked last is first
+  std::list<Client> recent_;  // the latest caller is first
   std::map<std::string, std::list<Client>::iterator, std::less<>> by_key_;
-  std::size_t clients_ = 0;  // of those that are known, without the nodes
+  std::size_t clients_ = 0;  // the known ones, without the nodes
   SlidingCounter all_;       // of clients, while stressed
 };
 

@@ -13,8 +13,8 @@ namespace bellwether::runtime {
 
 enum class KernelClock : unsigned char { kSteady, kBoot };
 
-// The owner has carry_out(effect) for each alternative of an effect: one that is forgotten does not compile. It may
-// have observe(now, event, effects), which is called between a step and its effects, and settled(), when nothing waits.
+// The owner has carry_out(effect) for each alternative of an effect: a missing one does not compile. It may have
+// observe(now, event, effects), called between a step and its effects, and settled(), called when no event waits.
 template <class Owner, class Kernel, class Event, class Effects, KernelClock kClock = KernelClock::kBoot>
 class KernelDriver {
  public:

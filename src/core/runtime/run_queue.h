@@ -97,7 +97,7 @@ class RunQueue {
     ends.prev_->next_ = &entry;
     ends.prev_ = &entry;
   }
-  // Puts the later ones behind those that are ready.
+  // Puts later entries behind the ready ones.
   void admit_later() {
     while (later_.next_ != &later_) {
       Entry* entry = later_.next_;

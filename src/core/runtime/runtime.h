@@ -131,7 +131,7 @@ class Runtime {
     if (real_clock_) now_ = read_monotonic();
     return now_;
   }
-  // The clock that goes on while the machine sleeps: for leases and anything another machine relies on. Read anew at
+  // The clock that goes on while the machine sleeps: for leases and all agreements with other machines. Read anew at
   // each call.
   virtual Instant boot_now() = 0;
   virtual WallTime wall_now() = 0;
@@ -155,8 +155,8 @@ class Runtime {
   virtual task<Status> rename(std::string from, std::string to) = 0;
   virtual task<Status> remove(std::string path) = 0;
   virtual task<Status> sync_directory(std::string path) = 0;
-  // Makes a folder and those above it that are missing; each new name is durable. One that is there already is left as
-  // it is. `mode` is before the umask.
+  // Makes a folder and its missing parents; each new name is durable. An existing folder stays as it is. `mode` is
+  // before the umask.
   virtual task<Status> make_directory(std::string path, uint32_t mode) = 0;
   // The names in a folder, sorted, without "." and ".."; kTooLarge when there are more than 100,000.
   virtual task<Result<std::vector<std::string>>> list_directory(std::string path) = 0;

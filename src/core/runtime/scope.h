@@ -17,7 +17,7 @@ class Scope {
   explicit Scope(Cancellation* parent = nullptr) : cancellation_(parent) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  // Destroys what still runs (a killed simulated process); in ordinary code join() came first.
+  // Destroys running coroutines (a killed simulated process); in ordinary code join() came first.
   ~Scope();
 
   // Takes the task over. It has already started.

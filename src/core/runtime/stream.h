@@ -71,8 +71,8 @@ class Stream {
 
   virtual Io do_read(MutableBytes into);
   virtual Io do_write(Bytes bytes);
-  // For a layer with additional messages: asked when the stream below is readable, takes what is no data. True when
-  // that was all.
+  // For a layer with additional messages: called when the stream below is readable; takes messages that are no data.
+  // True when that was all.
   virtual bool nothing_to_read() { return false; }
   // For a stream without a socket: its part of reset_when_closed().
   virtual void do_reset_when_closed() {}
@@ -95,7 +95,7 @@ class Stream {
   bool hangup_ = false;
   uint8_t at_once_ = 0;  // waits in a row that were over before they began
   Errc interrupt_ = Errc::kOk;
-  Stream* readiness_;  // whose flags and waiters count: this, or the stream below
+  Stream* readiness_;  // the stream of the flags and waiters: this, or the stream below
   RunQueue::Entry* reader_ = nullptr;
   RunQueue::Entry* writer_ = nullptr;
   friend class Ready;

@@ -7,8 +7,8 @@
 
 namespace bellwether::runtime {
 
-// Interrupts a stream at a deadline (kTimeout) or when something is cancelled (kCancelled), for as long as it lives;
-// then the stream can be used again.
+// Interrupts a stream at a deadline (kTimeout) or on cancellation (kCancelled), during its life; then the stream can be
+// used again.
 class Within {
  public:
   Within(Runtime& runtime, Stream& stream, Instant deadline, Cancellation* cancel)

@@ -44,7 +44,7 @@ void common_settings(SSL_CTX* context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
 
-// The certificates of a text, as those to trust.
+// Trusts the certificates of a text.
 bool trust_pem(SSL_CTX* context, const std::string& pem) {
   BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   std::size_t trusted = 0;
@@ -331,11 +331,11 @@ class TlsStream final : public Stream {
   Transport transport_;
   std::shared_ptr<TlsContext> context_;
   SSL* ssl_;
-  Io failure_;         // kError: what ended the connection
-  std::string words_;  // and what OpenSSL says of it
+  Io failure_;         // kError: the cause of the end
+  std::string words_;  // and its text from OpenSSL
 };
 
-// Writes down the first thing that is wrong with the peer's certificate, and which certificate it is.
+// Records the first fault of the peer's certificate chain, and its certificate.
 int note_verification(int good, X509_STORE_CTX* store) {
   if (good == 1) return 1;
   const auto* ssl = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));

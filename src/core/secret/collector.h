@@ -35,7 +35,7 @@ class Collector {
   State state() const { return state_; }
   std::size_t held() const { return shares_.size(); }
   std::size_t needed() const;            // how many more it takes; 0 when it is not kCollecting
-  std::vector<uint8_t> missing() const;  // the indices of those that are not held, ascending; none when none is needed
+  std::vector<uint8_t> missing() const;  // the indices of missing ones, ascending; none when none is needed
   // The last reason for each of the first kMostRefused holders with a refused key share.
   const std::map<uint64_t, std::string>& refused() const { return refused_; }
   // For people: "2 of 3 key shares of secret 7; refused: of node 9: key share 4 was changed…".
@@ -49,7 +49,7 @@ class Collector {
   Commitment commitment_;
   std::vector<KeyShare> shares_;
   std::map<uint64_t, std::string> refused_;
-  uint64_t refused_more_ = 0;  // key shares, of holders that are not listed
+  uint64_t refused_more_ = 0;  // key shares of unlisted holders
   State state_ = State::kCollecting;
 };
 

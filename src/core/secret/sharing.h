@@ -21,14 +21,14 @@ namespace bellwether::secret {
 
 struct Splitting {
   Commitment commitment;
-  std::vector<KeyShare> shares;  // those of index 1, 2, …
+  std::vector<KeyShare> shares;  // of index 1, 2, …
 };
 
 // How much randomness a splitting takes. Errors: as check_split().
 Result<std::size_t> random_bytes_for(std::size_t secret_bytes, SplitRule rule);
-// `random` has random_bytes_for() bytes, which are for this splitting alone. Errors: as check_split(); kIo: there are
-// zeros where randomness should be. The work grows with bytes x threshold x key shares: large ones are nothing for a
-// loop that serves others.
+// `random` has random_bytes_for() bytes, which are for this splitting alone. Errors: as check_split(); kIo: zeros in
+// place of randomness. The work grows with bytes x threshold x key shares: do not split large secrets on a loop that
+// serves others.
 Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, SecretBytes random);
 
 // `fill` writes unpredictable bytes, as getrandom(2) does, or returns why it cannot.

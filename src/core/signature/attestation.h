@@ -35,7 +35,7 @@ struct Attestation {
   WallTime not_after;
 };
 
-// The text. kInvalid: a name that is empty, too long, or has anything but printable characters without spaces; no
+// The text. kInvalid: a name that is empty, too long, or has other characters than printable ones without spaces; no
 // capability, or too many; a time that a text cannot have.
 Result<std::string> attest(const Attestation& attestation, const SigningKey& key);
 

@@ -43,7 +43,7 @@ struct Signed {
 // The file of a signed program. Replaces an earlier signature.
 std::string sign(std::string_view program, const Versions& versions, const SigningKey& key);
 
-// Whether the bytes carry something like a signature, good or not.
+// Whether the bytes carry a signature block, good or not.
 bool is_signed(std::string_view bytes);
 // `name` for messages. kNotFound: no signature. kInvalid: a signature of other bytes.
 Result<Signed> read(std::string_view bytes, const std::string& name);

@@ -110,7 +110,7 @@ std::string Request::field(std::string_view name) const {
 }
 
 struct HttpServer::Connection {
-  enum class State : unsigned char { kAnswered, kAsking, kAsked };  // who gives way first
+  enum class State : unsigned char { kAnswered, kAsking, kAsked };  // in the order of giving way
   std::unique_ptr<Stream> stream;
   State state = State::kAsking;
 };

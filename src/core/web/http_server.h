@@ -63,7 +63,7 @@ class HttpServer {
   ~HttpServer();
 
   runtime::Endpoint local() const { return listener_->local(); }
-  // Until cancelled, and until everything that is under way has ended then.
+  // Until cancelled, and then until all pending connections have ended.
   runtime::task<void> serve(runtime::Cancellation* cancel);
 
  private:

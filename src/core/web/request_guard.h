@@ -29,7 +29,7 @@ class RequestGuard {
 
   // The answer to a request that may not be read, or nothing.
   std::optional<Answer> against_reading(const Request& request) const;
-  // The same for one that acts; `form_secret`: what its form carries.
+  // The same for a request that acts; `form_secret`: from its form.
   std::optional<Answer> against_acting(const Request& request, const std::string& form_secret) const;
   const std::string& form_secret() const { return rules_.form_secret; }
 

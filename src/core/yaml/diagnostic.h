@@ -15,7 +15,7 @@ namespace bellwether::yaml {
 struct Mark {
   int line = 0;
   int column = 0;
-  uint16_t file = 0;  // of those that the Diagnostics know; 0: the one that it is about
+  uint16_t file = 0;  // of the files in Diagnostics; 0: the main one
 };
 
 struct Diagnostic {

@@ -38,9 +38,9 @@ constexpr int kDepthMax = 64;
 constexpr std::size_t kNodesMax = 100'000;
 constexpr std::size_t kTextBytesMax = 16u << 20;  // all scalars and keys, copies by aliases included
 
-// Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; nothing is
-// returned when the document cannot be used at all. An empty document is a null node. `file`: of those that
-// `diagnostics` knows, the one that all marks are in.
+// Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; returns nothing
+// when the document is unusable. An empty document is a null node. `file`: the file of all marks, among those of
+// `diagnostics`.
 std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large = {},
                                uint16_t file = 0);
 

@@ -73,7 +73,7 @@ class Builder : public YAML::EventHandler {
   }
 
  private:
-  // A list or map whose end has not come yet.
+  // An open list or map.
   struct Open {
     Node node;
     YAML::anchor_t anchor = 0;

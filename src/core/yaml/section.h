@@ -19,7 +19,7 @@ class Section {
   Section(const Node& node, std::string where, Diagnostics& diagnostics, std::span<const std::string_view> known);
 
   const Node* find(std::string_view key) const;
-  // Each gives nothing when the key is absent, and reports when it holds something else than asked for.
+  // Each returns nothing when the key is absent, and reports a value of another form.
   std::optional<Duration> duration(std::string_view key, Duration shortest) const;
   std::optional<std::string> text(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;  // a text or a list of texts

@@ -37,7 +37,7 @@ class SharedFile {
   enum class WhenBroken : unsigned char {
     kRefuse,      // its content must not be lost: the error informs the operator
     kQuarantine,  // it is set aside as PATH.quarantine-TIME-N, and the change is applied to nothing
-    kReplace,     // a copy is set aside, and what begin_anew() gives takes its place: never is there no file
+    kReplace,     // a copy is set aside, and the text of begin_anew() takes its place: the file always exists
   };
 
   // `runtime` must outlive it.
@@ -47,7 +47,7 @@ class SharedFile {
   // The current text; nothing when the file is absent.
   runtime::task<Result<std::optional<std::string>>> read();
   // kTimeout when the lock is not free by `deadline` (monotonic clock). After any other error of the disk it is unknown
-  // whether the change happened. kRefused, kNotFound, kExists and kInvalid are always those of `change`: from the disk
+  // whether the change happened. kRefused, kNotFound, kExists and kInvalid always come from `change`: from the disk
   // they come as kIo. `change` must outlive the task.
   runtime::task<Status> change(FileChange& change, Instant deadline);
 
@@ -86,9 +86,9 @@ class RegistryFile {
   AgentAges ages_;
 };
 
-// A queue that cannot be understood is an error: no task may be lost silently. What the
-// leader does sets it aside and leaves a queue in its place that is halted, and says why, until an operator resumes it;
-// of a task that runs meanwhile the leader then learns that its result is refused.
+// An unreadable queue is an error: no task may be lost silently. The leader's change sets it aside and puts a halted
+// queue in its place, with the reason, until an operator resumes it. The leader of a task that runs meanwhile then
+// learns that the queue refuses its result.
 class QueueFile {
  public:
   enum class Who : unsigned char { kAnybody, kLeader };
@@ -130,7 +130,7 @@ class QueueFile {
  private:
   runtime::Runtime& runtime_;
   SharedFile file_;
-  SharedFile leaders_;  // the same file, for what only the leader does
+  SharedFile leaders_;  // the same file, for the leader's changes
   std::string leader_;  // that took over
 };
 

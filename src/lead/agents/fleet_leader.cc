@@ -312,7 +312,7 @@ using election::Verdict;
 bool HealthyLeader::is_seen_by(const Elector& elector, WallTime now) {
   const election::Observation& seen = elector.seen();
   const election::LeaseRecord& record = seen.record;
-  // A record of our own name is what an earlier process of this agent has left behind.
+  // An earlier process of this agent has left a record with our name behind.
   const bool another = record.held() && record.holder != elector.config().claim.holder;
   const bool follows = elector.state() == Elector::State::kFollowing && another;
   if (!follows || elector.verdict().kind != Verdict::Kind::kHeld || seen.sight == HolderSight::kDead) return false;

@@ -23,7 +23,7 @@ struct Finding {
   std::string what;
   std::string evidence;
   std::string why;
-  std::string command;  // what to run next
+  std::string command;  // to run next
 };
 using Findings = std::vector<Finding>;
 

@@ -32,7 +32,7 @@ struct QueuedTask {
   std::string agent;      // that had it last
   election::Epoch epoch;  // under which it was handed out last
   uint32_t attempt = 0;   // how often it was handed out
-  uint32_t tries = 0;     // of these, how many count against the limit: not those that were ended in good order
+  uint32_t tries = 0;     // the tries that count against the limit: not those that ended in good order
   std::string outcome;    // of the last attempt that did not succeed, in words
   bool operator==(const QueuedTask&) const = default;
 };
@@ -87,8 +87,8 @@ class TaskQueue {
   Result<QueuedTask::State> fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most);
   // The task ended without fault, and waits again as if it had not been tried. kRefused as above.
   Status give_back(const Grant& grant);
-  // The running tasks of all but these agents wait again: of the silent, and of those that are forgotten already.
-  // kRefused unless `epoch` is that of the leader that took over last.
+  // The running tasks of all but these agents wait again: those of silent and of forgotten agents. kRefused unless
+  // `epoch` is that of the leader that took over last.
   Result<std::size_t> hand_back(const std::vector<std::string>& living, election::Epoch epoch);
 
   // An operator's change: a failed task waits again, as if it had never been tried; a task without a worker is removed.
@@ -96,8 +96,8 @@ class TaskQueue {
   Status retry(uint64_t number);
   Status drop(uint64_t number);
 
-  // A queue that had to be begun anew because the old one could not be understood does nothing until an operator has
-  // seen what became of it: adding and handing out are refused with this text. Empty: it works.
+  // A queue that was begun anew because the old one was unreadable does nothing until an operator has seen the result:
+  // it refuses new tasks and hand-outs with this text. Empty: it works.
   void halt(std::string_view why);
   void resume() { halted_.clear(); }
   const std::string& halted() const { return halted_; }

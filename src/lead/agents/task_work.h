@@ -44,7 +44,7 @@ class TaskWork {
     std::size_t failed = 0;        // with until_done: no task waits or runs, and this many have failed
   };
 
-  // All must outlive it. `key`: whose claim, where it is a descriptor, is held until nothing of the work is left.
+  // All must outlive it. `key`: a claim on it that is a descriptor is held until nothing of the work is left.
   TaskWork(runtime::Runtime& runtime, QueueFile& queue, store::StoreKey& key, TaskWorkSettings settings,
            Journal& journal)
       : runtime_(runtime),
@@ -87,7 +87,7 @@ class TaskWork {
   runtime::task<void> give_back(Grant grant);
   CommandOptions options_for(const Grant& grant) const;
   HandOutRules rules();
-  // `task`: none when its number is 0. `warning`: something is wrong.
+  // `task`: none when its number is 0. `warning`: a fault.
   void tell(std::string_view event, const std::string& text, const Grant& task, bool warning = false);
   void trouble(const std::string& text, const Grant& task);
   // The queue said no, or nothing. True when another try may help.

@@ -43,8 +43,8 @@ class Watchdog {
   Watchdog(WatchdogSettings settings, uint64_t seed)
       : settings_(settings), prng_(seed), damping_(settings.backoff, std::nullopt) {}
 
-  // Instants are of one monotonic clock. kStart: nothing runs, start it. kRestart: end what runs, then start it. Either
-  // is to be reported with started().
+  // Instants are of one monotonic clock. kStart: no process runs, start one. kRestart: end the process, then start one.
+  // Report either with started().
   WatchdogAct check(Instant now, const WatchdogSight& sight);
   // An operator wants a restart: the next check asks for one, regardless of what it sees.
   void force() { forced_ = true; }

@@ -82,7 +82,7 @@ class Output {
   int write_ = -1;
 };
 
-// The last line that says something, for people.
+// The last line with text, for people.
 std::string last_words(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   const auto line = text.rfind('\n');

@@ -224,7 +224,7 @@ void ContextDriver::settled() {
 // --- its life --------------------------------------------------------------------------------------------------------
 
 task<void> ContextDriver::run(runtime::Cancellation* cancel) {
-  runtime::Cancellation registering;  // outlives what waits with it, also where a process ends in the middle
+  runtime::Cancellation registering;  // outlives its waiters, also where a process ends in the middle
   runtime::Scope scope;
   scope_ = &scope;
   scope.spawn(register_.run(&registering));
@@ -304,7 +304,7 @@ void ContextDriver::note_step(std::string text) {
 
 void ContextDriver::send(const std::string& to, const ContextMessage& message) {
   const auto peer = parts_.addresses(to);
-  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  if (!peer) return;  // as if it had been lost: the kernel repeats important messages
   std::string bytes = message::encode(message);
   if (parts_.seal != nullptr) bytes = parts_.seal->seal(std::move(bytes), VoteSeal::About::kContext);
   parts_.links.send(*peer, message_type::kContext, wire::Priority::kLeadership, std::move(bytes),

@@ -35,7 +35,7 @@ task<JobEnded> ContextJobs::run(RunJob wish, bool stops) {
   if (stops) job.stop.cancel();
   ContextJob order{std::move(wish.request), fence};
   ContextJobEnd end = co_await manager_->run(std::move(order), &job.stop, &job.kill);
-  // An earlier attempt that does not count may have left a result: one that is empty takes its place.
+  // An earlier attempt that does not count may have left a result: an empty one takes its place.
   const bool is_kept = !end.result.empty() || fence.attempt > 1;
   if (end.end == JobEnded::End::kDone && is_kept && !job.kill.cancelled()) {
     const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;

@@ -38,8 +38,8 @@ class ContextManager {
   virtual ~ContextManager() = default;
   // Valid for as long as it lives.
   virtual const context_lead::ManagerConfig& config() const = 0;
-  // Until nothing of the job is left, in this process or in others. With `stop` it ends in good order, with `kill` at
-  // once. Many run at a time, at most config().slots and those that are being killed.
+  // Until nothing of the job is left, in this process or in others. `stop` ends it in good order, `kill` at once.
+  // Several run at a time, at most config().slots beside jobs that are being killed.
   virtual runtime::task<ContextJobEnd> run(ContextJob job, runtime::Cancellation* stop,
                                            runtime::Cancellation* kill) = 0;
   // No part of any job may be left at this instant of the boot clock, even if this process fails. Moved on while the
@@ -53,7 +53,7 @@ class ContextJobs {
     Duration coordination_timeout;  // for a result, and for dropping one
     Duration keep_results;          // after the end was reported, unless too many newer ones exist
   };
-  // All must outlive it. What is written counts under the fence of `held`.
+  // All must outlive it. Writes count under the fence of `held`.
   ContextJobs(runtime::Runtime& runtime, copies::Copies& copies, const ContextRegister& held, Settings settings)
       : runtime_(runtime), copies_(copies), register_(held), settings_(settings) {}
   ContextJobs(const ContextJobs&) = delete;
@@ -85,7 +85,7 @@ class ContextJobs {
   void on_told(context_lead::RequestId id);
   bool is_told(context_lead::RequestId id) const { return told_.contains(id); }
   void forget_told() { told_.clear(); }
-  // Some time, the next request whose copies are not to be kept any longer; nothing when it is to be asked again.
+  // In the end the next request whose blobs may be deleted; nothing: call it again.
   runtime::task<std::optional<context_lead::RequestId>> wait_until_over(runtime::Cancellation* cancel);
   // False: not now; it is over again later.
   runtime::task<bool> drop(context_lead::RequestId id, runtime::Cancellation* cancel);

@@ -24,7 +24,7 @@ class ContextRegister final : private jobs::JobHandle::Listener {
   ContextRegister(runtime::Runtime& runtime, ContextDriver& driver) : runtime_(runtime), driver_(driver) {}
   ContextRegister(const ContextRegister&) = delete;
   ContextRegister& operator=(const ContextRegister&) = delete;
-  // Before everything else. Errors are those of JobStore::open().
+  // The first call. Errors are those of JobStore::open().
   Status open(jobs::JobStore& store, const std::string& key);
 
   // Executes wishes while it runs; on cancellation it gives the register back.

@@ -46,7 +46,7 @@ class ActLog {
   uint64_t overlaps_ = 0;
 };
 
-// The whole life of a process that acts: appends a line to the file every few milliseconds, for `span`. The holder and
+// The whole life of an acting process: appends a line to the file every few milliseconds, for `span`. The holder and
 // the epoch are those of BELLWETHER_HOLDER and BELLWETHER_EPOCH. Returns its exit code.
 int act_for(const std::string& file, Duration span);
 

@@ -71,7 +71,7 @@ class KeyWatch {
  public:
   static runtime::task<Result<std::unique_ptr<KeyWatch>>> open(runtime::Runtime& runtime, std::string url,
                                                                std::string key);
-  // Talks to the store for at most `timeout`. What cannot be seen is not noted.
+  // Talks to the store for at most `timeout`. Without an answer it notes nothing.
   runtime::task<void> look(ActLog& log, Duration timeout);
   // Somebody held the key at the last look.
   bool held() const { return held_; }

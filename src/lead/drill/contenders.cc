@@ -219,7 +219,7 @@ runtime::task<void> Contenders::stop() {
   for (One& one : all_) {
     if (one.process == nullptr) continue;
     [[maybe_unused]] const auto end = co_await one.process->wait(most, nullptr);
-    one.process.reset();  // kills one that did not end
+    one.process.reset();  // kills a process that did not end
     if (one.way != nullptr) co_await one.way->stop();
   }
 }

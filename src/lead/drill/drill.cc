@@ -149,7 +149,7 @@ runtime::task<void> Drill::observe() {
   if (key_ != nullptr) co_await key_->look(shown_, options_.loop.lock_ttl);
 }
 
-// A key that is held and whose lease may still run has a holder at work.
+// A holder with a lease that may still run is at work.
 bool Drill::at_work(const Reign& reign) const {
   const Duration age = runtime_.boot_now() - reign.last;
   return options_.attach ? key_->held() && age < options_.loop.lock_ttl : age < kFresh;

@@ -18,7 +18,7 @@
 
 namespace bellwether::lead {
 
-// The processes that a drill breaks: those that it starts itself, or those that are there already.
+// The processes that a drill breaks: its own, or existing ones.
 class DrillTargets {
  public:
   virtual ~DrillTargets() = default;

@@ -106,7 +106,7 @@ class LeaderLoop final : private CandidateListener {
   bool leaving_ = false;   // no further tick in this term
   bool stopping_ = false;  // no further term
   Instant extended_at_;    // when the last extension was confirmed
-  Instant kill_at_;        // for what runs in this term
+  Instant kill_at_;        // for the work in this term
   bool confirmed_ = false;
   runtime::Event answered_;                        // an extension was, or never will be
   runtime::Cancellation* waiting_ = nullptr;       // ends the wait for the next poll

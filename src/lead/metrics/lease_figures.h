@@ -29,7 +29,7 @@ inline constexpr std::string_view kLeader = "bellwether_leader";
 inline constexpr std::string_view kEpoch = "bellwether_lease_epoch";
 // Changes of holder that this process has seen: terms of a new epoch, its own among them.
 inline constexpr std::string_view kTransitions = "bellwether_lease_transitions_total";
-// Renewals of this process that the store has confirmed, and those that failed or were not answered in time.
+// Renewals of this process that the store has confirmed, and renewals that failed or were not answered in time.
 inline constexpr std::string_view kRenewals = "bellwether_lease_renewals_total";
 inline constexpr std::string_view kRenewalFailures = "bellwether_lease_renewal_failures_total";
 // Histogram: from sending a renewal until it was confirmed.
@@ -42,7 +42,7 @@ inline constexpr std::string_view kFailover = "bellwether_failover_seconds";
 inline constexpr std::string_view kFailOpen = "bellwether_fail_open_total";
 // Histogram, in seconds: from the moment at which a tick wanted its lock until the store had answered.
 inline constexpr std::string_view kLockWait = "job_lock_wait";
-// Ticks of a loop that have ended, and those among them that failed.
+// Ticks of a loop that have ended, and the failed ones among them.
 inline constexpr std::string_view kTicks = "bellwether_loop_ticks_total";
 inline constexpr std::string_view kTickFailures = "bellwether_loop_tick_failures_total";
 // Overdue work that no process has done, as the loop's tick counted it last.

@@ -61,7 +61,7 @@ struct Policy {
 struct PolicyReading {
   std::optional<Policy> policy;            // nothing when there are errors
   std::vector<yaml::Diagnostic> errors;    // in the order of the file
-  std::vector<yaml::Diagnostic> warnings;  // what works, but will hurt one day
+  std::vector<yaml::Diagnostic> warnings;  // valid settings that will cause trouble
 };
 
 // Limits: 1 MiB of text (core/yaml/node.h), this many loops, this many bytes of a lock key.
@@ -78,7 +78,7 @@ struct LoopBudget {
   Duration stale_worst;           // between two ticks, over a crash
   std::optional<bool> slo_holds;  // nothing: the sheet promises nothing
   std::optional<bool> stale_holds;
-  std::optional<election::Suggestion> suggestion;  // when something does not hold, and other values could
+  std::optional<election::Suggestion> suggestion;  // when a promise does not hold, and other values could
 
   bool holds() const { return slo_holds.value_or(true) && stale_holds.value_or(true); }
 };
@@ -86,8 +86,8 @@ struct LoopBudget {
 // `operation`: of the store, 99 of 100 times. `default_store`: the URL where the sheet names none; may be empty.
 LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store);
 
-// From the times of a policy sheet to those of a candidate. A sheet says three: how often a process looks, how long the
-// lock lives, and how often it is renewed while a tick runs. Everything else follows. Pure.
+// From the times of a policy sheet to those of a candidate. A sheet has three: the poll interval of a process, the life
+// of the lock, and the renewal interval during a tick. The rest follows. Pure.
 struct LoopTiming {
   election::LeaseTiming standing;  // on another process's turn: one look a poll
   election::LeaseTiming leading;   // failed renewals are repeated soon

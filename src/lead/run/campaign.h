@@ -29,7 +29,7 @@ class Campaign {
    public:
     virtual void on_renewal_failed() {}
     virtual void on_leader_changed(const LeaderSeen& seen) = 0;
-    // For longer than one slow answer takes, it could not be told who leads.
+    // The leader was unknown for longer than one slow answer takes.
     virtual void on_unknown(const std::string& why) = 0;
     virtual void on_fail_open(bool /*open*/, const std::string& /*why*/, election::Epoch /*floor*/) {}
   };
@@ -42,7 +42,7 @@ class Campaign {
   // Until it has resigned and given up everything; REQUIRES that `beside` is cancelled only after that. The exit code
   // of a process that need not have ended: 0 is good, and faults have been reported.
   virtual runtime::task<int> run(runtime::Scope& beside) = 0;
-  // Lets go of what run() needed; what ran beside it has ended.
+  // Releases the resources of run(); the coroutines beside it have ended.
   virtual void close() {}
 
   // How sound the guarded work is.

@@ -77,7 +77,7 @@ class CandidateHost : public CandidateListener {
   std::unique_ptr<store::LeaseStore> store_;
   std::unique_ptr<store::StoreKey> key_;
   std::unique_ptr<Candidate> candidate_;
-  runtime::Scope* scope_ = nullptr;  // of what runs beside the candidate
+  runtime::Scope* scope_ = nullptr;  // of the coroutines beside the candidate
 
  private:
   runtime::task<void> keep(election::Epoch floor);

@@ -122,7 +122,7 @@ void GuardedCommand::kill() {
 
 void GuardedCommand::signal(int number) { tell(fmt::format("signal {}", number)); }
 
-// The next thing that the guardian says; empty when it is gone, or silent until `deadline`.
+// The next message of the guardian; empty when it is gone, or silent until `deadline`.
 runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cancellation* cancel) {
   const auto ready = co_await runtime_.wait_descriptor(socket_fd_, true, false, deadline, cancel);
   if (!ready) co_return std::string();

@@ -85,7 +85,7 @@ class TermCommands {
   TermCommands(const TermCommands&) = delete;
   TermCommands& operator=(const TermCommands&) = delete;
 
-  // The times of the term (boot clock), for what runs and for what begins later.
+  // The times of the term (boot clock), for present and later commands.
   void set_deadlines(Instant term_ends, Instant kill_at);
   Instant term_ends() const { return term_ends_; }
   // All that run, or are being started.

@@ -270,7 +270,7 @@ class Guardian {
   bool asked_to_stop_ = false;
   bool killing_ = false;
   bool ended_ = false;  // the command itself
-  bool empty_ = false;  // and everything that it has left behind
+  bool empty_ = false;  // and all its descendants
   Instant wish_kill_at_;
 };
 

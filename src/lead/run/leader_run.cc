@@ -56,7 +56,7 @@ class LeaderRun final : public Campaign::Listener {
   Journal& journal_;
   Campaign& campaign_;
   TermReport report_;
-  runtime::Scope* scope_ = nullptr;  // of what runs beside the campaign
+  runtime::Scope* scope_ = nullptr;  // of the coroutines beside the campaign
   std::unique_ptr<EvidenceSources> evidence_;
   std::unique_ptr<runtime::Signals> signals_;
 
@@ -98,7 +98,7 @@ void LeaderRun::on_renewed(Instant ends_at, Duration took) {
 void LeaderRun::on_drain(const std::string& cause) {
   if (command_ != nullptr) journal_.detail(runtime_.wall_now(), "stopping the command: " + cause);
   stop_wanted_ = true;
-  // A signal was handed on as it came; the command knows what to do with it.
+  // The command has received the signal itself, and knows what to do.
   if (command_ != nullptr && signal_ == 0) command_->stop();
   if (options_.drain_most) scope_->spawn(drain_at_most(*options_.drain_most, term_, scope_->cancellation()));
 }

@@ -19,7 +19,7 @@ namespace bellwether::lead {
 class Campaign;
 
 struct LeadOptions {
-  std::string via;  // where it is decided who leads: a store's URL, vote:FILE or quorum:FILE
+  std::string via;  // the place of the election: a store's URL, vote:FILE or quorum:FILE
   std::string key;
   std::string holder;  // our name; empty: host:pid
   election::LeaseTiming timing;
@@ -30,7 +30,7 @@ struct LeadOptions {
   bool back_off = false;      // wait between elections that follow each other
   bool flap_damping = false;  // after many changes of leader, no candidate stands for a while
   bool may_mint_id = true;    // make up a name when none is given
-  // The lease grows and shrinks with what renewals take, between these bounds.
+  // The lease follows the duration of renewals, between these bounds.
   std::optional<election::AdaptiveSettings> lease_follows;
 
   std::vector<std::string> command;
@@ -56,13 +56,13 @@ struct LeadOptions {
   std::string audit_file;
   std::string metrics_at;  // HOST:PORT of a page of metrics; empty: none
   bool json = false;
-  int verbosity = 1;  // 0 quiet, 1 what matters, 2 every decision
+  int verbosity = 1;  // 0 quiet, 1 important events, 2 every decision
 };
 
 // Runs until the command has ended, a signal came, or waiting is over. The exit code of the process; the command's own
 // where it ended by itself. REQUIRES that no other thread runs yet.
 int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options);
-// The same where something else than a store decides. The audit log of `journal` is opened here.
+// The same for an election without a store. This opens the audit log of `journal`.
 int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options, Journal& journal, Campaign& campaign);
 
 }  // namespace bellwether::lead

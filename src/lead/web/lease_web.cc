@@ -113,7 +113,7 @@ class LeaseWeb final : public web::Handler {
   std::deque<PageAct> acts_;  // the latest first
 };
 
-// Decides who may come, from where it listens.
+// Decides the permitted clients, from the address it listens on.
 Status LeaseWeb::guard(const runtime::Endpoint& at) {
   const bool here = web::is_loopback(at.address);
   if (!here && options_.bearer.empty()) {

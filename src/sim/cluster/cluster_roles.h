@@ -38,7 +38,7 @@ struct ClusterPlace final : NodePlace {
   std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
   void ended() override;
 
-  // By its machine's boot clock: something of the guarded work may act at this time.
+  // By its machine's boot clock: guarded work may act at this time.
   bool may_act(Instant boot) const;
   // A role works on a term that its node knows to be over.
   bool is_misled() const;

@@ -86,8 +86,7 @@ struct ClusterWorld final : MachineWorld {
   }
 
   // --- faults
-  // A node whose disk is another one follows from then on. Fewer than half of the voters may lose theirs, as is
-  // assumed.
+  // A node with another disk only follows from then on. Fewer than half of the voters may lose theirs, by assumption.
   bool replace_disk(ClusterPlace& place) {
     const auto lost = std::count_if(places_.begin(), places_.end(), [](const auto& one) { return one->lost; });
     if (place.lost || (static_cast<std::size_t>(lost) + 1) * 2 >= places_.size()) return false;

@@ -48,7 +48,7 @@ void NodePlace::on_line(std::string_view event, const std::string& text, const J
 
 // --- observations ----------------------------------------------------------------------------------------------------
 
-// Of all that can decide who leads, these nodes have the votes of a quorum.
+// These nodes elect by the votes of a quorum.
 const cluster::ElectionDriver* NodePlace::election() const {
   return process == nullptr ? nullptr : static_cast<const cluster::ElectionDriver*>(process->election().leadership());
 }

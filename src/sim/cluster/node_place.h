@@ -47,7 +47,7 @@ struct NodePlace {
   // nullptr: it has found no cluster yet, or does not vote.
   const cluster::ElectionDriver* election() const;
   bool leads(Instant world) const;
-  // Of all members that it knows, those that are there, itself included.
+  // The living members in its view, itself included.
   std::size_t alive() const;
   // An operator asks it, in its next turn, to hand over to `heir`; to any node when it is empty.
   void post_hand_over(const std::string& heir);
@@ -57,7 +57,7 @@ struct NodePlace {
   std::size_t index;
   std::string name;
   node::NodeOptions options;
-  StoredKeys stored;  // its votes, and what else it remembers
+  StoredKeys stored;  // its votes, and its other memory
   bool remembers = true;
   bool careless_disk = false;
   bool founds = false;  // an operator says that this is the first node, when it starts for the first time

@@ -14,7 +14,7 @@ namespace {
 
 // Of failures: how many leave nothing but a new start.
 constexpr double kFinal = 0.2;
-// How many of those that failed are on the disk all the same.
+// The portion of failed writes that are on the disk all the same.
 constexpr double kThereAllTheSame = 0.3;
 // How long a system keeps unsynced data in memory.
 constexpr Duration kWrittenBack = Duration::seconds(5);

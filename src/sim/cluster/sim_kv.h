@@ -14,7 +14,7 @@
 
 namespace bellwether::sim {
 
-// The disk's half: one for each machine. How fast it is and how often it fails is what Disk::settings() says of syncs.
+// The disk's half: one for each machine. Disk::settings() of syncs give its speed and its failures.
 class StoredKeys {
  public:
   StoredKeys(Prng& prng, Disk& disk) : prng_(prng), disk_(disk) {}
@@ -30,7 +30,7 @@ class StoredKeys {
   struct Write {
     std::vector<cluster::KvChange> changes;
     Instant done_at;                 // of a careless one: by the clock of the process
-    runtime::Event* turn = nullptr;  // of a careful one: set when those before it are done
+    runtime::Event* turn = nullptr;  // of a careful write: set when the earlier ones are done
   };
   void apply_first();
 

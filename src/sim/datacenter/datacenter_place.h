@@ -34,17 +34,17 @@ struct DatacenterPlace final : NodePlace {
   bool disk_is_broken() const override;
   void on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) override;
 
-  // Why a worker has something to do, or to keep; empty: it has not.
+  // Why a worker is busy, or keeps data; empty: it does neither.
   std::string business() const;
-  // Has a manager fill in the answer, in its own next turn. REQUIRES one whose roles are prepared.
+  // Has a manager fill in the answer, in its next turn. REQUIRES a manager with prepared roles.
   void hold(Inquest& inquest);
   void post_drain();
 
   DatacenterStage* stage;
   Kind kind;
   uint32_t cores = 0;        // of a worker
-  bool pressed = false;      // a worker whose machine has too much to do
-  std::size_t children = 0;  // processes of shares
+  bool pressed = false;      // a worker on an overloaded machine
+  std::size_t children = 0;  // processes of assignments
   StoredKeys copies;         // of a manager
 
   // Of a process whose roles are prepared; nullptr: it has no such role.

@@ -72,7 +72,7 @@ struct JobStory {
 // A requested context.
 struct ContextStory {
   std::string payload;
-  std::optional<WallTime> submitted_at;  // by the clock of who asked first
+  std::optional<WallTime> submitted_at;  // by the clock of the first client
   bool accepted = false;
   bool made = false;
   std::string trouble;  // the last report about it

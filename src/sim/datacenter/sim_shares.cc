@@ -247,7 +247,7 @@ class SimShare final : public node::ShareProcess {
   task<void> life_;
 };
 
-// The one that the desk has admitted just now.
+// The assignment that the desk has just admitted.
 SimShares::Key SimShares::key_of(const JobStory& job) const {
   for (const dispatch::WorkerReport::Held& held : place_.worker->service().desk().report().held) {
     if (held.job != job.id || held.phase != dispatch::SharePhase::kPreparing) continue;

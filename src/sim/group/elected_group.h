@@ -60,7 +60,7 @@ template <class Id, class Elector, class Event, class Record>
 struct ElectedMember : GroupMember {
   Id id;
   std::unique_ptr<Elector> elector;  // its parts refer to each other, so it stays where it is
-  std::vector<Event> missed;         // what came while it was paused
+  std::vector<Event> missed;         // that came while it was paused
   RecordDisk<Record> disk;
   bool lost = false;   // its record was lost once: it can only follow
   bool spare = false;  // no member of the group that was declared
@@ -88,7 +88,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
   struct Times {
     Duration lease;
     Duration promise;      // how long a member that starts anew is quiet, at most
-    Duration step;         // what one round of a vote takes in good order
+    Duration step;         // the normal time of one round of a vote
     Duration sync;         // of a disk, usually, at most
     Duration beat;         // the length of a short fault
     Duration longest_act;  // after the sending of the acknowledged message
@@ -216,7 +216,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     Member& m = any();
     if (!Base::pause_for(m, chance(0.3), span)) return false;
     if (!chance(0.3)) return true;
-    // As a machine that was moved elsewhere: it hears what came meanwhile, and nothing more for a while.
+    // Like a machine that was moved elsewhere: it hears the missed messages, and then none for a while.
     after(span, [this, &m, cut = draw(times_.lease / 2, times_.lease * 3)] {
       BW_PROBE("elected group: a member goes on, and nobody hears it");
       network_->isolate(m.index, static_cast<uint32_t>(members_.size()), cut);

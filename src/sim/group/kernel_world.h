@@ -33,7 +33,7 @@ class KernelWorld : public FaultyWorld {
 
   typename Kernel::World& self() { return static_cast<typename Kernel::World&>(*this); }
   const typename Kernel::World& self() const { return static_cast<const typename Kernel::World&>(*this); }
-  // Of guarded work. work_has_stopped() is what World does then, and has_acted(), when it does something.
+  // Of guarded work. World has work_has_stopped() for its end and has_acted() for each act.
   GroupWork::Host work_host() {
     using World = typename Kernel::World;
     return {.say = callback_to<&KernelWorld::say_of>(*this),
@@ -62,7 +62,7 @@ class KernelWorld : public FaultyWorld {
     ++m.life;
     say(m, "starts");
   }
-  // False: it did not run. The work is the business of who calls.
+  // False: it did not run. The caller handles the work.
   bool end_life(Member& m, bool machine) {
     if (!m.up) return false;
     say(m, machine ? "machine crashes" : "process is killed");

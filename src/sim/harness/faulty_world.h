@@ -28,7 +28,7 @@ namespace bellwether::sim {
 struct Mistake {
   std::string_view name;        // as `bellwether sim --mistake` takes it
   std::string_view what;        // for people
-  std::string_view world = {};  // of the worlds that share the table, one that finds it soon; empty: any
+  std::string_view world = {};  // a world with this table that finds it soon; empty: any
   bool only_stops = false;      // stays safe: it breaks only that a leader comes in time (I13)
 };
 
@@ -62,7 +62,7 @@ constexpr std::array<Row, (kSizes + ...)> joined(const std::array<Row, kSizes>&.
 struct RunSettings {
   uint64_t seed = 1;
   std::size_t mistake = 0;  // a row of the world's table, counted from 1; 0: none
-  bool trace = false;       // write down what happens
+  bool trace = false;       // record the events
 };
 
 struct Run {
@@ -76,7 +76,7 @@ struct Run {
   Duration lived;              // how much time passed in the world
   std::vector<Count> counts;   // the same ones, in the same order, in each run of a world
   std::vector<uint64_t> hits;  // how often each row of the table of faults was carried out
-  std::string trace;           // when asked for: what happened, a line each
+  std::string trace;           // when requested: the events, a line each
 };
 
 // One row: a fault, or an operator's request at the wrong time. Most faults mend themselves after a while: they

@@ -14,7 +14,7 @@ using election::WriteRequest;
 struct Contender : GroupMember {
   StrongId<struct ContenderTag, uint64_t> id;
   std::optional<election::Elector> elector;
-  std::vector<election::Event> missed;  // what came while it was paused
+  std::vector<election::Event> missed;  // that came while it was paused
   election::Epoch kept_floor;           // on its disk
   Duration wall_ahead;                  // of its clock: as people see it
 
@@ -117,7 +117,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     const bool pid_in_use = chance(0.5);
     end_life(c, machine);
     if (c.working && !machine) {
-      // The guardian ends the work of a dead elector; what holds the key is the life of both.
+      // The guardian ends the work of a dead elector; the life of both holds the key.
       const Instant last = std::max(c.clock.world_at(c.stop_by), now());
       after(draw(Duration::zero(), last - now()), [this, &c, work = c.work_number, record, pid_in_use] {
         work_->stopped(c, work);
@@ -349,7 +349,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
       after(draw(Duration::zero(), timing_.lease), [this, &c] { start(c); });
     }
   }
-  // From the moment the last holder's process is gone. What a contender adds itself (regions, back-off) is added.
+  // From the end of the last holder's process, with the contender's own waits (regions, back-off).
   Duration takeover_budget() const {
     Duration budget = (timing_.retry + timing_.store_timeout) * 2;
     if (mechanism_ != Mechanism::kHostLock) budget += timing_.takeable_after(timing_.lease);

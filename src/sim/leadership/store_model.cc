@@ -32,7 +32,7 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
   Observation seen;
   seen.present = present_;
   seen.record = record_;
-  // As the real stores do: in which history of the store, who, which epoch, which renewal.
+  // As the real stores do: history of the store, holder, epoch, renewal.
   seen.version = fmt::format("{}.{}.{}.{}.{}{}", history_, record_.token, epoch_.value(), record_.renewal, record_.heir,
                              present_ ? "" : "-");
   if (holder_dead_ && present_ && record_.held()) {

@@ -98,7 +98,7 @@ class StoreModel {
     election::LeaseRecord record;
     election::Epoch epoch;
   };
-  std::vector<Past> past_;  // what an older copy may have
+  std::vector<Past> past_;  // the possible states of an older copy
 
   // Queue.
   std::vector<Claim> queue_;

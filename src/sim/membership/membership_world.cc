@@ -186,7 +186,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
 
   // --- processes
-  // With all that it knew, with its incarnation only, with one that is outdated, or with nothing.
+  // With its full memory, with its incarnation only, with an outdated memory, or with none.
   bool start(std::size_t node) {
     // A clone's slot is used once.
     if (world_.running(node) || (node >= names_ && memories_[node].started)) return false;

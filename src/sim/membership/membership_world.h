@@ -13,8 +13,8 @@ namespace bellwether::sim {
 
 WorldRow membership_world();
 
-// The anomaly grid, of which `seeds` says which share is run: 1000 and more the whole, less a part spread over it; and
-// how soon crashes are seen in groups of 3 to 10,000, with what an idle group of 1,000 costs.
+// The anomaly grid: `seeds` selects the portion to run, 1000 and more the whole, less a part spread over it. And the
+// time until groups of 3 to 10,000 see a crash, with the cost of an idle group of 1,000.
 std::span<const Measurement> membership_measurements();
 
 }  // namespace bellwether::sim

@@ -79,7 +79,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
                            is("disk-error-ignored") || is("older-disk-unnoticed") || is("lost-record-is-new");
     if (not_quiet) m.clock.base_local += times_.promise * 2;
     step(m, quorum::StateWritten{m.state});
-    // Somebody who follows a leader asks it for the state.
+    // A follower asks its leader for the state.
     sync_later(m, draw(timing_.lease, timing_.lease * 4));
   }
   void sync_later(QuorumMember& m, Duration span) {
@@ -250,7 +250,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   Duration slack() const {
     const auto members = static_cast<int64_t>(members_.size());
     const Duration rounds = (timing_.vote_timeout + timing_.step * members * 2) * 3;
-    const Duration order = timing_.step * members;  // of those with a lower priority
+    const Duration order = timing_.step * members;  // of members with a lower priority
     return Duration::from_seconds_f((rounds + order + timing_.lease * 2).seconds_f() / (1 - worst_drift_));
   }
   // A member that has just started is quiet for a lease, a leader that has lost its quorum yields for another, and

@@ -32,7 +32,7 @@ constexpr auto kRegisterMistakes = std::to_array<Mistake>({
 std::string show_place(Place place) { return fmt::format("{}.{}", place.fence.value(), place.write); }
 
 // The history of one register, checked as it happens. A register with one owner at a time has a known order of writes:
-// that of their places. What is left to check is that this order agrees with the time of the world.
+// that of their places. This checks that the order agrees with the time of the world.
 class RegisterChecker {
  public:
   // The operations known to have taken effect when an operation began.
@@ -69,7 +69,7 @@ class RegisterChecker {
     floor_.place = std::max(floor_.place, place);
     floor_.origin = std::max(floor_.origin, origin);
   }
-  // Somebody holds this write for one that every later owner sees.
+  // An owner believes that every later owner sees this write.
   void settled(Place place) {
     if (place == Place() || done_.contains(place)) return;
     world_.fail(fmt::format("the write at {} counts as settled, and is not done", show_place(place)));

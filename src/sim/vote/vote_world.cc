@@ -219,7 +219,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   void work_has_stopped(GroupMember& member) { deliver(members_[member.index], vote::WorkStopped{}); }
 
   // --- faults
-  // Fewer than half are lost, and one of those that are left may stand.
+  // Fewer than half are lost, and one of the remaining nodes may stand.
   bool may_be_lost(const VoteMember& m) const {
     const bool one_stands = std::any_of(members_.begin(), members_.end(), [&m](const VoteMember& one) {
       return one.id != m.id && !one.lost && !one.gone && vote::may_stand(one.claim.capabilities);

@@ -13,8 +13,8 @@
 
 namespace bellwether::runtime {
 
-// A small text that the kernel makes up when it is read, such as those below /proc: it has no size, and reading it does
-// not wait for a disk. Its first `most` bytes at most; empty when it cannot be read.
+// A small text that the kernel makes at each reading, such as those below /proc: it has no size, and reading it does
+// not wait for a disk. At most its first `most` bytes; empty when it cannot be read.
 std::string read_system_text(const char* path, std::size_t most = 4096);
 
 // The numbers of the first line that begins with `key`, up to the first word that is none.

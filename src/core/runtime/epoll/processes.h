@@ -15,7 +15,7 @@ struct ProcessIdentity {
   int64_t pid = 0;
   uint64_t start_time = 0;    // clock ticks from the start of the machine to that of the process
   std::string boot_id;        // another one at each start of the machine
-  std::string pid_namespace;  // process ids mean something only within it
+  std::string pid_namespace;  // process ids are valid only within it
   std::string host;           // the name of the machine, for people
 };
 

@@ -175,7 +175,7 @@ task<Result<std::vector<ServicePlace>>> Resolver::resolve_service(std::string na
   co_return entry.places;
 }
 
-// To be kept by who waits: it may be forgotten between the answer and the next turn of the loop.
+// The waiter keeps it: the table may forget it between the answer and the next turn of the loop.
 std::shared_ptr<Resolver::Entry> Resolver::entry_of(const Question& question) {
   std::shared_ptr<Entry>& slot = names_[question];
   if (slot == nullptr) {

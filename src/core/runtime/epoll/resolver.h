@@ -45,7 +45,7 @@ class Resolver {
  private:
   struct Entry;  // one name: its answer, or its waiters
   class Socket;  // a descriptor of c-ares on the loop
-  class Answer;  // one who waits
+  class Answer;  // a waiter
   Status start();
   Status set_name_servers();
   // A question: a name, and whether its services are meant.

@@ -134,7 +134,7 @@ void reset_signals(const Plan& plan) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): only what is safe follows
+  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): only safe calls follow
   if (pid == 0) become(plan);   // NOLINT(clang-analyzer-unix.Vfork)
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -19,7 +19,7 @@ namespace bellwether::runtime {
 class Orphans {
  public:
   void add(pid_t pid);
-  // Forgets those that have ended.
+  // Forgets ended children.
   void reap();
 
  private:
