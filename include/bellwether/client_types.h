@@ -193,7 +193,7 @@ struct Status {
   Moment started{};
   Moment ended{};
   Span elapsed{};         // of the run, once it has ended
-  bool stopping = false;  // it must end before its plan does
+  bool stopping = false;  // it has an order to end before its plan does
   std::vector<WorkflowStatus> workflows;
   std::vector<ShareStatus> shares;
   std::vector<Event> events;

@@ -67,8 +67,8 @@ typedef struct bellwether_host {
   uint32_t size;
   // NULL: it has to be put together each time.
   const bellwether_prepared* (*prepare)(bellwether_run*, const bellwether_request*);
-  // The wish of the run, given last before begin() or go_on() return. send(): 0 when it cannot be sent, and then the
-  // text says why.
+  // The wish of the step: the last call before begin() or go_on() return. send(): 0 when it cannot be sent, and then
+  // the text says why.
   void (*send_prepared)(bellwether_run*, const bellwether_prepared*, int measured);
   int (*send)(bellwether_run*, const bellwether_request*, bellwether_text* why);
   void (*sleep)(bellwether_run*, int64_t ns);
