@@ -27,7 +27,7 @@ inline std::string last_words(std::string_view output) {
   return ": " + printable(text.substr(end == std::string_view::npos ? 0 : end + 1));
 }
 
-// Processes known by their ids. The system may reuse an id, and must not signal the new process.
+// Processes known by their ids. The system may reuse an id; the drill must not signal the new process.
 class KnownProcesses {
  public:
   // kNotFound: `pid` has ended, or is not surely the process any more that it was when it was first seen.

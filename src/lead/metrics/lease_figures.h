@@ -19,7 +19,7 @@ namespace bellwether::lead {
 
 // The names of the leadership metrics, in the form of Prometheus. Exporters and alerts both take them from here. Each
 // has the label `key` (of the lock) and, where a loop of a policy sheet runs under it, `loop`. A counter starts at 0,
-// for else its first count would be no increase.
+// else its first count would be no increase.
 
 namespace metric {
 
