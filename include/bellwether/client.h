@@ -1,5 +1,5 @@
-// Load tests on a cluster from C++: submit a scenario, be told what happens second by second, wait for the result, come
-// back to a job after a restart, stop it, and see what the cluster has.
+// Load tests on a cluster from C++: submits a scenario, reports each second, waits for the result, finds a job again
+// after a restart, stops it, and lists the cluster.
 //
 //   bellwether::client::Options options;
 //   options.managers = {"10.0.0.1", "10.0.0.2"};
@@ -14,23 +14,23 @@
 //   auto result = job->wait();
 //   if (result) std::puts(result->verdict.c_str());
 //
-// Threads. A client owns one thread. It talks to the managers, and calls the listeners: one call at a time over all
-// jobs of the client, in the order of what happened. While a callback runs nothing else of the client moves, so it is
-// to be short; what it misses meanwhile the managers keep, and it is made up for. All functions are for any thread.
-// Those that wait for an answer give kInCallback in a callback, where there would be nobody to fetch it; what a
-// callback may do is said with each function. What a callback throws is caught, and counted.
+// Threads. A client owns one thread. That thread talks to the managers and calls the listeners: one call at a time over
+// all jobs of the client, in the order of the events. A callback must be short: during a callback the rest of the
+// client stands still. The managers keep what the client misses meanwhile, and the client catches up. Any thread may
+// call any function. In a callback, functions that wait for an answer return kInCallback; each function says what a
+// callback may do. The client catches and counts what a callback throws.
 //
-// Errors are values (Outcome), and nothing throws but Outcome when it is asked for what it does not hold. Strings and
-// lists are copies that belong to whoever has them.
+// Errors are values (Outcome). Only an Outcome throws, when its caller asks for what it does not hold. Strings and
+// lists are copies that the caller owns.
 //
-// Managers that die or change are no error: the next one is asked, and the same is followed from the same second on.
+// A manager that dies or changes is no error: the client asks the next one, and follows the same jobs from the same
+// second.
 //
-// Cost: usually one connection, to one manager, and one question that waits at the manager for each job that is
-// followed. A followed second costs a few kilobytes on the wire and a walk over the histograms of its steps; the totals
-// of a run are held in memory, some hundreds of kilobytes for each step. A client that is let be costs a thread that
-// sleeps.
+// Cost: usually one connection to one manager, and for each followed job one question that waits at the manager. A
+// followed second costs a few kilobytes on the wire and a walk over the histograms of its steps. The client holds the
+// totals of a run in memory, some hundreds of kilobytes for each step. An idle client costs a thread that sleeps.
 //
-// Needs nothing but the standard library; link the library bw_node_client.
+// Needs only the standard library; link the library bw_node_client.
 #pragma once
 
 #include <chrono>
@@ -45,29 +45,29 @@ namespace bellwether::client {
 
 // --- listening -------------------------------------------------------------------------------------------------------
 
-// Told on the client's thread (see above). A job that is followed tells each event once; after a change of managers no
-// second is told twice, but for a Window::kWhole.
+// Called on the client's thread (see above). A followed job reports each event once. After a change of managers it
+// repeats no second, except as a Window::kWhole.
 class Listener {
  public:
   virtual ~Listener() = default;
   // Something of it has changed: state, place in the queue, manager, workers, an event, a loss.
   virtual void on_status(const Status& /*status*/) {}
   virtual void on_event(const Event& /*event*/) {}
-  // One that has grown since is told again, with the same begin.
+  // A loss that has grown is reported again, with the same begin.
   virtual void on_loss(const Loss& /*loss*/) {}
   virtual void on_window(const Window& /*window*/) {}
   // Whether on_live() is wanted, asked once. It costs up to twenty questions a second.
   virtual bool wants_live() const { return false; }
-  // For screens: closed windows of a tenth of a second, a little after they have closed; at most 20 calls a second, and
-  // 5 at once. What changes between two calls is told in one. Never after the calls that end a job.
+  // For screens: closed windows of a tenth of a second, shortly after they close; at most 20 calls a second, and 5 at
+  // once. One call covers all changes since the previous call. Never after the calls that end a job.
   virtual void on_live(const LiveNews& /*news*/) {}
   // As soon as it has ended and all of it is counted; each workflow once.
   virtual void on_workflow(const WorkflowResult& /*result*/) {}
   // False: no manager answers, or none has the job at the moment; the workers go on. True: one does again.
   virtual void on_contact(bool /*answers*/, const Error& /*why*/) {}
-  // What Job::ask_to_cancel() wanted was not recorded.
+  // The request of Job::ask_to_cancel() was not recorded.
   virtual void on_not_cancelled(const Error& /*why*/) {}
-  // One of these two is the last call of a job, unless it is let go of before.
+  // One of these two is the last call of a job, unless its Job was released before.
   virtual void on_result(const Result& /*result*/) {}
   virtual void on_given_up(const Error& /*why*/) {}
 };
@@ -85,7 +85,7 @@ class Job {
  public:
   Job(Job&&) noexcept;
   Job& operator=(Job&&) noexcept;
-  // No callback runs any more when it has ended; in a callback of this client: none but that one.
+  // After it no callback runs; in a callback of this client: none except the current one.
   ~Job();
 
   const std::string& id() const;
@@ -100,11 +100,11 @@ class Job {
   Outcome<Result> result();
   // When this is well, it is recorded by a quorum that the job is to end.
   Outcome<Done> cancel(const Cancellation& cancellation);
-  // Gives a workflow with the executor externally-controlled so many virtual users; with no name, the only such one.
-  // When this is well, it is recorded by a quorum.
+  // Gives `vus` virtual users to a workflow with the executor externally-controlled; with no name, to the only such
+  // one. On success a quorum has recorded it.
   Outcome<Done> scale(const std::string& workflow, uint32_t vus);
-  // The same as cancel() without waiting, for callbacks too. Listener::on_not_cancelled() tells when nobody has
-  // recorded it.
+  // The same as cancel() without waiting, for callbacks too. If no manager records it, the client calls
+  // Listener::on_not_cancelled().
   void ask_to_cancel(const Cancellation& cancellation);
   uint64_t failed_callbacks() const;  // how many have thrown; for callbacks too
 
@@ -118,16 +118,16 @@ class Job {
 
 class Client {
  public:
-  // Does not talk to anybody yet: kInvalid for options that cannot be used.
+  // Contacts no manager yet: kInvalid for unusable options.
   static Outcome<std::unique_ptr<Client>> connect(const Options& options);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
-  // Other calls of this object have returned before. Who waits for a Job is given kClosed, as is whoever asks one from
-  // now on; no callback runs any more when it has ended; in a callback: none but that one.
+  // Other calls of this object have returned before. Calls that wait on a Job return kClosed, now and later. After it
+  // no callback runs; in a callback: none except the current one.
   ~Client();
 
-  // Gives a scenario to the cluster; well when a quorum has it. A listener must outlive the Job, or its following; it
-  // may be called before this returns. Without one the job is only followed once somebody waits for it.
+  // Gives a scenario to the cluster; on success a quorum has it. A listener must outlive the Job, or its following; it
+  // may be called before this returns. Without one, the client follows the job only once a caller waits for it.
   Outcome<Job> submit(const Scenario& scenario, const Submission& submission = {}, Listener* listener = nullptr);
   // Back to a job that was submitted before, by whomever.
   Outcome<Job> attach(const std::string& job, Listener* listener = nullptr);

@@ -1,4 +1,4 @@
-// The plain values of bellwether/client.h: what a client asks for, what it is told, and why something did not work.
+// The plain values of bellwether/client.h: a client's requests, the events and results that it receives, and errors.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ using Moment = std::chrono::system_clock::time_point;
 enum class Code : unsigned char {
   kInvalid,      // an option or an argument; `message` says which
   kScenario,     // the scenario; `diagnostics` says where
-  kNotFound,     // there is no such job
+  kNotFound,     // the job does not exist
   kConflict,     // another job has this id; or the job has ended, and cannot be stopped any more
   kRefused,      // the cluster says no, and would say it again
-  kUnreachable,  // no manager could be asked; so it is too with a wrong secret, as strangers are not told why
-  kUnavailable,  // not now: no manager leads, the queue is full, or there is no result yet
+  kUnreachable,  // no manager answered; the same with a wrong secret, as strangers get no reason
+  kUnavailable,  // not now: no manager leads, the queue is full, or the result does not exist yet
   kUnconfirmed,  // a submission that no manager has confirmed: it may be taken all the same. The same again, with the
                  // id of `message`, starts it once
   kTimeout,      // the time that was given for waiting is over
@@ -41,7 +41,7 @@ struct Diagnostic {
   int line = 0;
   int column = 0;
   std::string message;
-  std::string text;  // all of it for people, in several lines: "shop.yaml:12:7: …", what was expected, a hint
+  std::string text;  // the whole text for people, in several lines: "shop.yaml:12:7: …", the expected form, a hint
 };
 
 struct Error {
@@ -50,7 +50,7 @@ struct Error {
   std::vector<Diagnostic> diagnostics;
 };
 
-// A value, or why there is none. Asking for the one that is not there throws std::bad_variant_access.
+// A value, or the error in its place. Asking for the absent one throws std::bad_variant_access.
 template <class T>
 class [[nodiscard]] Outcome {
  public:
@@ -68,9 +68,9 @@ class [[nodiscard]] Outcome {
 };
 struct Done {};
 
-// --- what is asked ---------------------------------------------------------------------------------------------------
+// --- requests --------------------------------------------------------------------------------------------------------
 
-// How a cluster is reached. What is empty here is taken from the variables of the environment (BELLWETHER_CLUSTER …,
+// The access to a cluster. An empty member comes from the variables of the environment (BELLWETHER_CLUSTER …,
 // BELLWETHER_AUTH_SECRET), then from the file, as for `bellwether run --managers`.
 struct Options {
   std::vector<std::string> managers;  // HOST or HOST:PORT; any of them will do. Empty: the seeds of the file
@@ -81,24 +81,24 @@ struct Options {
   std::string certificate;  // files, PEM: where the cluster wants certificates
   std::string key;
   std::string ca;
-  std::string by;                                   // who asks, for audit logs; empty: $USER
-  std::chrono::milliseconds patience{10'000};       // for one answer; a submission is given twice that
+  std::string by;                                   // the caller's name, for audit logs; empty: $USER
+  std::chrono::milliseconds patience{10'000};       // for one answer; twice that for a submission
   std::chrono::milliseconds silence_most{300'000};  // without a word of any manager, a job is not followed any more
 };
 
-// A scenario file, a text, or a URL that is loaded without either: exactly one of `file`, `text` and `url`, but that
-// `file` beside a `text` is its name in messages, and the folder of it where other files are looked for.
+// A scenario file, a text, or a URL that is loaded without either: exactly one of `file`, `text` and `url`. A `file`
+// beside a `text` is its name in error texts, and its folder is the base of other files.
 struct Scenario {
   std::string file;
   std::string text;
   std::string url;
   std::vector<std::pair<std::string, std::string>> variables;    // over those of the scenario, as --set
   std::vector<std::pair<std::string, std::string>> environment;  // before that of the process, for its `env`
-  // In place of what the scenario says; of a URL: 1 (100 with a rate), 10 s, none.
+  // In place of the scenario's values; of a URL: 1 (100 with a rate), 10 s, none.
   std::optional<uint32_t> vus;
   std::optional<Span> duration;
   std::optional<double> rate_per_s;
-  std::optional<Span> timeout;  // ends the job when it has run for so long
+  std::optional<Span> timeout;  // ends the job when it has run for this time
   // Of a URL only.
   std::string method;  // empty: GET
   std::vector<std::pair<std::string, std::string>> headers;
@@ -118,7 +118,7 @@ struct Cancellation {
   std::vector<std::string> workflows;  // only these; empty: all
 };
 
-// --- what is told ----------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
 struct Event {
   Span at{};           // since the start of the run; zero before it
@@ -140,7 +140,7 @@ struct WorkflowStatus {
   WorkflowState state = WorkflowState::kPending;
   std::string why;
   uint32_t parts = 0;    // into which it was cut; 0: not yet
-  uint32_t retries = 0;  // parts that had to be given to somebody else
+  uint32_t retries = 0;  // parts that went to another worker
 };
 
 // A part of a workflow that some worker was given.
@@ -151,32 +151,32 @@ struct ShareStatus {
   uint32_t parts = 0;
   uint32_t of = 0;
   std::string state;  // "running"
-  bool live = false;  // somebody runs it, or is to
+  bool live = false;  // it runs, or is about to
 };
 
-// What the shares have done up to about now. For screens; what counts comes in windows.
+// The activity of the assignments up to about now. For screens; the counted data comes in windows.
 struct Live {
   uint64_t requests = 0;
   uint64_t failed = 0;
   uint64_t iterations = 0;
   uint64_t dropped = 0;
-  int64_t vus = 0;  // of those that run
-  Span age{};       // of the oldest news of those that run
+  int64_t vus = 0;  // running ones
+  Span age{};       // of the oldest report of a running assignment
   bool operator==(const Live&) const = default;
 };
 
-// What the shares did in a tenth of a second, all together, as their workers told for screens. Letters may be lost, and
-// are made up for by the next one, so something may be in a later window than it was done in; nothing is computed from
-// it. What is late amends its window, which is told again.
+// The activity of all assignments in a tenth of a second, as their workers reported it for screens. Messages may be
+// lost; the next message makes up for them, so activity may appear in a later window. No result depends on it. Late
+// data amends its window, and the client reports the window again.
 struct LiveWindow {
   Span at{};              // its begin, since the start of the run
   uint32_t revision = 0;  // one more each time it was amended
-  uint32_t told = 0;      // shares that told something in it
+  uint32_t told = 0;      // assignments that reported in it
   Live done;              // in it; the virtual users at its end; no age
 };
 struct LiveNews {
   bool anew = false;     // another manager goes on with the job: windows before these are not amended any more
-  uint64_t skipped = 0;  // windows before the first new one that are forgotten; what was done is in `total`
+  uint64_t skipped = 0;  // windows before the first new one that are forgotten; their data is in `total`
   std::vector<LiveWindow> windows;  // closed or amended since the last call, in their order, each once
   Live total;                       // since the begin
 };
@@ -188,17 +188,17 @@ struct Status {
   JobState state = JobState::kSubmitted;
   std::string why;              // it is in this state
   uint32_t queue_position = 0;  // 0: it does not wait
-  std::string manager;          // who has it
+  std::string manager;          // its owner
   Moment submitted{};           // 1970: not yet, as in the next two
   Moment started{};
   Moment ended{};
   Span elapsed{};         // of the run, once it has ended
-  bool stopping = false;  // it was told to end before its plan does
+  bool stopping = false;  // it has an order to end before its plan does
   std::vector<WorkflowStatus> workflows;
   std::vector<ShareStatus> shares;
   std::vector<Event> events;
   std::vector<Loss> losses;
-  std::optional<Live> live;  // only of status(), while something runs
+  std::optional<Live> live;  // only of status(), while a workflow runs
 };
 
 // Of a number of times: all zero when there were none.
@@ -236,7 +236,7 @@ struct WorkflowFigures {
   int64_t vus = 0;  // the most at once
 };
 
-// What was measured in some time of the run, all workers together. Percentiles are those of all samples of that time.
+// The figures of a span of the run, all workers together. Percentiles are those of all its samples.
 struct Figures {
   Span covered{};
   uint64_t requests = 0;
@@ -244,7 +244,7 @@ struct Figures {
   double rate_per_s = 0;
   Times service;  // of all steps
   Times response;
-  std::vector<StepFigures> steps;  // those that make requests
+  std::vector<StepFigures> steps;  // the steps that make requests
   std::vector<WorkflowFigures> workflows;
 };
 
@@ -270,8 +270,8 @@ struct History {
 struct Window {
   enum class Kind : unsigned char {
     kSecond,  // one second that all workers have told
-    kLate,    // something more of a second that was told before
-    kWhole,   // everything up to `second`, in place of all that was told before: for one who comes late
+    kLate,    // more data of a second that was reported before
+    kWhole,   // everything up to `second`, in place of all earlier reports: for a follower that joins late
   };
   Kind kind = Kind::kSecond;
   uint64_t second = 0;  // of the run, from 0
@@ -283,7 +283,7 @@ struct WorkflowResult {
   std::string name;
   WorkflowState state = WorkflowState::kCompleted;
   std::string why;
-  Span elapsed{};  // of its own clock
+  Span elapsed{};  // by its clock
   WorkflowFigures figures;
   std::vector<StepFigures> steps;
 };
@@ -344,8 +344,8 @@ struct Worker {
   std::string state;   // "healthy", "draining", "silent", "gone" …
   std::string reason;  // why it is not healthy
   uint32_t shares = 0;
-  // Of what its schedule lets it do, what it does: "idle", "normal", "slow", "degraded", "stuck". Waiting for the
-  // target is none of these.
+  // The progress relative to its schedule: "idle", "normal", "slow", "degraded", "stuck". Waiting for the target is
+  // none of these.
   std::string progress;
   bool operator==(const Worker&) const = default;
 };

@@ -1,5 +1,4 @@
-// What state a job and a workflow of it are in: the same for the manager that has the job, on the wire, and for whoever
-// watches it.
+// The states of a job and of its workflows: the same for the job's manager, on the wire, and for its clients.
 #pragma once
 
 #include <string_view>
@@ -20,7 +19,7 @@ enum class JobState : unsigned char {
   kTimedOut,
 };
 enum class WorkflowState : unsigned char {
-  kPending,   // what it depends on has not ended, or there is no room yet
+  kPending,   // its dependencies have not ended, or the cluster has no room yet
   kAssigned,  // offered to workers
   kRunning,
   kRetrying,  // a worker has refused its share, or is dead: it is to be assigned again
@@ -28,7 +27,7 @@ enum class WorkflowState : unsigned char {
   kFailed,
   kCancelled,
   kTimedOut,
-  kSkipped,  // what it depends on did not complete
+  kSkipped,  // a dependency did not complete
 };
 
 std::string_view to_string(JobState state);  // "submitted", "timed_out" …

@@ -1,5 +1,5 @@
-// Leading a key from C++: one holder at a time among all processes that name the same key in the same store, with a
-// fencing token, and with a validity that is asked for rather than remembered.
+// Leadership of a key from C++: one holder at a time among all processes that name the same key in the same store. A
+// term has a fencing token, and a validity that the program asks for at each use.
 //
 //   bellwether::leadership::Options options;
 //   options.store = "redis://10.0.0.5";
@@ -10,7 +10,7 @@
 //   const auto term = leadership->term();
 //   if (term.valid_for() > 50ms) act(term.epoch());   // and let the resource refuse lower epochs
 //
-// Needs nothing but the standard library; link the library bw_lead.
+// Needs only the standard library; link the library bw_lead.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace bellwether::leadership {
 
 enum class FailPolicy : unsigned char {
   kClosed,  // no proof of leadership: no act
-  kOpen,    // acts without proof as well, while nobody else is seen to hold the key
+  kOpen,    // acts without proof as well, while no other process is seen to hold the key
 };
 
 struct Options {
@@ -34,7 +34,7 @@ struct Options {
   std::chrono::milliseconds lease{15'000};
   bool campaign = true;  // else only observe
   FailPolicy fail_policy = FailPolicy::kClosed;
-  std::chrono::milliseconds progress_within{0};  // progress() must come at least so often; 0: not needed
+  std::chrono::milliseconds progress_within{0};  // the longest time between two calls of progress(); 0: not needed
   std::string region;
   std::chrono::milliseconds cross_region_wait{0};
   bool trust_empty = false;  // a store without any record of us is new, not emptied
@@ -45,8 +45,8 @@ struct TermCell;
 class LeaderSession;
 }  // namespace detail
 
-// One term of office, ours or nobody's. Cheap to copy; stays as it is when the term has ended: then it is not valid.
-// From any thread.
+// One term of office: ours, or an empty one. Cheap to copy. A copy stays as it is when the term ends; then it is not
+// valid. From any thread.
 class Term {
  public:
   Term() = default;
@@ -64,11 +64,11 @@ class Term {
 };
 
 struct Leader {
-  std::string holder;  // empty: nobody
+  std::string holder;  // empty: no holder
   uint64_t epoch = 0;
 };
 
-// Told in order, one call at a time, on a thread of its own: a slow callback, or one that throws, delays no renewal.
+// Called in order, one call at a time, on a separate thread: a slow callback, or one that throws, delays no renewal.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -88,9 +88,9 @@ struct SurfaceCounts {
 
 class Leadership {
  public:
-  // Joins the candidates, or the observers, of a key, on threads of its own. nullptr with `error` when the options are
-  // wrong; a store that does not answer is not an error: it is tried again. `listener` may be nullptr, and must outlive
-  // this.
+  // Joins the candidates, or the observers, of a key, on separate threads. nullptr with `error` when the options are
+  // wrong. A store that does not answer is not an error: the library tries again. `listener` may be nullptr, and must
+  // outlive this.
   static std::unique_ptr<Leadership> join(const Options& options, Listener* listener, std::string& error);
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;
@@ -100,13 +100,13 @@ class Leadership {
   // All of these from any thread.
   Term term() const;
   Leader leader() const;
-  // May this surface act now? Counted for each name (LeaderGate): who does not lead receives and renders as before, and
-  // is silent.
+  // May this surface act now? Counted for each name (LeaderGate): a process that does not lead receives and renders as
+  // before, and is silent.
   bool permits(std::string_view surface);
   std::vector<SurfaceCounts> surfaces() const;
   // The work gets on (Options::progress_within).
   void progress();
-  // Hands over: to `heir`, or to anybody. We stand again after a lease.
+  // Hands over: to `heir`, or to any candidate. We stand again after a lease.
   void hand_over(const std::string& heir);
   // How many callbacks have thrown.
   uint64_t failed_callbacks() const;
@@ -116,16 +116,16 @@ class Leadership {
   std::unique_ptr<detail::LeaderSession> session_;
 };
 
-// What a guarded resource keeps: the highest epoch it has seen, in a file, written before the act may happen. One
+// The memory of a guarded resource: the highest epoch it has seen, in a file, written before the act may happen. One
 // thread at a time.
 class DurableFence {
  public:
-  // nullptr with `error` when the file cannot be used, or holds something else.
+  // nullptr with `error` when the file cannot be used, or holds other data.
   static std::unique_ptr<DurableFence> open(const std::string& path, std::string& error);
   ~DurableFence();
   DurableFence(const DurableFence&) = delete;
   DurableFence& operator=(const DurableFence&) = delete;
-  // False: somebody newer has acted, or the file could not be written: do not act.
+  // False: a newer holder has acted, or the file could not be written: do not act.
   bool admit(uint64_t epoch);
   uint64_t highest() const { return highest_; }
 

@@ -1,5 +1,5 @@
-// Load tests written in C++20: a class is a workflow, its member coroutines are the steps, and each virtual user has an
-// object of its own. docs/cpp.md explains it from the beginning.
+// Load tests written in C++20: a class is a workflow, its member coroutines are the steps, and each virtual user has a
+// separate object. docs/cpp.md explains it from the beginning.
 //
 //   #include <bellwether/workflow.h>
 //   using namespace bellwether::workflow;
@@ -25,12 +25,11 @@
 //   };
 //   BELLWETHER_WORKFLOWS(Shop)
 //
-// The kind of a step is what it returns: Task<Response> is a test step, and the response that it returns is measured;
-// Task<> (or Action) is an action, whose requests are sent and not counted.
+// The return type is the kind of a step: Task<Response> is a test step, and its response is measured. Task<> (or
+// Action) is an action, whose requests are sent and not counted.
 //
-// All steps of a user run on one thread, and so do those of all users whose objects can be reached from each other:
-// statics are those of one load thread, never shared between two. What throws ends its step as a failure, which is told
-// with what().
+// All steps of a user run on one thread. So do those of all users whose objects can reach each other: statics belong to
+// one load thread, and no two threads share them. An exception ends its step as a failure with the text of what().
 #pragma once
 
 #include <coroutine>
@@ -75,10 +74,10 @@ class Failure : public std::exception {
 };
 [[noreturn]] inline void fail(std::string why) { throw Failure(std::move(why)); }
 
-// --- what a workflow is ----------------------------------------------------------------------------------------------
+// --- workflows -------------------------------------------------------------------------------------------------------
 
-// What docs/scenario.md says of a workflow's keys. What is not given has the defaults described there. The texts are
-// YAML; `more` is for all keys that are not here: "start_time: 2s, on_overtime: notify".
+// The keys of a workflow as in docs/scenario.md. Missing values have the defaults described there. The texts are YAML;
+// `more` is for all other keys: "start_time: 2s, on_overtime: notify".
 struct Settings {
   const char* name = nullptr;  // else that of the class
   const char* executor = nullptr;
@@ -101,7 +100,7 @@ constexpr bellwether_text to_abi(std::string_view text) { return {text.data(), t
 constexpr std::string_view from_abi(bellwether_text text) { return {text.data, text.size}; }
 
 inline constinit const bellwether_host* host = nullptr;
-inline constinit uint64_t responses = 0;  // so far: each response is told from all others by its number
+inline constinit uint64_t responses = 0;  // so far: the number of a response distinguishes it from all others
 
 // Frames of coroutines, by their size. Of the one thread that runs this copy of the program.
 class Frames {
@@ -140,7 +139,7 @@ struct PromiseBase;
 struct Runner;
 struct StepInfo;
 
-// What BELLWETHER_SCENARIO gives.
+// The text given to BELLWETHER_SCENARIO.
 inline constinit std::string_view scenario_text;
 inline constinit uint32_t scenario_line = 0;
 bool give_scenario(std::string_view text, uint32_t last_line);
@@ -149,10 +148,10 @@ bool give_scenario(std::string_view text, uint32_t last_line);
 struct Strand {
   bellwether_run* run = nullptr;
   Workflow* user = nullptr;
-  std::coroutine_handle<> root, leaf;  // of the step, and what waits
+  std::coroutine_handle<> root, leaf;  // of the step, and of its waiting part
   PromiseBase* promise = nullptr;      // of the root
   const StepInfo* step = nullptr;
-  uint64_t live = 0;      // the response whose body can be looked at
+  uint64_t live = 0;      // the response whose body is readable
   uint32_t measured = 0;  // the exchange that is to be measured
 };
 
@@ -172,7 +171,7 @@ class Path {
   mutable const void* known_ = nullptr;
 };
 
-// A value of a response. Its text is good until the next value is asked for.
+// A value of a response. Its text is valid until the next value is read.
 class JsonValue {
  public:
   explicit JsonValue(const bellwether_value& value) : value_(value) {}
@@ -203,7 +202,7 @@ class Response {
     strand();
     return detail::from_abi(facts_.body);
   }
-  // Empty when there is none.
+  // Empty when absent.
   std::string_view header(std::string_view name) const {
     bellwether_text value{};
     if (detail::host->header(strand().run, detail::to_abi(name), &value) == 0) return {};
@@ -247,8 +246,8 @@ struct Json : Body {
   explicit Json(std::string json) : Body{std::move(json), "application/json"} {}
 };
 
-// Waits to be sent: co_await it. As a member of the workflow it is prepared once, before it is first sent, in the bytes
-// that go over the wire; one that is made for a single use is put together then.
+// A request to send: co_await it. A member of the workflow is prepared once, before it is first sent, in its bytes on
+// the wire; a temporary is put together at its use.
 class Request {
  public:
   Request(std::string_view method, std::string_view url) : method_(method), url_(url) {}
@@ -276,7 +275,7 @@ class Request {
     measured_ = false;
     return std::move(*this);
   }
-  // Of one that is a member: another one for a single use.
+  // Of a member: another request for a single use.
   Request header(std::string name, std::string value) const& {
     return fresh().header(std::move(name), std::move(value));
   }

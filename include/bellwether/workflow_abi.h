@@ -1,11 +1,11 @@
-// Between bellwether and a compiled workflow: C structs and functions only, so that the two need not be made by the
-// same compiler. Written for workflow.h and the loader; who writes workflows needs nothing of it.
+// The interface between bellwether and a compiled workflow: C structs and functions only, so that different compilers
+// may make the two. For workflow.h and the loader; authors of workflows do not need it.
 //
-// No exception crosses it. Texts are views, good until the call returns unless said otherwise. All calls of one loaded
-// copy of a program come from one thread, or from one after the other; each load thread loads a copy of its own.
+// No exception crosses it. Texts are views, valid until the call returns unless said otherwise. All calls of one loaded
+// copy of a program come from one thread, or from one after the other; each load thread loads a separate copy.
 //
-// A struct begins with its version and size. Whoever gets one refuses another version and a smaller size; fields are
-// added at the end only.
+// A struct begins with its version and size. The receiver refuses another version and a smaller size. New fields go to
+// the end only.
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ typedef struct bellwether_text {
 
 typedef struct bellwether_request {
   bellwether_text method;
-  bellwether_text url;             // absolute, or what comes behind the base of the scenario
+  bellwether_text url;             // absolute, or the part behind the base of the scenario
   const bellwether_text* headers;  // name, value, name, value, …
   size_t header_count;             // of pairs
   bellwether_text body;
@@ -55,20 +55,20 @@ enum {
 typedef struct bellwether_value {
   uint32_t kind;
   double number;         // BELLWETHER_NUMBER
-  bellwether_text text;  // BELLWETHER_TEXT: good until the next one is asked for
+  bellwether_text text;  // BELLWETHER_TEXT: valid until the next one is read
 } bellwether_value;
 
 typedef struct bellwether_run bellwether_run;            // one run of a step, of the host
 typedef struct bellwether_prepared bellwether_prepared;  // a request made ready, of the host, as long as the program
 
-// What a program may ask of the host.
+// The functions of the host for programs.
 typedef struct bellwether_host {
   uint32_t version;
   uint32_t size;
   // NULL: it has to be put together each time.
   const bellwether_prepared* (*prepare)(bellwether_run*, const bellwether_request*);
-  // What the run wants now, to be said last before begin() or go_on() return. send(): 0 when it cannot be sent, and
-  // then the text says why.
+  // The wish of the step: the last call before begin() or go_on() return. send(): 0 when it cannot be sent, and then
+  // the text says why.
   void (*send_prepared)(bellwether_run*, const bellwether_prepared*, int measured);
   int (*send)(bellwether_run*, const bellwether_request*, bellwether_text* why);
   void (*sleep)(bellwether_run*, int64_t ns);
@@ -77,7 +77,7 @@ typedef struct bellwether_host {
 
   void (*response)(bellwether_run*, bellwether_response*);  // the last one
   int (*header)(bellwether_run*, bellwether_text name, bellwether_text* value);
-  // NULL for what is no path. Good as long as the program.
+  // NULL for a malformed path. Valid while the program is loaded.
   const void* (*json_path)(bellwether_run*, bellwether_text);
   void (*json)(bellwether_run*, const void* path, bellwether_value*);
   // By the places in the lists that the step declared. 0: the scenario does not know it.
@@ -89,7 +89,7 @@ typedef struct bellwether_host {
   int (*record)(bellwether_run*, bellwether_text metric, double value);
 } bellwether_host;
 
-// What a program tells of itself, in the order of its declarations. Lines are of its source; 0: unknown.
+// The declarations of a program, in their order. Lines are of its source; 0: unknown.
 enum {
   BELLWETHER_SCENARIO,  // value: settings of the whole scenario, YAML, whose first line is `line`
   BELLWETHER_WORKFLOW,  // begins one: its name
@@ -104,20 +104,20 @@ enum {
 };
 typedef void (*bellwether_tell)(void* to, uint32_t kind, uint32_t line, bellwether_text name, bellwether_text value);
 
-// What an artifact exports under the name bellwether_program_table.
+// The table that an artifact exports under the name bellwether_program_table.
 typedef struct bellwether_program {
   uint32_t version;
   uint32_t size;
   const char* source;                   // the file that it was compiled from, as it was given to the compiler
-  void (*use)(const bellwether_host*);  // before anything else that runs steps; the host outlives the program
+  void (*use)(const bellwether_host*);  // before any other call that runs steps; the host outlives the program
   bellwether_text (*describe)(bellwether_tell, void* to);  // why it could not; empty: it did
-  // The number of the step "WORKFLOW.STEP"; UINT32_MAX: there is none.
+  // The number of the step "WORKFLOW.STEP"; UINT32_MAX: no such step.
   uint32_t (*find)(bellwether_text name);
   void* (*new_user)(uint32_t number);
   void (*delete_user)(void* user);
   void (*begin_iteration)(void* user, uint64_t iteration);
-  // Return when the step wants something, has ended or failed: the run has been told which. begin() returns what the
-  // host gives to go_on() or abandon(), once, when the step wants something.
+  // Return when the step wants something, has ended or failed: the program has told the run which. begin() returns the
+  // pointer that the host passes to go_on() or abandon(), once, when the step wants something.
   void* (*begin)(uint32_t step, void* user, bellwether_run*);
   void (*go_on)(void* strand);
   void (*abandon)(void* strand);

@@ -1,4 +1,4 @@
-// The part of workflow.h that runs: coroutines, users, and the table that a program exports.
+// The part of workflow.h about coroutines and the declarations of steps.
 #pragma once
 
 #include "bellwether/workflow.h"
@@ -8,7 +8,7 @@ namespace bellwether::workflow {
 template <class T = void>
 class Task;
 
-// --- what a coroutine waits for --------------------------------------------------------------------------------------
+// --- waits of a coroutine --------------------------------------------------------------------------------------------
 
 struct ExchangeWait {
   detail::Strand& strand;
@@ -104,7 +104,7 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace detail
 
-// A member coroutine: a step, or a part of one that a step waits for with co_await. Begins when it is awaited.
+// A member coroutine: a step, or a part of a step that the step awaits. Begins when it is awaited.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -168,7 +168,7 @@ struct StepInfo {
 
 }  // namespace detail
 
-// What is declared of one step.
+// The declaration of one step.
 class Step {
  public:
   explicit Step(std::vector<detail::StepInfo>& steps) : steps_(steps), index_(steps.size() - 1) {}
@@ -191,7 +191,7 @@ class Step {
     (tell_in(info().sets, BELLWETHER_SET, names, {}), ...);
     return *this;
   }
-  // A text that may mention whatever a scenario may, for argument(): argument("user", "${USER}").
+  // A text with the templates of a scenario, for argument(): argument("user", "${USER}").
   Step& argument(std::string name, std::string text) {
     tell_in(info().arguments, BELLWETHER_ARGUMENT, std::move(name), std::move(text));
     return *this;

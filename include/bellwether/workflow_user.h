@@ -1,4 +1,4 @@
-// The part of workflow.h about virtual users: what their objects can do, and the table that a program exports.
+// The part of workflow.h about virtual users: the functions of their objects, and the table that a program exports.
 #pragma once
 
 #include "bellwether/workflow_task.h"
@@ -24,7 +24,7 @@ struct UserState {
   const WorkflowInfo* workflow = nullptr;
 };
 
-// Of whom the object is that is being made.
+// The user whose object is being made.
 inline constinit UserState* making = nullptr;
 
 }  // namespace detail
@@ -58,14 +58,14 @@ class Workflow {
       fail("the scenario does not know the value '" + std::string(name) + "'");
     }
   }
-  // A value for a metric that the scenario declares: of a rate 0 is false, and anything else true.
+  // A value for a metric that the scenario declares: for a rate 0 is false, and all other values are true.
   void record(std::string_view metric, double value) {
     if (detail::host->record(strand().run, detail::to_abi(metric), value) == 0) {
       fail("the scenario declares no metric '" + std::string(metric) + "': metrics: {" + std::string(metric) +
            ": counter}");
     }
   }
-  // What the template of an argument of the step has become in this iteration. Good while the step runs.
+  // The value of an argument's template in this iteration. Valid while the step runs.
   std::string_view argument(std::string_view name) {
     bellwether_text value{};
     const uint32_t index = place(strand().step->arguments, name, "argument", "argument");
@@ -108,7 +108,7 @@ class Workflow {
   detail::Strand* strand_ = nullptr;  // of the step that runs just now
 };
 
-// A value that one step of a user leaves for those after it: a member of the workflow. It is gone when the next
+// A value that a step of a user leaves for its later steps: a member of the workflow. It is gone when the next
 // iteration begins.
 template <class T>
 class Value {
@@ -136,7 +136,7 @@ class Value {
 
 namespace detail {
 
-// --- what the host calls; nothing is thrown out of it ----------------------------------------------------------------
+// --- calls by the host; they throw nothing ---------------------------------------------------------------------------
 
 struct Runner {
   struct All {
@@ -216,7 +216,7 @@ struct Runner {
     return resume(strand) ? strand : nullptr;
   }
 
-  // Whether it waits for something.
+  // Whether it is waiting.
   static bool resume(Strand* strand) noexcept {
     strand->user->strand_ = strand;
     strand->leaf.resume();

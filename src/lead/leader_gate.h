@@ -1,9 +1,9 @@
-// The question that everything asks which acts in the name of a key: may I, now? A process that shares an identity with
-// others has several places from which it acts (it dispatches work, reacts to messages, beats on its own); each of them
-// is a named surface and asks before each act. Who does not lead receives and renders as before, and is silent.
+// The question before every act in the name of a key: may I act now? A process that shares an identity with others acts
+// from several places (it dispatches work, reacts to messages, sends heartbeats). Each place is a named surface and
+// asks before each act. A process that does not lead receives and renders as before, and is silent.
 //
-// The gate keeps no boolean: it knows until when the term runs, and compares. It is told by the thread that leads; any
-// thread may ask, at the cost of two loads and a count. Times are of the boot clock.
+// The gate keeps no boolean: it knows the end of the term, and compares. The leading thread sets the end; any thread
+// may ask, at the cost of two loads and a count. Times are of the boot clock.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace bellwether::lead {
 
 enum class FailPolicy : uint8_t {
   kClosed,  // no proof of leadership: no act
-  kOpen,    // acts without proof too, while nobody else is seen to hold the key
+  kOpen,    // acts without proof too, while no other process is seen to hold the key
 };
 
 class LeaderGate {
@@ -38,7 +38,7 @@ class LeaderGate {
     const std::string& name() const { return name_; }
     uint64_t permitted() const { return permitted_.load(std::memory_order_relaxed); }
     uint64_t suppressed() const { return suppressed_.load(std::memory_order_relaxed); }
-    // Of the permitted ones, those under FailPolicy::kOpen alone.
+    // The permitted acts under FailPolicy::kOpen alone.
     uint64_t without_proof() const { return without_proof_.load(std::memory_order_relaxed); }
 
    private:
@@ -63,8 +63,8 @@ class LeaderGate {
   // We lead until then: elected, or renewed.
   void leads_until(Instant end) { term_.move_to(end); }
   void term_ended() { term_.move_to(Instant()); }
-  // Whether acting without proof is permitted at present: nobody else is seen to hold the key. Changes nothing under
-  // FailPolicy::kClosed.
+  // Whether acting without proof is permitted at present: no other process is seen to hold the key. Changes nothing
+  // under FailPolicy::kClosed.
   void set_open(bool open) { open_.store(open, std::memory_order_release); }
 
   bool proven(Instant now) const { return term_.valid_for(now) > Duration::zero(); }

@@ -97,7 +97,7 @@ runtime::task<Result<LeaseRecord>> LeaseTools::steal(std::string key, std::strin
   co_return done;
 }
 
-// The key as it is while nobody holds it.
+// The key while it has no holder.
 runtime::task<Result<Observation>> LeaseTools::look_at_vacant(store::StoreKey& key, std::string name) {
   auto seen = co_await key.look(deadline(), nullptr);
   if (!seen || !seen->record.held() || seen->sight == election::HolderSight::kDead) co_return seen;

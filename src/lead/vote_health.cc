@@ -43,7 +43,7 @@ void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, 
        fmt::format("bellwether cluster quorum --config {} (on each side; then mend the network or `voters`)", config)});
 }
 
-// Why nobody leads, as far as the nodes that were asked know.
+// Why the cluster has no leader, as far as the asked nodes know.
 std::string causes_of(const std::vector<NodeReport>& asked) {
   std::string causes;
   for (const NodeReport& one : asked) {
@@ -119,7 +119,7 @@ void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& l
     double worst = 0;
     for (const NodeReport::Follower& one : leader.followers) {
       const auto there = std::ranges::find(nodes, one.name, &NodeReport::name);
-      // Who is gone answers nothing, which is said above.
+      // A missing node answers nothing, which is reported above.
       if (there == nodes.end() || !there->trouble.empty() || one.lately < limits.beats_needed) continue;
       const double share = static_cast<double>(one.missed_lately) / static_cast<double>(one.lately);
       if (share < limits.missed_warning) continue;

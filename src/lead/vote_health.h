@@ -1,5 +1,5 @@
-// Whether a cluster has the one leader that it should have, judged from what its nodes say: elections that come too
-// often, two who act at once, nobody who does, heartbeats that are lost. Pure.
+// Judges from the nodes' reports whether a cluster has its one leader: elections that come too often, two leaders at
+// once, no leader, lost heartbeats. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace bellwether::node {
 
-// What one node has said. Where it could not be asked only `name` and `trouble` mean anything.
+// The report of one node. If it did not answer, only `name` and `trouble` are valid.
 struct NodeReport {
   struct Follower {
     std::string name;
@@ -23,16 +23,16 @@ struct NodeReport {
   bool acts = false;    // as the leader, at all times that it was asked
   uint64_t term = 0;
   std::string stands_back;  // why it does not lead now, although it could; or cannot stand
-  std::string obstacle;     // why it can neither stand nor tell who leads
+  std::string obstacle;     // why it can neither stand nor name the leader
   std::size_t alive = 0;    // voters, as it sees them
   std::size_t needed = 0;
-  // Where scores are voted on.
-  std::string rule;      // "majority", or one that is unsafe; empty: no scores are voted on
-  std::string last_end;  // of the last election that nobody won: why; else empty
+  // For votes by score.
+  std::string rule;      // "majority", or an unsafe one; empty: no votes by score
+  std::string last_end;  // of the last election without a winner: why; else empty
   std::size_t elections_last_hour = 0;
   std::size_t failed_last_hour = 0;
-  std::vector<std::string> doubts;       // "b: a score of ...": whom it does not vote for, and why
-  std::vector<std::string> unsigned_of;  // who does not sign with the key that it has of it
+  std::vector<std::string> doubts;       // "b: a score of ...": the candidates that it does not vote for, and why
+  std::vector<std::string> unsigned_of;  // nodes that do not sign with the key that it has of them
   std::vector<Follower> followers;       // of its heartbeats
 };
 
@@ -43,7 +43,7 @@ struct VoteHealthLimits {
   uint64_t beats_needed = 20;  // fewer say nothing
 };
 
-// `config`: the file of settings with which the cluster is asked, for commands that are proposed.
+// `config`: the file of settings for questions to the cluster; proposed commands use it.
 void judge_votes(const std::vector<NodeReport>& nodes, const std::string& config, const VoteHealthLimits& limits,
                  lead::Findings& out);
 

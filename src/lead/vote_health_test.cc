@@ -30,7 +30,7 @@ class VoteHealth : public testing::Test {
     judge_votes(nodes, "m1.yaml", {}, out);
     return out;
   }
-  // REQUIRES that there is one.
+  // REQUIRES such a finding.
   Finding the(const std::string& what) const {
     const lead::Findings all = judge();
     EXPECT_EQ(all.size(), 1u);

@@ -90,7 +90,7 @@ Status Disk::write(Inode& inode, uint64_t offset, Bytes bytes) {
     BW_PROBE("sim: writing a file fails");
     status = fail(Errc::kIo, "writing a file: input/output error");
   }
-  if (!status) {  // what fits of the failed one is there nevertheless
+  if (!status) {  // the part of the failed write that fits is there nevertheless
     const uint64_t used_now = used();
     const uint64_t room = settings_.capacity > used_now ? settings_.capacity - used_now : 0;
     const uint64_t old = bytes.size() - std::min<uint64_t>(growth, bytes.size());
@@ -112,7 +112,7 @@ Status Disk::truncate(Inode& inode, uint64_t size) {
 Status Disk::sync(Inode& inode, uint64_t upto) {
   const auto covered = [upto](const Inode::Change& change) { return change.number <= upto; };
   if (fails(settings_.sync_error)) {
-    // The pages that could not be written count as clean: nobody will try again, and reads still show them.
+    // The pages that could not be written count as clean: the system does not try again, and reads still show them.
     BW_PROBE("sim: a sync fails");
     std::erase_if(inode.unsafe_, [&](const auto& change) { return covered(change) && timeline_.prng().chance(0.5); });
     return fail(Errc::kIo, "syncing a file: input/output error");
@@ -295,7 +295,7 @@ task<Status> DiskFile::truncate(uint64_t size) {
   co_return done;
 }
 
-// Covers what was written before it began, and is done only at its end.
+// Covers earlier writes, and is done only at its end.
 task<Status> DiskFile::sync() {
   const uint64_t upto = disk_.last_change();
   co_await runtime_.sleep(disk_.draw_sync_latency());

@@ -1,5 +1,5 @@
-// A simulated disk, as pessimistic as POSIX lets it be. What is written is seen by all at once, and is safe only after
-// a sync: when the power goes, each change since then survives, is lost, or is torn in sectors, whatever became of the
+// A simulated disk, as pessimistic as POSIX lets it be. All readers see a write at once, and it is safe only after a
+// sync: when the power goes, each change since then survives, is lost, or is torn in sectors, independently of the
 // others. Names are changes too, safe once their folder is synced. Folders exist without being made. Each file has one
 // lock, which an open file has or has not.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace bellwether::sim {
 
-// How fast and how broken a disk is. The probabilities are those that one operation fails with kIo.
+// The speed and the faults of a disk. A probability is that of one operation failing with kIo.
 struct DiskSettings {
   Duration latency_min = Duration::micros(20);
   Duration latency_max = Duration::micros(500);
@@ -29,10 +29,10 @@ struct DiskSettings {
   Duration sync_max = Duration::millis(8);
   double open_error = 0;
   double read_error = 0;
-  double write_error = 0;  // a part may have been written
-  double sync_error = 0;   // some of what was to be synced is never written, not even by a later sync that succeeds
+  double write_error = 0;          // a part may have been written
+  double sync_error = 0;           // some of the data is never written, not even by a later sync that succeeds
   uint64_t capacity = UINT64_MAX;  // bytes of all files together
-  std::string network_kind;        // what the machine says of its file system ("nfs"); empty: a local one
+  std::string network_kind;        // the machine's name for its file system ("nfs"); empty: a local one
 };
 
 // A file without a name; lives as long as a name or an open file means it.
@@ -50,11 +50,11 @@ class Inode {
   };
   static void apply(const Change& change, std::vector<std::byte>& to);
 
-  std::vector<std::byte> seen_;  // what a read gives
-  std::vector<std::byte> safe_;  // what is surely there after a loss of power
+  std::vector<std::byte> seen_;  // as reads see it
+  std::vector<std::byte> safe_;  // surely there after a loss of power
   const void* locked_by_ = nullptr;
   const void* held_by_ = nullptr;
-  std::vector<Change> unsafe_;  // the changes from safe_ to seen_, but for those that a failed sync has dropped
+  std::vector<Change> unsafe_;  // the changes from safe_ to seen_, without those dropped by a failed sync
 };
 
 class Disk {
@@ -74,7 +74,7 @@ class Disk {
   Status truncate(Inode& inode, uint64_t size);
   Status rename(std::string_view from, std::string_view to);
   Status remove(std::string_view path);
-  // The names of what is directly in there; kNotFound when nothing is and the folder was never made.
+  // The names directly in the folder; kNotFound when it is empty and was never made.
   Result<std::vector<std::string>> list_directory(std::string_view path);
   Status make_directory(std::string_view path);
   // Owners are open files. False when another one has the lock, or the hold (File::try_hold).
@@ -85,16 +85,15 @@ class Disk {
   void close(Inode& inode, const void* owner);
   void unlock(Inode& inode, const void* owner);
   bool is_at(std::string_view path, const Inode& inode) const;
-  // The number of the latest change of any kind. A sync covers the changes up to the one that was the latest when it
-  // began.
+  // The number of the latest change of any kind. A sync covers the changes that exist when it begins.
   uint64_t last_change() const { return changes_; }
   Status sync(Inode& inode, uint64_t upto);
   Status sync_directory(std::string_view path, uint64_t upto);
 
-  // What is left of the changes that were not synced is drawn; it is all safe then.
+  // Draws the surviving changes among those not synced; the result is all safe.
   void lose_power();
 
-  // For checkers: the file as a read would see it now; nothing when there is no such file.
+  // For checkers: the file as a read would see it now; nothing when it does not exist.
   std::string text_of(std::string_view path) const;
   bool exists(std::string_view path) const { return names_.find(path) != names_.end(); }
 
@@ -118,7 +117,7 @@ class Disk {
   uint64_t changes_ = 0;
   Names names_;
   Names safe_names_;
-  std::set<std::string, std::less<>> folders_;  // those that were made
+  std::set<std::string, std::less<>> folders_;  // the explicitly made ones
   std::vector<NameChange> unsafe_names_;
 };
 

@@ -1,5 +1,5 @@
-// One simulated machine whose process does what a test tells it, one thing after the other: the runtime of tests whose
-// subject is not the real kernel. Time is virtual, so that nothing depends on how busy the machine of the test is.
+// One simulated machine whose process does the acts of a test, one after the other: the runtime of tests whose subject
+// is not the real kernel. Time is virtual, so the load of the test's machine does not matter.
 #pragma once
 
 #include <cstdint>

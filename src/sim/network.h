@@ -1,5 +1,5 @@
-// The network between simulated nodes: who owns which address and name, and what happens to a packet on its way.
-// Everything is a packet here (sockets.h, tcp.h): it arrives after a while, not at all, twice, or after a later one.
+// The network between simulated nodes: the owners of addresses and names, and the fate of a packet. Every transfer is a
+// packet (sockets.h, tcp.h): it arrives after a while, not at all, twice, or after a later one.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Network {
   void set_links(const Link& link) { common_ = link; }
   void set_link(const Node& from, const Node& to, const Link& link);
 
-  // Nothing goes from `from` to `to`; what is on its way is lost. The other direction is not touched.
+  // No packet goes from `from` to `to`; packets on their way are lost. The other direction is not touched.
   void block(const Node& from, const Node& to) { blocked_.insert(pair(from, to)); }
   void unblock(const Node& from, const Node& to) { blocked_.erase(pair(from, to)); }
   void block_both_ways(const Node& a, const Node& b);
@@ -49,10 +49,10 @@ class Network {
   // Ends all blocks and isolations; links keep their settings.
   void heal();
 
-  // A node may have several addresses. REQUIRES that nobody else has it.
+  // A node may have several addresses. REQUIRES that no other node has it.
   void add_address(Node& node, runtime::IpAddress address);
   void add_name(std::string name, std::vector<runtime::IpAddress> addresses);
-  // Where a service is offered; its hosts are names of their own.
+  // The places of a service; its hosts are separate names.
   void add_service(std::string name, std::vector<runtime::ServicePlace> places);
   // Whether asking for `name` fails from now on.
   void fail_name(std::string name, bool fails);
@@ -60,7 +60,7 @@ class Network {
   Result<std::vector<runtime::IpAddress>> look_up(std::string_view name) const;
   Result<std::vector<runtime::ServicePlace>> look_up_service(std::string_view name) const;
 
-  // Who is meant when `from` uses `address`; nullptr when nobody is.
+  // The node that `from` reaches under `address`; nullptr when none.
   Node* owner(Node& from, runtime::IpAddress address) const;
 
   // Sends a packet: `deliver()` is called for each copy that arrives at a machine that has power.

@@ -59,7 +59,7 @@ class SimChild final : public runtime::Child {
   void let_go() override {}
 
  private:
-  // Lets a signal wake the one who waits.
+  // Lets a signal wake the waiter.
   class Waiting {
    public:
     Waiting(SimChild& child, Cancellation* parent) : child_(child), woken_(parent) {
@@ -103,7 +103,7 @@ constexpr Duration kWallsApart = Duration::minutes(5);
 constexpr Duration kLongestUp = Duration::hours(24 * 100);
 constexpr Duration kLongestAsleep = Duration::hours(100);
 
-// What a machine's clocks say when it is switched on: they have been running for a while, and differ between machines.
+// The clocks of a machine at power-on: they have been running for a while, and differ between machines.
 Clock::Start draw_start(Prng& prng, WallTime wall) {
   return {Instant::from_ns(prng.between(Duration::seconds(1), kLongestUp).ns()),
           prng.between(Duration::zero(), kLongestAsleep), wall};
@@ -259,8 +259,8 @@ void Node::step_boot(Duration by) {
   if (is_running()) request_turn(runtime_->next_turn());
 }
 
-// A turn may be asked for again at an earlier time; the events of the later requests then find that they are not the
-// ones that next_turn_ means.
+// A turn may be requested again at an earlier time; the events of the later requests then find that next_turn_ does not
+// mean them.
 void Node::request_turn(Instant world) {
   world = std::max(world, timeline_.now());
   if (world >= next_turn_) return;

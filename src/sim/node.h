@@ -1,5 +1,5 @@
 // A simulated machine: a name, an address, clocks, a disk, a kernel with sockets, and at most one process. The machine
-// has power or not; its process runs, is paused, or is not there.
+// has power or not; its process runs, is paused, or is absent.
 #pragma once
 
 #include <cstdint>
@@ -21,53 +21,53 @@
 
 namespace bellwether::sim {
 
-// The programs of a simulated machine: a function of the test says for each start what the program will do.
+// The programs of a simulated machine: at each start a function of the test decides the behaviour of the program.
 
-// What a program does once it is started.
+// The behaviour of a started program.
 struct ProgramScript {
   std::optional<Error> refusal;             // it cannot be started, for this reason
   Duration runs_for = Duration::millis(1);  // max(): until a signal ends it
   runtime::ChildEnd end;                    // how it ends by itself
   std::string output;                       // written at its end
   bool ignores_terminate = false;           // only SIGKILL ends it early; otherwise any signal but 0 does
-  std::vector<int>* signals = nullptr;      // notes what it was sent; outlives the program
+  std::vector<int>* signals = nullptr;      // records its signals; outlives the program
 };
 
 class Programs {
  public:
   using Script = ProgramScript (*)(void* context, const runtime::SpawnOptions& options);
-  // From now on `script` is asked. Without one there are no programs.
+  // From now on calls `script` at each start. Without one, no program exists.
   void set(Script script, void* context) {
     script_ = script;
     context_ = context;
   }
-  // `runtime` outlives the child. The child ends with its simulated process, whatever its options say.
+  // `runtime` outlives the child. The child ends with its simulated process, regardless of its options.
   Result<std::unique_ptr<runtime::Child>> start(runtime::Runtime& runtime, const runtime::SpawnOptions& options);
 
  private:
   Script script_ = nullptr;
   void* context_ = nullptr;
-  int64_t next_pid_ = 100'000;  // far from those of processes
+  int64_t next_pid_ = 100'000;  // far from the ids of processes
 };
 
-// Who runs on a simulated machine: its own process, and others that a test puts there.
+// The processes on a simulated machine: its own, and others that a test adds.
 class Processes {
  public:
   explicit Processes(std::string host) { self_.host = std::move(host); }
 
-  // The machine was switched on: everything else has gone, and process ids are given anew.
+  // The machine was switched on: all other processes have gone, and process ids start anew.
   void power_on(std::string boot_id);
   // The node's own process begins at this time of the boot clock, with the next process id; the one before it is gone.
   void begin_own(Instant boot);
   void end_own() { own_runs_ = false; }
 
-  // The node's process, or the last one that ran.
+  // The node's process, or the last one.
   const runtime::ProcessIdentity& self() const { return self_; }
   runtime::ProcessSight look_at(int64_t pid) const;
 
-  // For tests: what is seen of another process id, until the power goes. Goes before what is known of the node's own.
+  // For tests: the visible state of another process id, until the power goes. Overrides that of the node's own process.
   void set(int64_t pid, runtime::ProcessSight sight) { others_[pid] = sight; }
-  // The next process of the node gets this id, whoever had it before.
+  // The next process of the node gets this id, even if another process had it before.
   void set_next_pid(int64_t pid) { next_pid_ = pid; }
 
  private:
@@ -81,7 +81,7 @@ class Processes {
 class Clock {
  public:
   struct Start {
-    Instant monotonic;    // what the clocks say when they start
+    Instant monotonic;    // the values of the clocks at the start
     Duration boot_ahead;  // by how much the boot clock is ahead of the monotonic one: the machine has slept
     WallTime wall;
   };
@@ -96,13 +96,13 @@ class Clock {
   // The same for the boot clock.
   Instant world_at_boot(Instant boot) const { return world_at(boot - boot_ahead_); }
 
-  // From now on the clocks gain so many microseconds in each second of the world. REQUIRES more than -1,000,000: no
-  // clock stands still.
+  // From now on the clocks gain `ppm` microseconds in each second of the world. REQUIRES more than -1,000,000: no clock
+  // stands still.
   void set_drift(Instant world, int64_t ppm);
   int64_t drift_ppm() const { return drift_ppm_; }
   // Somebody sets the wall clock.
   void step_wall(Duration by) { wall_ahead_ += by.ns(); }
-  // The machine has slept so long: the boot clock saw it, the monotonic one did not. REQUIRES by >= 0.
+  // The machine has slept for `by`: the boot clock saw it, the monotonic one did not. REQUIRES by >= 0.
   void step_boot(Duration by);
 
  private:
@@ -115,8 +115,8 @@ class Clock {
 
 class Node {
  public:
-  // What a process does: it ends when the task does. `context` must outlive the process,
-  // and so the world.
+  // The main function of a process, which ends when the task does. `context` must outlive the process, and so the
+  // world.
   using Main = runtime::task<void> (*)(runtime::Runtime& runtime, void* context);
 
   Node(Timeline& timeline, Network& network, uint32_t index, std::string name, runtime::IpAddress address);
@@ -131,14 +131,14 @@ class Node {
   // None of these may be called by the node's own process.
   // Switches the machine on when it has no power, and starts a process. REQUIRES that none runs.
   void start(Main main, void* context);
-  // Starts the last process again from its beginning. REQUIRES that none runs, and that one ran.
+  // Starts the last process again from its beginning. REQUIRES a last process, which does not run any more.
   void restart();
-  // The process is gone in the middle of whatever it did (SIGKILL). The machine lives: peers are told, what was
-  // written stays. Does nothing when none runs.
+  // The process ends at any point of its work (SIGKILL). The machine lives: peers get notice, written data stays. Does
+  // nothing when none runs.
   void kill();
-  // The machine goes dark: peers hear nothing, what was not synced is lost, kept or torn (disk.h).
+  // The machine goes dark: peers get no notice; unsynced data is lost, kept or torn (disk.h).
   void lose_power();
-  // The process gets no turns (SIGSTOP) while the kernel goes on; what it missed comes at once when it may run again.
+  // The process gets no turns (SIGSTOP) while the kernel goes on; missed events come at once when it may run again.
   void pause();
   void resume();
 

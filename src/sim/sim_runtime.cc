@@ -17,7 +17,8 @@ using runtime::RunQueue;
 using runtime::task;
 
 constexpr std::size_t kMailbox = 1024;
-// As in the real runtime, a turn has an end. No time passes in one; so it does before the next of a busy process.
+// As in the real runtime, a turn has an end. No time passes in a turn; some does before the next turn of a busy
+// process.
 constexpr std::size_t kResumesPerTurn = 4096;
 constexpr Duration kBusyTurn = Duration::micros(50);
 constexpr Duration kNameDelayMin = Duration::micros(200);
@@ -128,7 +129,7 @@ task<Result<std::vector<runtime::ServicePlace>>> SimRuntime::resolve_service(std
   co_return node_.network().look_up_service(name);
 }
 
-// The time that a question takes, or why there is no answer.
+// The time that a question takes, or why no answer comes.
 task<Status> SimRuntime::ask_name_server(std::string name, Cancellation* cancel) {
   const bool cut_off = node_.network().is_isolated(node_);
   if (cut_off) BW_PROBE("sim: nobody answers when a name is asked for");

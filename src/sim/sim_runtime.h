@@ -1,5 +1,5 @@
 // The runtime of one simulated process: timers in its node's local time, and the node's sockets, disk and names. The
-// node gives it turns (node.h); in a turn everything that is ready runs, and no time passes.
+// node gives it turns (node.h); in a turn all ready coroutines run, and no time passes.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class SimRuntime final : public runtime::Runtime {
   ~SimRuntime() override;
 
   // A turn has two halves, between which the node starts its process in the first one. now() becomes the node's present
-  // time, then what is ready runs.
+  // time, then ready coroutines run.
   void begin_turn();
   void turn();
   // When, in world time, the next turn is needed; never() when only the outside can bring one about.
@@ -69,7 +69,7 @@ class SimRuntime final : public runtime::Runtime {
   std::vector<Source*> marked_;
   std::vector<Source*> in_turn_;
   std::vector<std::pair<void (*)(void*), void*>> posts_;
-  runtime::RunQueue left_;  // what the last turn did not get to
+  runtime::RunQueue left_;  // left over from the last turn
 };
 
 }  // namespace bellwether::sim

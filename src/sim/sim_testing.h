@@ -52,7 +52,7 @@ inline runtime::task<Received> read_all(runtime::Stream& stream, std::size_t mos
   co_return received;
 }
 
-// Text whose bytes tell their place, so that one out of order shows.
+// Text whose bytes encode their place, so that a byte out of order shows.
 inline std::string pattern(std::size_t size) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);

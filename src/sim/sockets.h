@@ -1,5 +1,5 @@
-// The sockets of one machine: which connection, listener or datagram socket a packet is for, and which ports are taken.
-// Made when the machine is switched on, gone when its power is.
+// The sockets of one machine: the connection, listener or datagram socket of a packet, and the ports in use. Made when
+// the machine is switched on, gone when its power is.
 #pragma once
 
 #include <compare>
@@ -30,9 +30,9 @@ class Source {
   Source& operator=(const Source&) = delete;
   virtual ~Source();
 
-  // Asks for on_ready() in the next turn; once, however often it is asked for.
+  // Requests on_ready() in the next turn; one call for any number of requests.
   void mark();
-  // In a turn of the process: announces what has become possible. Resumes nothing and destroys nothing.
+  // In a turn of the process: announces the new readiness. Resumes nothing and destroys nothing.
   virtual void on_ready() = 0;
 
  protected:
@@ -81,7 +81,7 @@ class Sockets {
   Sockets& operator=(const Sockets&) = delete;
   ~Sockets();
 
-  // Errors: kExists (somebody listens there), kExhausted (the address is not this machine's, no port is free).
+  // Errors: kExists (the address has a listener), kExhausted (the address is not this machine's, no port is free).
   Result<std::unique_ptr<ListenQueue>> listen(Endpoint at, runtime::ListenOptions options);
   void close(ListenQueue& queue);
   Result<std::shared_ptr<Connection>> connect(Endpoint to);
@@ -90,7 +90,7 @@ class Sockets {
   void close(Mailbox& mailbox);
   void send(const Mailbox& from, Endpoint to, Bytes bytes);
 
-  // The power is gone: all connections die, and nobody is told.
+  // The power is gone: all connections die, and peers get no notice.
   void go_dark();
 
   // For connections.

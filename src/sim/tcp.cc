@@ -41,7 +41,7 @@ std::size_t Connection::read(MutableBytes into) {
   const std::size_t count = std::min(into.size(), received_.size());
   std::memcpy(into.data(), received_.data(), count);
   received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(count));
-  // The peer is told of the new room once it is worth a packet.
+  // The peer learns of the new room once it is worth a packet.
   const uint64_t limit = expected_ + settings_.receive_buffer - received_.size();
   if (state_ == State::kOpen && limit - announced_limit_ >= settings_.receive_buffer / 2) acknowledge();
   return count;
@@ -90,7 +90,7 @@ void Connection::die(Errc why) {
   tell_user();
 }
 
-// Whoever finished first stays until kLinger is over, to acknowledge the peer's finish as often as it comes.
+// The end that finished first stays until kLinger is over, to acknowledge each copy of the peer's finish.
 void Connection::end_when_done() {
   if (closed_ && peer_finished_ && finish_acknowledged_ && !finished_first_) die(Errc::kClosed);
 }

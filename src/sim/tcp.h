@@ -1,6 +1,6 @@
 // One end of a simulated TCP connection, in the kernel of its node: sequence numbers, acknowledgements, windows and
-// retransmission over a network that loses, repeats and reorders packets. Left out is what a program cannot see but as
-// a delay: congestion control, delayed acknowledgements, selective ones.
+// retransmission over a network that loses, repeats and reorders packets. It leaves out the parts that a program sees
+// only as a delay: congestion control, delayed acknowledgements, selective ones.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     runtime::Endpoint peer;
     uint64_t number;
   };
-  // `listener`: who is to accept it; nullptr for an opener.
+  // `listener`: the queue that is to accept it; nullptr for an opener.
   Connection(Sockets& sockets, Timeline& timeline, TcpSettings settings, Identity identity, ListenQueue* listener);
 
   const Identity& identity() const { return identity_; }
@@ -60,7 +60,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   // Why it is dead; kOk while it is not.
   Errc error() const { return error_; }
 
-  // For the stream above, which is told through `user` when something changes.
+  // For the stream above, which receives changes through `user`.
   void attach(Source* user) { user_ = user; }
   std::size_t unread() const { return received_.size(); }
   bool peer_finished() const { return peer_finished_; }
@@ -70,16 +70,16 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void write(Bytes bytes);
   void finish_writing();
   bool finishing() const { return finish_wanted_; }
-  // The stream is gone: the kernel delivers what was written, or resets the connection when it is told to or something
-  // came that nobody has read.
+  // The stream is gone: the kernel delivers what was written, or resets the connection on request, or when it holds
+  // unread data.
   void close(bool resets);
 
   // For the kernel.
   void open();
   void receive(const Segment& segment);
-  // Dies and tells the peer.
+  // Dies and resets the peer.
   void reset();
-  // Dies and tells nobody but the stream above.
+  // Dies, and notifies only the stream above.
   void die(Errc why);
 
  private:
@@ -112,7 +112,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::vector<std::byte> unacknowledged_;
   uint64_t base_ = 0;   // the number of the first unacknowledged byte
   uint64_t next_ = 0;   // the first number not sent, or to be sent again
-  uint64_t limit_ = 0;  // what the peer takes
+  uint64_t limit_ = 0;  // granted by the peer
   bool finish_wanted_ = false;
   bool finish_acknowledged_ = false;
   bool finished_first_ = false;
@@ -122,7 +122,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Instant deadline_ = Instant::never();
   bool timer_set_ = false;
   uint32_t retries_ = 0;
-  uint64_t timed_number_ = 0;  // its acknowledgement tells the round trip; 0: none is timed
+  uint64_t timed_number_ = 0;  // its acknowledgement gives the round trip; 0: none is timed
   Instant timed_at_;
   Duration round_trip_;
 

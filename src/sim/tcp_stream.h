@@ -30,7 +30,7 @@ class SimStream final : public runtime::Stream, public Source {
   void look_again_soon();
 
   std::shared_ptr<Connection> connection_;
-  // What the process has been told of: a read gives no more, as with edge-triggered readiness the rest may come later.
+  // The bytes announced to the process: a read gives no more, as with edge-triggered readiness the rest may come later.
   std::size_t announced_ = 0;
   bool end_announced_ = false;
   bool resets_ = false;

@@ -1,5 +1,5 @@
-// The one thread of events of a simulated world: virtual time, what is to happen and in which order, the world's
-// randomness, and a running hash of everything that happened.
+// The one thread of events of a simulated world: virtual time, the coming events in order, the world's randomness, and
+// a running hash of everything that happened.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class Timeline {
     const auto drop = [](void* held) { delete static_cast<Action*>(held); };
     push(now_ + delay, {run, {new Action(std::move(action)), drop}});
   }
-  // When the next event is due; never() when there is none.
+  // When the next event is due; never() when the timeline is empty.
   Instant next() const { return events_.empty() ? Instant::never() : events_.front().at; }
   // Runs the next event. REQUIRES next() <= now().
   void run_one();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kFirstAddress = 0x0a000001;  // 10.0.0.1
 constexpr std::size_t kMostNodes = 10'000;
-// Far beyond what happens at one instant, unless somebody acts without waiting and time stands still.
+// Far beyond the events of one instant, unless code acts without waiting and time stands still.
 constexpr uint64_t kMostEventsAtOnce = 10'000'000;
 
 }  // namespace

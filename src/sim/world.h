@@ -1,6 +1,6 @@
-// A simulated world: machines, the network between them, and the one timeline on which everything happens. One seed,
-// one run. A test makes a world, starts processes, lets time pass, breaks things in between, and looks at what came of
-// it; nothing happens but inside run_*().
+// A simulated world: machines, the network between them, and the one timeline of all events. One seed, one run. A test
+// makes a world, starts processes, lets time pass, breaks parts in between, and checks the outcome; nothing happens
+// except inside run_*().
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class World {
   std::size_t size() const { return nodes_.size(); }
 
   Network& network() { return network_; }
-  // Randomness for whoever drives the world, from the world's own stream.
+  // Randomness for the world's driver, from the world's own stream.
   Prng& prng() { return timeline_.prng(); }
   // World time; starts at 0.
   Instant now() const { return timeline_.now(); }
@@ -40,7 +40,7 @@ class World {
   // Everything that happens until then, and at that time, has happened.
   void run_until(Instant time);
   void run_for(Duration span) { run_until(now() + span); }
-  // Runs until `holds()`, which is asked after each event; false when it does not within `at_most`.
+  // Runs until `holds()`, which is called after each event; false when it does not within `at_most`.
   template <class Predicate>
   bool run_while_waiting(Duration at_most, Predicate holds) {
     const Instant end = now() + at_most;
@@ -50,7 +50,7 @@ class World {
     return true;
   }
 
-  // Equal for two runs only when the same things happened in the same order.
+  // Equal for two runs only when the same events happened in the same order.
   uint64_t fingerprint() const { return timeline_.fingerprint(); }
 
  private:

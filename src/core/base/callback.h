@@ -1,6 +1,6 @@
-// A function of somebody else, to be called later: of an object that outlives the callback, and not owned. Two words,
-// copied like a pointer; nothing is allocated. For listeners of one or two calls and for single questions; what has
-// many calls that belong together is an interface.
+// A function of another object, to be called later. The callback does not own the object, which outlives it. Two words,
+// copied like a pointer; allocates nothing. For listeners of one or two calls and for single questions; several calls
+// that belong together are an interface.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class Callback<R(Args...)> {
  public:
   // Set to nothing; calling it is a mistake.
   Callback() = default;
-  // A lambda, or anything else that can be called, by its name: a temporary would be gone when it is called.
+  // A lambda, or another callable, by its name: a temporary would be gone at the call.
   template <class F>
     requires(std::is_object_v<F> && std::is_invocable_r_v<R, F&, Args...> &&
              !std::is_same_v<std::remove_const_t<F>, Callback>)

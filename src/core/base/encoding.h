@@ -12,7 +12,7 @@ inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 // Two digits a byte.
 std::string hex(std::string_view bytes);
-// So many digits, with zeros in front. REQUIRES digits <= 16; what does not fit is left out.
+// `digits` digits, with zeros in front. REQUIRES digits <= 16; leaves out higher digits.
 std::string hex(uint64_t number, std::size_t digits = 16);
 // 0 to 15, of digits in either case; -1: it is none.
 int hex_digit(char c);
@@ -22,7 +22,7 @@ std::string sha256_hex(std::string_view bytes);
 // Base64 (RFC 4648 §4), in which JSON carries bytes.
 void append_base64(std::string_view bytes, std::string& out);
 std::string base64_of(std::string_view bytes);
-// What is no digit is passed over, so that bytes are read from any layout.
+// Skips bytes that are no digits, so that any layout is readable.
 std::string bytes_of_base64(std::string_view text);
 
 // Percent-encoding (RFC 3986, section 2.1). Nothing when a '%' is not followed by two hexadecimal digits.
@@ -30,10 +30,10 @@ std::optional<std::string> percent_decoded(std::string_view text);
 // Only unreserved characters (section 2.3) stand for themselves.
 void append_percent_encoded(std::string_view text, std::string& out);
 
-// What stands between the quotes of a string in JSON (RFC 8259, section 7).
+// The text between the quotes of a string in JSON (RFC 8259, section 7).
 void append_json_text(std::string_view text, std::string& out);
 
-// Control characters, those of the second block too, replaced by '?', so that no name or message can steer a terminal.
+// Replaces control characters, those of the second block too, by '?', so that no name or message can steer a terminal.
 std::string printable(std::string_view text);
 
 }  // namespace bellwether

@@ -1,8 +1,8 @@
 // The names of an enumeration whose values are numbered from 0, in their order:
 //   constexpr EnumNames<Shape> kShapes("round", "four_sided");
 //   kShapes[Shape::kRound]; kShapes.find("round")
-// The compiler knows the enumerators: a table that misses the name of one does not compile, nor one that has a name
-// that is plainly another value's (kFourSided: "four_sided", "four-sided" or "four sided").
+// The compiler knows the enumerators. A table without the name of one does not compile, nor a table with a name that is
+// plainly another value's (kFourSided: "four_sided", "four-sided" or "four sided").
 #pragma once
 
 #include <array>

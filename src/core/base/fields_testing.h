@@ -4,9 +4,9 @@
 //   struct Stop { ShareId share; StopHow how; std::string why; };
 //   named(Stop{ShareId(1), StopHow::kAtOnce, "enough"})   "stop 1 how=at_once why=enough"
 //
-// The first member stands without its name, and what is as in a value that nobody has touched is left out. A type that
-// is to look otherwise has a function to_words(value) in its own namespace, and fill(text, value) to read it. One in an
-// unnamed namespace has no such names.
+// The first member stands without its name, and members with their default values are left out. A type with another
+// form has a function to_words(value) in its namespace, and fill(text, value) to read it. A type in an unnamed
+// namespace has no such names.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 
 namespace bellwether::fields {
 
-// Where the time of a test begins: what is told of a time is how long after this it is, to the millisecond.
+// The begin of a test's time: printed times count from it, to the millisecond.
 inline constexpr Instant kBegins = Instant::from_ns(1'000'000'000'000);
 inline constexpr WallTime kWallBegins{1'700'000'000'000'000'000};
 
@@ -363,7 +363,7 @@ T parsed(std::string_view word) {
   return value;
 }
 
-// Makes it the alternative of this name, made ready by prepare(alternative). False: there is none.
+// Makes it the alternative of this name, made ready by prepare(alternative). False: no such alternative.
 template <class Variant, class Prepare>
 bool choose(Variant& out, std::string_view name, Prepare prepare) {
   bool found = false;

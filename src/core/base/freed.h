@@ -1,4 +1,4 @@
-// Gives back what a C library made: std::unique_ptr<BIO, Freed<BIO_free_all>>.
+// Frees an object of a C library: std::unique_ptr<BIO, Freed<BIO_free_all>>.
 #pragma once
 
 namespace bellwether {

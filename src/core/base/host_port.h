@@ -1,4 +1,4 @@
-// Where something listens, as people write it: a name or an address, and a port.
+// The address of a listener, as people write it: a name or an address, and a port.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@ struct HostPort {
 };
 
 // "10.0.0.1:9000", "[::1]:9000", "manager.example:9000"; without a port, `default_port`. An IPv6 address without
-// brackets is refused, because its last part could be a port. kInvalid says what is wrong.
+// brackets is refused, because its last part could be a port. kInvalid names the fault.
 Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port);
 // In that form, with brackets where they are needed.
 std::string to_string(const HostPort& place);

@@ -1,4 +1,4 @@
-// A set of handlers as one, for std::visit(): what no handler takes does not compile.
+// A set of handlers as one, for std::visit(): an alternative without a handler does not compile.
 //
 //   std::visit(Overloaded{[](const Begin& begin) { … }, [](const End& end) { … }}, event);
 #pragma once

@@ -1,6 +1,6 @@
-// The one source of periods. Whatever a node does again and again (heartbeats, health checks, exchanges of state,
-// refreshes, reconnections) takes the time until the next one from here, so that nodes that were started together do
-// not act together for ever. A period is always a base and a spread; there is no bare one.
+// The one source of periods. A node takes from here the time until the next round of each repeated activity
+// (heartbeats, health checks, exchanges of state, refreshes, reconnections). So nodes that were started together do not
+// act together for ever. A period always has a base and a spread.
 #pragma once
 
 #include "core/base/check.h"
@@ -13,9 +13,9 @@ struct Period {
   Duration base;
   Duration spread;  // added, uniform in [0, spread]
 
-  // A tenth of the base as its spread, for whatever names none.
+  // A tenth of the base as its spread: the default.
   static constexpr Period about(Duration base) { return {base, base / 10}; }
-  // Up to a tenth earlier, and never later: for what must happen within a time, as the renewal of a lease must.
+  // Up to a tenth earlier, and never later: for deadlines, such as the renewal of a lease.
   static constexpr Period up_to(Duration most) { return {most - most / 10, most / 10}; }
 };
 

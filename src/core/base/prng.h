@@ -1,5 +1,5 @@
-// The only source of randomness: a seeded generator, handed in, so that one seed gives one run.
-// xoshiro256++ 1.0 (Blackman and Vigna, 2019), seeded by splitmix64. Not for secrets.
+// The only source of randomness: a seeded generator, handed in, so one seed gives one run. xoshiro256++ 1.0
+// (Blackman and Vigna, 2019), seeded by splitmix64. Not for secrets.
 #pragma once
 
 #include <array>

@@ -1,10 +1,10 @@
 // Code probes and fault points.
 //
-// A code probe marks a branch that tests must have reached ("this rare thing really happened"): BW_PROBE("name").
-// It costs one relaxed increment and is on in every build, so that a simulation can say which probes it never hit.
+// A code probe marks a rare branch that tests must reach: BW_PROBE("name"). It costs one relaxed increment and is on in
+// every build, so that a simulation can list the probes it never hit.
 //
-// A fault point is a place where a simulation may make something rare happen: if (faults.fires("name")) …. It fires
-// only when a FaultPlan was handed in, is drawn from that plan's own stream, and so is repeatable by seed.
+// A fault point is a place where a simulation may force a rare event: if (faults.fires("name")) …. It fires only when a
+// FaultPlan was handed in. It is drawn from that plan's own stream, so a seed repeats it.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Which version of the product this is.
+// The version of this product.
 #pragma once
 
 #include <string_view>

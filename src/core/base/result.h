@@ -1,5 +1,5 @@
-// Errors as values. A function that can fail because of the world outside returns Result<T> (or Status when there
-// is nothing to return); a broken promise of the code itself is caught by check() instead.
+// Errors as values. A function that can fail because of the world outside returns Result<T> (or Status without a
+// value); check() catches a broken promise of the code itself.
 //
 // Never use the message of an Error to decide anything: decide on its code, print its message.
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace bellwether {
 
-// What went wrong, coarse enough to act on. The message of the Error says the rest.
+// The class of a failure, coarse enough to act on. The message of the Error has the rest.
 enum class Errc : unsigned char {
   kOk = 0,
   kInvalid,      // the input breaks a rule; sending it again will not help
-  kNotFound,     // the named thing does not exist
-  kExists,       // the named thing exists already
+  kNotFound,     // the named object does not exist
+  kExists,       // the named object exists already
   kRefused,      // the peer refused (connection refused, permission)
   kReset,        // the peer ended the connection abruptly
   kClosed,       // the connection or object was closed in an orderly way

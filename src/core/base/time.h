@@ -1,5 +1,5 @@
-// Points in time and spans of time, in nanoseconds. Nothing here reads a clock: an Instant is handed in by whoever
-// owns one (a runtime), which is what makes every kernel replayable.
+// Points in time and spans of time, in nanoseconds. Nothing here reads a clock: the owner of a clock (a runtime) hands
+// an Instant in, so every kernel is replayable.
 #pragma once
 
 #include <compare>

@@ -21,7 +21,7 @@ struct GoOn {};
 }  // namespace told
 namespace {
 
-// Says what it was told, as it has understood it.
+// Prints its input as it has understood it.
 struct Echo {
   transcript::Lines say(const std::string& line) {
     const transcript::Lines words = transcript::words_of(line);

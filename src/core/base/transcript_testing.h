@@ -1,15 +1,15 @@
-// Tests that are told as text: each testdata/*.txt is what happens, step by step, to be read and to be compared. After
-// a deliberate change BW_UPDATE_GOLDEN=1 writes them, to be read before they are committed.
+// Tests as text: each testdata/*.txt holds events, step by step, to be read and to be compared. After a deliberate
+// change BW_UPDATE_GOLDEN=1 writes them; read them before the commit.
 //
-// A file of stories holds what is done, and behind it what comes of it:
+// A file of stories holds the acts, and behind each its results:
 //
 //   == a share runs until it is told to stop
 //   run 1
 //   stop 1 at_once  -> noted; stop 1 how=at_once
 //   wait 5s         -> at 5s: kill 1
 //
-// Each "==" begins anew, with what is done before the first of them. Lines that begin with "#" are for the reader. "16x
-// offer 1" does it so often, and tells what comes of the last time.
+// Each "==" begins anew, with the acts before the first of them. Lines that begin with "#" are for the reader. "16x
+// offer 1" repeats it, and prints the last result.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ inline std::string contents(const std::string& path) {
 }
 
 inline void expect_transcript(const std::string& path, const std::string& text) {
-  if (std::getenv("BW_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  if (std::getenv("BW_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe): no thread sets it
     std::ofstream(path) << text;
     return;
   }

@@ -1,4 +1,4 @@
-// The units a person writes and reads: durations (250ms, 1h30m), sizes (64KiB), rates (500/s).
+// The units that people write and read: durations (250ms, 1h30m), sizes (64KiB), rates (500/s).
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ using Days = std::chrono::sys_days;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kDay = 86'400;
 
-// Reads from the front of a text; once something did not fit, everything after it fails too.
+// Reads from the front of a text; after a mismatch all later reads fail too.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}

@@ -13,7 +13,7 @@ namespace bellwether::http1 {
 namespace {
 
 constexpr std::size_t kPiece = 16 * 1024;
-constexpr int kZstdWindowLog = 23;  // what may be asked of a client (RFC 9659)
+constexpr int kZstdWindowLog = 23;  // the limit for clients (RFC 9659)
 
 // Grows `out` by a piece to write into, within the limit plus one byte, so that passing the limit shows.
 std::size_t make_room(std::string& out, std::size_t out_max) {
@@ -157,7 +157,7 @@ Errc Decoder::feed(std::string_view input, std::string& out, std::size_t out_max
 
 Errc Decoder::feed_zlib(std::string_view input, std::string& out, std::size_t out_max) {
   z_stream& stream = zlib_->stream;
-  // Servers disagree on what deflate means; a first byte that is no zlib header means the bare format.
+  // Servers disagree about deflate: a first byte without a zlib header means the bare format.
   if (encoding_ == Encoding::kDeflate && stream.total_in == 0 && !input.empty() && (input[0] & 0x0f) != 8) {
     inflateReset2(&stream, -MAX_WBITS);
   }
@@ -165,7 +165,7 @@ Errc Decoder::feed_zlib(std::string_view input, std::string& out, std::size_t ou
   stream.avail_in = static_cast<uInt>(input.size());
   while (stream.avail_in > 0 || !complete_) {
     if (complete_) {
-      // A gzip body may have several members; anything else behind the end is garbage.
+      // A gzip body may have several members; other bytes behind the end are garbage.
       if (encoding_ != Encoding::kGzip || inflateReset(&stream) != Z_OK) return Errc::kProtocol;
       complete_ = false;
     }

@@ -1,4 +1,4 @@
-// How a body is coded on its way: in chunks, and compressed.
+// The codings of a body: chunked, and compressed.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ class ChunkedDecoder {
   std::size_t line_ = 0;  // bytes of the present size line, or of all trailers
 };
 
-// Content encodings: gzip, deflate (with or without its zlib wrapper), brotli and zstd. A decoder is reused; what it
-// gives out is bounded, so that a small body cannot unfold into all of memory.
+// Content encodings: gzip, deflate (with or without its zlib wrapper), brotli and zstd. A decoder is reused. Its output
+// is bounded, so that a small body cannot unfold into all of memory.
 class Decoder {
  public:
   Decoder();
@@ -59,7 +59,7 @@ class Decoder {
 
   // Starts a new body. REQUIRES an encoding that is known, and not identity.
   void reset(Encoding encoding);
-  // Appends what `input` decodes to. kOk; kProtocol when it is broken; kTooLarge when `out` would pass `out_max`.
+  // Appends the decoded `input`. kOk; kProtocol when it is broken; kTooLarge when `out` would pass `out_max`.
   Errc feed(std::string_view input, std::string& out, std::size_t out_max);
   // After the last byte: kOk when the encoding is complete, else kProtocol.
   Errc finish() const;

@@ -27,8 +27,8 @@ bool idempotent(std::string_view method) { return method != "POST" && method != 
 
 }  // namespace
 
-// The timers and the cancellation of one request on one connection. They end a wait by interrupting the stream; what
-// they meant is remembered here.
+// The timers and the cancellation of one request on one connection. They end a wait by interrupting the stream; this
+// remembers the reason.
 struct Client::Attempt {
   Attempt(runtime::Runtime& runtime, runtime::Stream& s, runtime::Cancellation* cancel)
       : wheel(runtime.timers()),
@@ -58,7 +58,7 @@ struct Client::Attempt {
     attempt->stream.interrupt(Errc::kCancelled);
   }
 
-  // Hands what a read brought to the reader. REQUIRES that it was not kWouldBlock.
+  // Hands the result of a read to the reader. REQUIRES that it was not kWouldBlock.
   ResponseReader::State receive(const Io& io, ResponseReader& reader, Response& response, Instant now) {
     if (io.kind == Io::Kind::kEnd) return reader.ended();
     if (io.kind == Io::Kind::kError) {
@@ -221,7 +221,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
                           request.heads);
     auto state = ResponseReader::State::kMore;
     if (io.kind == Io::Kind::kError && response.error == ErrorKind::kNone) {
-      // The peer may have answered before it closed; what it said is worth more than the broken pipe.
+      // The peer may have answered before it closed; its answer is worth more than the broken pipe.
       io = stream.try_read(reader.space());
       if (io.kind == Io::Kind::kDone) {
         state = attempt.receive(io, reader, response, runtime_.now());
@@ -257,7 +257,8 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
   }
 }
 
-// What of an exchange outlives it: the response for whoever looks at it, the cookies and the connection for the user.
+// Keeps the parts of an exchange that outlive it: the response for its readers, the cookies and the connection for the
+// user.
 void Client::keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
                   std::unique_ptr<Connection> connection) {
   if (reader.has_head()) {
@@ -302,8 +303,8 @@ ErrorKind tls_error(Errc code) {
   }
 }
 
-// The addresses to try, in this order. Connections take turns among those of the first family; the others are for when
-// none of those answers. Empty: response.error says why.
+// The addresses to try, in this order. Connections take turns among the addresses of the first family; the others
+// follow when none of these answers. Empty: response.error says why.
 task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin& origin, Response& response,
                                               Instant deadline, runtime::Cancellation* cancel) {
   if (origin.literal) co_return std::vector<IpAddress>{origin.address};
@@ -398,7 +399,7 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
     const auto head = std::make_unique<ResponseHead>();
     std::size_t consumed = 0;
     const char* reason = "";
-    // As after HEAD, there is no body, whatever the fields say.
+    // As after HEAD, the response has no body, regardless of its fields.
     const Parse parsed =
         parse_response_head(std::string_view(bytes).substr(0, filled), true, scanned, *head, consumed, reason);
     if (parsed == Parse::kDone && head->status < 200) {

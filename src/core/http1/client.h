@@ -1,11 +1,11 @@
 // The HTTP/1.1 client of the load path: one exchange at a time and connection, kept alive between exchanges; redirects,
-// cookies, timeouts; every phase timed, every failure typed. Nothing is allocated for an exchange on a kept connection.
-// One client a load thread.
+// cookies, timeouts; every phase timed, every failure typed. An exchange on a kept connection allocates nothing. One
+// client a load thread.
 //
-// Through a proxy http goes in absolute form, which whoever makes the request writes, and https in a tunnel, which is
-// opened with the connection.
+// Through a proxy, http goes in absolute form, which the author of the request writes. https goes in a tunnel, which
+// opens with the connection.
 //
-// An answered challenge (401) is a part of the exchange, as a redirect is: only what comes of it is the response.
+// An answered challenge (401) is a part of the exchange, like a redirect: only its outcome is the response.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@
 
 namespace bellwether::http1 {
 
-// What one virtual user keeps between requests: its idle connections and its cookies. Nothing of it is shared with
-// other virtual users, as with a browser profile. Costs a few bytes until it is used.
+// The state of one virtual user between requests: its idle connections and its cookies. Not shared with other virtual
+// users, as with a browser profile. Costs a few bytes until it is used.
 struct Connection {
   std::unique_ptr<runtime::Stream> stream;
   const Origin* origin = nullptr;
@@ -105,15 +105,15 @@ struct Request {
   const CallLimits* limits = nullptr;
   const DigestUser* digest = nullptr;  // answers a challenge of the origin, and from then on comes with the answer
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
-  const Proxies* proxies = nullptr;    // of the origin, and of those that redirects lead to; nullptr: none
+  const Proxies* proxies = nullptr;    // of the origin, and of redirects; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
-  bool once = false;                   // not sent again when a kept connection turns out closed, whatever the method
+  bool once = false;                   // not sent again when a kept connection turns out closed, with any method
 };
 
 struct Response {
   http1::ErrorKind error = http1::ErrorKind::kNone;
   int status = 0;              // 0 when there was no response
-  const char* detail = "";     // for kProtocol and the like: what was wrong
+  const char* detail = "";     // for kProtocol and the like: the fault
   Instant started;             // when the exchange began (before connecting)
   Instant sent;                // when the (first) request was handed to its connection
   Instant first_byte;          // when the first byte of the response was seen
@@ -124,7 +124,7 @@ struct Response {
   uint64_t bytes_received = 0;
   uint16_t connections = 0;  // opened by this exchange
   uint16_t redirects = 0;
-  int proxy_status = 0;   // kProxy: what the proxy answered, 0 for nothing that is HTTP
+  int proxy_status = 0;   // kProxy: the proxy's status, 0 for an answer that is not HTTP
   uint16_t attempts = 0;  // requests sent: with redirects, and again after a kept connection turned out closed
 
   // REQUIRES status != 0. Valid until the buffer is given up.

@@ -1,5 +1,5 @@
-// The servers one load thread talks to: scheme, host and port, and the way there, with what a new connection to them
-// needs. An Origin lives as long as its table, so requests and connections point to it.
+// The servers of one load thread: scheme, host and port, the proxy, and the needs of a new connection. An Origin lives
+// as long as its table, so requests and connections point to it.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct Origin {
   runtime::IpAddress address;                        // literal only
   uint32_t next_address = 0;                         // turns through the addresses of a name
 
-  // Where connections go.
+  // The host that connections go to.
   const std::string& next_hop() const { return proxy ? proxy->host : host; }
   uint16_t next_hop_port() const { return proxy ? proxy->port : port; }
 };

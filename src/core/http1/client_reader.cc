@@ -67,7 +67,7 @@ ResponseReader::State ResponseReader::parse_head() {
       break;
     }
     if (status == 101) return fail(ErrorKind::kProtocol, "switched protocols without being asked");
-    filled_ -= consumed;  // an interim response: what follows it is still to come
+    filled_ -= consumed;  // an interim response: the final one is still to come
     std::memmove(area_, area_ + consumed, filled_);
     scan_from_ = 0;
   }
@@ -94,7 +94,7 @@ ResponseReader::State ResponseReader::parse_head() {
   return state;
 }
 
-// `fresh` bytes stand behind what is kept, at filled_.
+// `fresh` bytes stand behind the kept ones, at filled_.
 ResponseReader::State ResponseReader::consume_body(std::size_t fresh) {
   switch (buffer_->head.framing) {
     case ResponseHead::Framing::kLength: return consume_length(fresh);

@@ -1,4 +1,4 @@
-// Receives one response: head, framing, body, encoding. Bytes go in as they come, in any pieces; no socket, no clock.
+// Receives one response: head, framing, body, encoding. Accepts bytes in pieces of any size; no socket, no clock.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace bellwether::http1 {
 
-// Where a response is received: leased from the load thread's pool for as long as a response is in flight or looked at,
-// so an idle virtual user holds none.
+// The memory of a response: leased from the load thread's pool while a response is in flight or read, so an idle
+// virtual user holds none.
 struct ResponseBuffer {
   static constexpr std::size_t kBytes = 16 * 1024;
-  // Readable bytes behind what was received, for parsers that read in wide steps.
+  // Readable bytes behind the received ones, for parsers that read in wide steps.
   static constexpr std::size_t kSlack = 64;
   std::array<char, kBytes + kSlack> bytes;
   ResponseHead head;
@@ -46,7 +46,7 @@ class BufferPool {
   }
 
  private:
-  // What grew large is not kept: one large response must not pin its memory for ever.
+  // Larger memory is freed: one large response must not pin its memory for ever.
   static constexpr std::size_t kKeepBody = 256 * 1024;
   void give_back(ResponseBuffer* buffer) {
     for (std::string* text : {&buffer->body, &buffer->spill, &buffer->large_head}) {
@@ -71,7 +71,7 @@ class ResponseReader {
         want_body_(want_body),
         body_bytes_max_(body_bytes_max) {}
 
-  // Where to put the next bytes: never empty. Leases a buffer at first use.
+  // The place for the next bytes: never empty. Leases a buffer at first use.
   MutableBytes space();
   // `count` bytes were put there.
   State received(std::size_t count);
@@ -85,8 +85,8 @@ class ResponseReader {
   bool has_head() const { return has_head_; }
   // REQUIRES has_head(), and that the buffer was not taken.
   const ResponseHead& head() const { return buffer_->head; }
-  // What has come of a wanted body since this was last asked, for a response that goes on; it is kept no longer.
-  // REQUIRES kMore and has_head(); when the response ends, body() is the rest.
+  // The bytes of a wanted body since the last call, for a response that goes on; it does not keep them. REQUIRES kMore
+  // and has_head(); when the response ends, body() is the rest.
   std::string take_piece();
   // After kDone.
   bool reusable() const { return reusable_; }

@@ -54,7 +54,7 @@ RedirectedRequest follow_redirect(const Request& request, int status, std::strin
     const std::string_view line = fields.substr(0, fields.find("\r\n"));
     fields.remove_prefix(line.size() + 2);
     const std::string_view name = line.substr(0, line.find(':'));
-    // What a proxy was told is for that proxy.
+    // Credentials for a proxy go to that proxy only.
     if (request.proxies != nullptr && iequals(name, "proxy-authorization")) continue;
     if (iequals(name, "host") || (!keeps_method && describes_body(name)) || (!same_origin && is_credential(name)))
       continue;

@@ -1,5 +1,5 @@
-// What to send after a redirect (RFC 9110 §15.4, and what browsers do): 301, 302 and 303 turn everything but GET and
-// HEAD into GET without a body; 307 and 308 repeat the request. Credentials stay with the origin they were meant for.
+// The request after a redirect (RFC 9110 §15.4, and browsers): 301, 302 and 303 turn every method except GET and HEAD
+// into GET without a body; 307 and 308 repeat the request. Credentials stay with their origin.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A response without its buffer: for who waits for long and may look at it afterwards. A buffer has room for any usual
-// response, and thousands who wait would each hold one.
+// A response without its buffer: for a user that waits for long and may read it afterwards. A buffer has room for any
+// usual response, and thousands of waiting users would each hold one.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace bellwether::http1 {
 
 class StowedResponse {
  public:
-  // Takes what the response keeps in its buffer, and gives that back to its pool. Nothing to take: no answer, no
-  // buffer, or so much that its memory is its own. Views of its head and body are void from now on, also after
-  // restore(), which puts it elsewhere.
+  // Takes the data that the response keeps in its buffer, and gives the buffer back to its pool. Nothing to take: no
+  // answer, no buffer, or a body so large that its memory is separate. Views of its head and body are void from now on,
+  // also after restore(), which puts it elsewhere.
   void take(Response& response);
   // Puts it back into the response that it was taken from, in a buffer of the same pool.
   void restore(Response& response);

@@ -37,7 +37,7 @@ RC_GTEST_PROP(StowedResponse, comes_back_as_it_was_whatever_became_of_its_buffer
   stowed.take(response);
   RC_ASSERT(!stowed.empty());
   RC_ASSERT(response.buffer == nullptr);
-  // Whoever gets the buffer now writes over it.
+  // The next owner of the buffer writes over it.
   received(pool, "Other: one\r\n", std::string(9'000, 'o'));
   stowed.restore(response);
   RC_ASSERT(stowed.empty());

@@ -29,8 +29,8 @@ class CookieJar {
   void store_all(const ResponseHead& head, std::string_view host, std::string_view target, WallTime now);
   void store(std::string_view set_cookie, std::string_view host, std::string_view target, WallTime now);
 
-  // The value of the cookie of this name that came last, whatever it is sent to; nullptr when there is none. Valid
-  // until the jar changes.
+  // The value of the latest cookie of this name, for any host and path; nullptr when absent. Valid until the jar
+  // changes.
   const std::string* find(std::string_view name) const;
 
   // Appends "a=1; b=2" for a request, nothing when no cookie applies: longer paths first, then older cookies first.

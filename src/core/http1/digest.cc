@@ -25,7 +25,7 @@ bool is_token(char c) {
 }
 
 // The parameters of all challenges of a field (RFC 9110 §11.6.1), in their order: `Basic realm="a", Digest realm="b",
-// nonce="c"`. What is malformed ends it.
+// nonce="c"`. It stops at a malformed one.
 class ChallengeReader {
  public:
   explicit ChallengeReader(std::string_view text) : text_(text) {}
@@ -153,7 +153,7 @@ void append_quoted(std::string_view name, std::string_view value, std::string& o
   out += name;
   out += "=\"";
   for (const char c : value) {
-    // What would break the header is in no answer that a server could accept.
+    // No answer that a server could accept has characters that would break the header.
     if (static_cast<unsigned char>(c) < 0x20) continue;
     if (c == '"' || c == '\\') out += '\\';
     out += c;

@@ -1,5 +1,5 @@
 // Digest access authentication (RFC 7616; RFC 2617 servers too): MD5, SHA-256 and their -sess variants, qop auth or
-// none. Pure: whoever sends draws the client's nonce.
+// none. Pure: the sender draws the client's nonce.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DigestChallenge {
   bool stale = false;     // only the nonce was wrong
 };
 
-// The best challenge of a 401 that can be answered: SHA-256 before MD5. Nothing when there is none.
+// The best supported challenge of a 401: SHA-256 before MD5. Nothing when none is supported.
 std::optional<DigestChallenge> digest_challenge(const ResponseHead& head);
 
 struct DigestAnswer {

@@ -25,7 +25,7 @@ enum class ErrorKind : uint8_t {
   kProtocol,     // not HTTP, or HTTP that contradicts itself
   kTooLarge,     // head or body over its limit
   kDecode,       // content encoding broken
-  kRedirect,     // too many redirects, or one that cannot be followed
+  kRedirect,     // too many redirects, or an unusable one
   kTemplate,     // a value the request needs was missing: nothing was sent
   kInterrupted,  // still running when the run ended
   kScript,       // a program that does the step's work failed
@@ -36,7 +36,7 @@ inline constexpr int kErrorKinds = 24;
 
 // "connect_refused", "first_byte_timeout", …: keys of result files, stable.
 std::string_view to_string(ErrorKind kind);
-// What a person should know: "connection refused (is the target listening?)".
+// The text for people: "connection refused (is the target listening?)".
 std::string_view describe(ErrorKind kind);
 
 }  // namespace bellwether::http1

@@ -54,7 +54,7 @@ namespace {
 // How many bytes of token characters `line` begins with, when a colon ends them; 0 when it does not.
 std::size_t name_size_of(std::string_view line) {
 #if defined(__SSE2__)
-  // The usual name is short and made of letters, digits and hyphens: sixteen bytes are looked at together.
+  // The usual name is short and made of letters, digits and hyphens: sixteen bytes are compared together.
   if (line.size() >= 16) {
     const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line.data()));
     const auto within = [](__m128i bytes, char low, char high) {
@@ -134,7 +134,7 @@ bool list_has(std::string_view list, std::string_view token) {
 }
 
 bool LengthFields::note(const Field& field, const char*& reason) {
-  // Names are told apart by their length first: most fields are none of these.
+  // The length of a name is compared first: most fields are none of these.
   switch (field.name.size()) {
     case 10:
       if (!is_field(field.name, "connection")) return true;

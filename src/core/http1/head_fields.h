@@ -1,5 +1,4 @@
-// What heads of requests and responses have in common: lines, fields, and the lists within fields. Private to the
-// codec.
+// The common parts of request and response heads: lines, fields, and the lists within fields. Private to the codec.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@
 
 namespace bellwether::http1 {
 
-// The length of the head, with its empty line, when `input` holds all of it; 0 when not. Looks only at what it has not
-// seen, from `scan_from` on, and moves that forward.
+// The length of the head, with its empty line, when `input` holds all of it; 0 when not. Reads only new bytes, from
+// `scan_from` on, and moves that forward.
 std::size_t find_head_end(std::string_view input, std::size_t& scan_from);
 
 // Takes the first line, without its line end, off `text`. False when `text` has no line end.
@@ -29,8 +28,8 @@ inline bool take_line(std::string_view& text, std::string_view& line) {
 // Splits "Name: value". False, with the reason, when the line is no field.
 bool split_field(std::string_view line, Field& field, const char*& reason);
 
-// Whether a head holds a CR that does not belong to a line end, or a NUL: what splits and smuggles messages. REQUIRES a
-// head that ends with a line feed.
+// Whether a head holds a CR that does not belong to a line end, or a NUL, which can split and smuggle messages.
+// REQUIRES a head that ends with a line feed.
 bool has_smuggling_bytes(std::string_view head);
 
 // Whether a name is this one, given in lower case letters and hyphens. REQUIRES a name of token characters, among which
@@ -43,10 +42,10 @@ bool is_field(std::string_view name, const char (&lower)[kSize]) {
   return different == 0;
 }
 
-// Whether a comma-separated list holds this token, whatever its case.
+// Whether a comma-separated list holds this token, in any case.
 bool list_has(std::string_view list, std::string_view token);
 
-// What the fields say about the length of the body; both kinds of head collect it the same way.
+// The fields about the length of the body; both kinds of head collect them the same way.
 struct LengthFields {
   std::optional<uint64_t> content_length;
   bool has_transfer_encoding = false;

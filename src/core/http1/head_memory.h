@@ -1,5 +1,5 @@
-// Remembers the last response head and what was read from it. A server's answers to one request mostly begin with the
-// same bytes (until the second in Date changes), and those need not be read again: reading is a function of the bytes.
+// Remembers the last response head and the fields read from it. A server's answers to one request mostly begin with the
+// same bytes (until the second in Date changes). Those need no second reading: reading is a function of the bytes.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class HeadMemory {
   static constexpr std::size_t kBytesMax = 1024;
   static constexpr std::size_t kFieldsMax = 32;
 
-  // A server whose heads all differ is not worth remembering each of them: after some misses only now and then.
+  // When all heads of a server differ, it is not worth remembering each of them: after some misses only now and then.
   static constexpr uint32_t kMissesBetween = 32;
   static constexpr uint32_t kMissesInARow = 4;
 

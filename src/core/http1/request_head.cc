@@ -7,11 +7,11 @@ namespace bellwether::http1 {
 namespace {
 
 constexpr std::string_view kRequestVersion = "HTTP/1.";
-constexpr std::size_t kEmptyLinesMax = 16;  // bytes of them; clients of old send one after a body
+constexpr std::size_t kEmptyLinesMax = 16;  // bytes of them; old clients send one after a body
 
 bool is_target_char(char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; }
 
-// Path and query of the target, whatever its form (RFC 9112 §3.2).
+// Path and query of the target, in any form (RFC 9112 §3.2).
 void split_target(RequestHead& out) {
   std::string_view rest = out.target;
   if (rest[0] != '/') {
@@ -108,7 +108,7 @@ Parse parse_request_head(std::string_view input, std::size_t& scan_from, Request
     return Parse::kBad;
   }
   if (scan_from < skipped) scan_from = 0;
-  // As with responses: only a head that comes in pieces is looked through for its end before it is read.
+  // As with responses: only a head that comes in pieces is searched for its end before it is read.
   if (scan_from != 0 && find_head_end(input, scan_from) == 0) {
     if (input.size() <= RequestHead::kBytesMax) return Parse::kMore;
     reason = "the head is larger than 64 KiB";

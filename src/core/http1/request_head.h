@@ -33,7 +33,7 @@ struct RequestHead {
   uint16_t field_count = 0;
   std::array<Field, kFieldsMax> fields;  // in order, views into the input
 
-  // The first field of this name, whatever its case; a view without data when there is none.
+  // The first field of this name, in any case; a view without data when absent.
   std::string_view header(std::string_view name) const;
 };
 

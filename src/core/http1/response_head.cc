@@ -10,7 +10,7 @@ constexpr std::string_view kVersion = "HTTP/1.";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether what is there so far can be the beginning of a response.
+// Whether the bytes so far can begin a response.
 bool plausible_start(std::string_view input) {
   const std::size_t n = input.size() < kVersion.size() ? input.size() : kVersion.size();
   return input.substr(0, n) == kVersion.substr(0, n);
@@ -76,7 +76,7 @@ bool decide_framing(const LengthFields& lengths, bool head_request, ResponseHead
     out.framing = Framing::kUntilClose;
   }
   if (lengths.other_coding) out.encoding = Encoding::kUnknown;
-  // HTTP/1.0 knows no transfer codings: what follows such a message cannot be trusted (RFC 9112 §6.1).
+  // HTTP/1.0 knows no transfer codings: the bytes behind such a message cannot be trusted (RFC 9112 §6.1).
   const bool doubtful = lengths.has_transfer_encoding && out.minor_version == 0;
   if (out.framing == Framing::kUntilClose || doubtful) out.keep_alive = false;
   return true;
@@ -97,8 +97,8 @@ Parse parse_response_head(std::string_view input, bool head_request, std::size_t
     reason = "not an HTTP/1 response";
     return Parse::kBad;
   }
-  // The usual head is there in one piece and is read in one pass. Only one that comes in pieces is looked through for
-  // its end first, so that a server that dribbles costs no more than the bytes it sends.
+  // The usual head arrives in one piece and is read in one pass. Only a head that comes in pieces is searched for its
+  // end first, so that a slow server costs no more than the bytes it sends.
   if (scan_from != 0 && find_head_end(input, scan_from) == 0) {
     if (input.size() <= ResponseHead::kBytesMax) return Parse::kMore;
     reason = "the head is larger than 64 KiB";

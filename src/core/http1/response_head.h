@@ -1,5 +1,5 @@
-// The head of an HTTP/1.1 response (RFC 9112): strict, without copies or allocation. What comes from a server under
-// test is hostile until it has been through here.
+// The head of an HTTP/1.1 response (RFC 9112): strict, without copies or allocation. Bytes from a server under test are
+// hostile until this code has checked them.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Field {
   std::string_view value;
 };
 
-// What a head says, as far as it does not refer to its bytes.
+// The facts of a head that do not refer to its bytes.
 struct ResponseFacts {
   enum class Framing : uint8_t {
     kNone,    // no body: HEAD, 1xx, 204, 304
@@ -40,11 +40,11 @@ struct ResponseHead : ResponseFacts {
   static constexpr std::size_t kFieldsMax = 128;
   static constexpr std::size_t kBytesMax = 64 * 1024;
 
-  std::string_view location;  // of a redirect; empty when there is none
+  std::string_view location;  // of a redirect; empty when absent
   uint16_t field_count = 0;
   std::array<Field, kFieldsMax> fields;  // in order, views into the input
 
-  // The first field of this name, whatever its case; a view without data when there is none.
+  // The first field of this name, in any case; a view without data when absent.
   std::string_view header(std::string_view name) const;
 };
 
@@ -52,7 +52,7 @@ struct ResponseHead : ResponseFacts {
 //   kDone: `out` is complete, its views point into `input`, and the body begins at `consumed`.
 //   kMore: call again with more bytes behind the same ones; `scan_from` keeps the place (0 at first).
 //   kBad, kTooLarge: `reason` says what is wrong.
-// `head_request`: the request was HEAD, so there is no body whatever the fields say. A head that cannot be one is
+// `head_request`: the request was HEAD, so the response has no body, regardless of its fields. A malformed head is
 // refused at its first wrong byte. Line ends are CR LF or a bare LF (RFC 9112 §2.2); a bare CR, folded lines and
 // contradicting or ambiguous lengths are refused.
 Parse parse_response_head(std::string_view input, bool head_request, std::size_t& scan_from, ResponseHead& out,

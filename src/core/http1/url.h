@@ -1,5 +1,5 @@
-// http and https URLs (RFC 3986, RFC 9110 §4.2), as far as a client that sends requests needs them. What could smuggle
-// something into a request line (spaces, control characters) is refused.
+// http and https URLs (RFC 3986, RFC 9110 §4.2), as far as a client that sends requests needs them. Refuses characters
+// that could change a request line (spaces, control characters).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Url {
 // kOk, or kInvalid. A fragment is dropped; user names and passwords are refused. Allocates nothing.
 Errc split_url(std::string_view text, UrlView& out);
 
-// The same with an error that says what is wrong.
+// The same with an error that names the fault.
 Result<Url> parse_url(std::string_view text);
 
 // The absolute URL that `reference` means in a document at `base` (RFC 3986 §5), without its fragment.

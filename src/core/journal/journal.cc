@@ -31,11 +31,11 @@ std::string json_line(WallTime now, std::string_view event, const std::string& t
 
 }  // namespace
 
-// Appends lines to a file on a thread of its own, which may wait for the disk.
+// Appends lines to a file on a separate thread, which may wait for the disk.
 class Journal::Audit {
  public:
   explicit Audit(int fd) : fd_(fd) {
-    const runtime::NoSignals no_signals;  // those of the process are for the one who leads
+    const runtime::NoSignals no_signals;  // the leader's thread gets the signals
     thread_ = std::thread([this] {
       runtime::set_up_thread("audit", std::nullopt);
       run();
@@ -43,7 +43,7 @@ class Journal::Audit {
   }
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
-  // What is waiting is written first.
+  // Waiting lines are written first.
   ~Audit() {
     {
       const std::lock_guard lock(mutex_);

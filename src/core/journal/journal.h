@@ -1,6 +1,6 @@
-// What a leader or a node tells: lines for people or JSON on standard error, and an audit log of every transition, one
-// JSON object a line. Neither ever makes a renewal wait: the audit log is written by a thread of its own, and a line
-// for a standard error that does not take it is dropped.
+// The log of a leader or a node: lines for people or JSON on standard error, and an audit log of every transition, one
+// JSON object a line. Neither ever delays a renewal: a separate thread writes the audit log, and a line that standard
+// error does not take is dropped.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class Journal {
  public:
   using Value = std::variant<std::string, int64_t>;
   using Fields = std::vector<std::pair<std::string_view, Value>>;
-  // Told every line as it comes, whatever the verbosity: a world of the simulator, a test.
+  // Receives every line as it comes, at any verbosity: for a world of the simulator, or a test.
   using Reader = Callback<void(std::string_view event, const std::string& text, const Fields& fields)>;
-  // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything.
-  // `command`: what lines for people begin with.
+  // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything. `command`: the begin of lines for
+  // people.
   Journal(int verbosity, bool json, std::string command);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -39,7 +39,7 @@ class Journal {
   // A transition: told from verbosity 1 on, and always audited. `text` is for people, `event` and `fields` for
   // programs.
   void transition(WallTime now, std::string_view event, const std::string& text, const Fields& fields);
-  // What is told from verbosity 2 on, and no transition.
+  // A step is logged from verbosity 2 on, and is no transition.
   void step(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
     say(now, 2, event, text, fields);
   }

@@ -1,6 +1,6 @@
-// The words of descriptions: a message is a plain struct and one description of it, a list of its members, each with
+// The language of descriptions: a message is a plain struct and one description of it, a list of its members, each with
 // its number on the wire and its limit. Encoding, decoding within limits and random values come from that list
-// (message.h, random.h), and who may send it stands in it, too.
+// (message.h, random.h). It also holds the permitted senders.
 //
 //   struct Begin { std::string job; Duration clock; };
 //
@@ -8,11 +8,10 @@
 //   inline constexpr auto message::kDescription<Begin> = message::describe<Begin>(
 //       "the begin of a share", field<&Begin::job>(1, kJobId), field<&Begin::clock>(4, zigzag(kClock)));
 //
-// On the wire it is a message of protocol buffers, so that fields which are not known are skipped. Fields are only
-// ever added: a number that was used is never used for something else. Members may be numbers, enumerations, strong
-// ids, spans and times (ours, and those of <chrono> that count nanoseconds), texts, arrays of bytes, described structs,
-// and std::optional and std::vector of these; a variant is described by its alternatives. What has no limit does not
-// compile.
+// On the wire it is a message of protocol buffers, so a reader skips unknown fields. Fields are only ever added: a
+// number is never used again for another field. Members may be numbers, enumerations, strong ids, spans and times
+// (ours, and those of <chrono> that count nanoseconds), texts, arrays of bytes, described structs, and std::optional
+// and std::vector of these; a variant is described by its alternatives. A member without a limit does not compile.
 #pragma once
 
 #include <array>
@@ -74,11 +73,11 @@ template <class T>
 concept Worded = requires(const T& value) {
   { to_string(value) } -> std::convertible_to<std::string_view>;
 };
-// Not kept as the bytes that it travels as: how it becomes them and comes from them is told beside it.
+// Not stored as its bytes on the wire: the conversion stands beside it.
 template <class T>
 concept BytesLike = requires(const T& value, T& to, std::string_view bytes, Prng& prng) {
   { wire_bytes(value) } -> std::same_as<std::string>;
-  { from_wire_bytes(bytes, to) } -> std::same_as<bool>;  // of no bytes, one that was not sent
+  { from_wire_bytes(bytes, to) } -> std::same_as<bool>;  // of no bytes, a value that was not sent
   { is_good_value(value) } -> std::same_as<bool>;
   draw_value(prng, to);
 };
@@ -333,7 +332,7 @@ consteval Field checked(Field field) {
 
 }  // namespace detail
 
-// A member, or one of a member that has no message of its own: field<&Offer::parts, &PartRange::first>(5).
+// A member, or a member of a plain struct member: field<&Offer::parts, &PartRange::first>(5).
 template <auto First, auto... Rest>
 consteval Field field(uint32_t number, Rule rule = {}) {
   using Owner = detail::OwnerOf<First>;
@@ -346,7 +345,7 @@ consteval Field field(uint32_t number, Rule rule = {}) {
   return detail::checked(out);
 }
 
-// A member that is there when a flag beside it says so; the flag itself is not sent.
+// A member that is present when a flag beside it is set; the flag itself is not sent.
 template <auto Flag, auto Member>
 consteval Field field_if(uint32_t number) {
   using Owner = detail::OwnerOf<Member>;
@@ -395,7 +394,7 @@ struct Description {
   Message message;
   std::array<Field, N> fields;
 
-  // Of one that travels by itself: its bytes, and how one that is refused is called.
+  // Of a message that travels by itself: its bytes, and the error code of a refused one.
   constexpr Description within(std::size_t bytes, Errc refusal = Errc::kProtocol) const {
     Description out = *this;
     out.message.most = bytes;
@@ -404,7 +403,7 @@ struct Description {
   }
 };
 
-// `Check` says what is wrong with one whose fields are each within their limits; nothing: it is good.
+// `Check` returns the fault of a value whose fields are each within their limits; empty: it is good.
 template <class T, std::string_view (*Check)(const T&) = nullptr, void (*Complete)(T&) = nullptr, class... Fields>
 consteval auto describe(std::string_view name, Fields... fields) {
   Description<sizeof...(Fields)> out{{}, {fields...}};

@@ -1,5 +1,5 @@
-// What a description of a message is once it is made: tables that encoding, decoding, checks and random values walk
-// over (message.h, random.h). They are written with the words of describe.h.
+// The finished description of a message: tables that encoding, decoding, checks and random values walk over (message.h,
+// random.h). Authors write them in the language of describe.h.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ struct Message;
 
 enum class Kind : uint8_t { kBool, kUnsigned, kSigned, kReal, kText, kMessage, kList, kOptional };
 
-// What the codec must know of a C++ type. Numbers are held as 64 bits: of a signed one its two's complement, of a real
-// one its IEEE 754.
+// The codec's knowledge of a C++ type. Numbers are held as 64 bits: of a signed one its two's complement, of a real one
+// its IEEE 754.
 struct Type {
   Kind kind = Kind::kBool;
   uint64_t least = 0;  // of numbers
   uint64_t most = 0;
   uint64_t (*load)(const void*) = nullptr;
   void (*store)(void*, uint64_t) = nullptr;
-  // Texts and bytes. `scratch` is for those that are not kept as bytes. False: not of their length.
+  // Texts and bytes. `scratch` is for types that are not kept as bytes. False: another length.
   std::string_view (*view)(const void*, std::string& scratch) = nullptr;
   bool (*take)(void*, std::string_view) = nullptr;
   std::size_t length = 0;                // of bytes that have no other
-  bool (*good)(const void*) = nullptr;   // of those that are not kept as bytes, in place of looking at these
-  void (*draw)(Prng&, void*) = nullptr;  // a random one of them
+  bool (*good)(const void*) = nullptr;   // of types that are not kept as bytes, in place of their bytes
+  void (*draw)(Prng&, void*) = nullptr;  // a random value
   // Lists, and optional ones, which are lists of at most one.
   const Type* item = nullptr;
   std::size_t (*size)(const void*) = nullptr;
@@ -42,7 +42,7 @@ struct Type {
   const Message& (*message)() = nullptr;
   // For people (to_json.h).
   bool span = false;                           // a number of nanoseconds, which are shown as milliseconds
-  std::string (*word)(const void*) = nullptr;  // of one that is shown neither as its number nor as its bytes
+  std::string (*word)(const void*) = nullptr;  // of a type shown neither as its number nor as its bytes
 };
 
 // How a value is written, and within which limits.
@@ -52,18 +52,18 @@ struct Rule {
   Of of = Of::kAny;
   Form form = Form::kPlain;
   bool open = false;      // no limit above but that of the type
-  bool clamps = false;    // whoever reads moves it to the nearest limit
-  bool cuts = false;      // whoever writes cuts a text
+  bool clamps = false;    // the reader moves it to the nearest limit
+  bool cuts = false;      // the writer cuts a text
   bool or_empty = false;  // a text may also be empty
   bool falls_back = false;
-  uint64_t fallback = 0;  // what a value that is not known counts as
+  uint64_t fallback = 0;  // the value that stands for unknown ones
   uint64_t least = 0;     // of a number, or of the bytes of a text
   uint64_t most = 0;
   std::size_t items = 0;  // of a list
   std::string_view what;  // a text is
   std::string_view letters;
   bool (*good)(std::string_view) = nullptr;
-  std::string (*fit)(std::string_view) = nullptr;  // done by whoever writes and by whoever reads
+  std::string (*fit)(std::string_view) = nullptr;  // applied by the writer and by the reader
 };
 
 struct Field {
@@ -72,15 +72,15 @@ struct Field {
   const Type* type = nullptr;
   Rule rule;
   void* (*locate)(void*) = nullptr;   // where it is; null: it is not there
-  void* (*emplace)(void*) = nullptr;  // of one that may be not there: makes it
-  bool alternative = false;           // there is one of these, and only one
-  // Of an alternative, for those who take it in and hand it on unread: a bit for each role that may send it, how urgent
-  // it is, and which limit it counts against.
+  void* (*emplace)(void*) = nullptr;  // of an optional one: makes it
+  bool alternative = false;           // exactly one of these is present
+  // Of an alternative, for a process that forwards it unread: a bit for each role that may send it, its urgency, and
+  // the limit that it counts against.
   uint32_t senders = 0;
   uint8_t urgency = 0;
   uint8_t operation = 0;
 
-  // How people are told of it, where its member is called otherwise. Of "parts.uptime", `parts` is an object of JSON.
+  // The name for people, where its member has another one. Of "parts.uptime", `parts` is an object of JSON.
   constexpr Field as(std::string_view called) const {
     Field out = *this;
     out.name = called;
@@ -100,11 +100,11 @@ struct Message {
   std::string_view name;  // "the begin of a share"
   const Field* fields = nullptr;
   std::size_t count = 0;
-  std::size_t most = 0;  // bytes of one that travels by itself
+  std::size_t most = 0;  // bytes of a message that travels by itself
   Errc refusal = Errc::kProtocol;
-  // What no single limit says; the answer is what is wrong, or empty.
+  // A check beyond single limits; returns the fault, or empty.
   std::string_view (*check)(const void*) = nullptr;
-  // Sets what is not sent and follows from what is.
+  // Sets members that are not sent and follow from sent ones.
   void (*complete)(void*) = nullptr;
   void* (*make)() = nullptr;
   void (*destroy)(void*) = nullptr;

@@ -1,4 +1,4 @@
-// The words for limits in descriptions of messages (describe.h): how a value is written, and within which limits.
+// The limits in descriptions of messages (describe.h): how a value is written, and its range.
 #pragma once
 
 #include <bit>
@@ -66,7 +66,7 @@ constexpr Rule text(std::size_t most, std::size_t least = 0) {
   rule.most = most;
   return rule;
 }
-// `what` it is, in an error; `letters`, of which random ones are made.
+// `what` names it in an error; random texts are made of `letters`.
 constexpr Rule text(std::size_t most, std::string_view what, bool (*good)(std::string_view), std::string_view letters) {
   Rule rule = text(most, 1);
   rule.what = what;
@@ -79,7 +79,7 @@ constexpr Rule text(std::size_t most, std::string_view what) {
   rule.what = what;
   return rule;
 }
-// Whoever writes makes the text fit, and so does whoever reads.
+// The writer makes the text fit, and so does the reader.
 constexpr Rule fitted(std::size_t most, std::string (*fit)(std::string_view)) {
   Rule rule = text(most);
   rule.fit = fit;

@@ -33,7 +33,7 @@ std::string_view written(const Field& field, std::string_view text, std::string&
   return field.rule.cuts ? text.substr(0, field.rule.most) : text;
 }
 
-// One value, with its tag; one that is zero or empty is left out unless `present`.
+// One value, with its tag; a zero or empty value is left out unless `present`.
 void put_value(const Field& field, const Type& type, const void* from, bool present, std::string& out) {
   switch (type.kind) {
     case Kind::kText: {
@@ -95,7 +95,7 @@ void put_message(const Message& message, const void* from, std::string& out) {
 bool below(const Type& type, uint64_t a, uint64_t b) {
   switch (type.kind) {
     case Kind::kSigned: return static_cast<int64_t>(a) < static_cast<int64_t>(b);
-    // Written so that what is no number is below everything.
+    // Written so that NaN is below every limit.
     case Kind::kReal: return !(std::bit_cast<double>(a) >= std::bit_cast<double>(b));
     default: return a < b;
   }
@@ -144,7 +144,7 @@ std::string list_error(const Field& field) {
   return fmt::format("has more than {} entries, which is the most", field.rule.items);
 }
 
-// Where in a message something is, from the outside in.
+// The place of a value in a message, from the outside in.
 struct Path {
   const Path* outer = nullptr;
   const Field* field = nullptr;
@@ -223,9 +223,9 @@ class Reader {
       const auto part = in.part();
       if (!part) return fail("it ends in the middle, or is none", path);
       const Field* field = field_of(of, part->number, next);
-      // What has another wire type is another field, of which nothing is known.
+      // A field of another wire type is another, unknown field.
       if (field == nullptr || !is_of_type(*field, part->type)) continue;
-      // What a new value holds, and holds in that, was not sent.
+      // Clears the defaults of a new value, which were not sent.
       if (field->alternative && !found_one) clear(*field->type, field->emplace(to));
       found_one |= field->alternative;
       if (!member(*field, *part, to, path)) return false;
@@ -235,7 +235,7 @@ class Reader {
     return true;
   }
 
-  // All that a message says is zero or empty where it does not say it, whatever a new value of its struct begins with.
+  // Members that a message leaves out become zero or empty, even if a new value of its struct begins otherwise.
   static void clear(const Message& of, void* to) {
     for (std::size_t i = 0; i < of.count; ++i) {
       const Field& field = of.fields[i];

@@ -1,5 +1,5 @@
 // Messages as bytes, by their descriptions (describe.h). One interpreter walks over the fields of all of them, so that
-// a message costs the compiler a table and no code of its own.
+// a message costs the compiler a table and no further code.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct Message;
 template <class T>
 const Message& message_of();
 
-// Fields that are zero or empty are left out. What is beyond a limit is written all the same, and refused by whoever
-// reads it; only texts that are to be fit or cut are made so.
+// Leaves out fields that are zero or empty. It writes values beyond a limit too, and the reader refuses them; only
+// texts that are to be fit or cut are changed.
 std::string encode(const Message& message, const void* from);
-// Into a value as it was made. The error names the message, the field, what was found and the limit: with the code of
-// the message; kUnsupported when of its alternatives none is there that is known; kTooLarge when all of it is too long.
+// Into a fresh value. The error names the message, the field, the value found and the limit, with the code of the
+// message. kUnsupported: none of its alternatives is known. kTooLarge: the whole is too long.
 Status decode(const Message& message, std::string_view bytes, void* to);
 // The first limit that a value breaks, as decode() would say it.
 Status check_limits(const Message& message, const void* value);

@@ -36,7 +36,7 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 struct Tree {
-  uint32_t small = 7;  // what is not sent is zero, whatever a new one begins with
+  uint32_t small = 7;  // unsent fields are zero, even if a new value begins otherwise
   Duration span;
   uint64_t seed = 0;
   double part = 0;

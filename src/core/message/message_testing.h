@@ -1,5 +1,5 @@
-// What holds for every message, whatever its fields: random values come back as they were, each limit refuses, fields
-// that are not known are ignored, and bytes that were torn or changed do no harm.
+// The properties of every message, with any fields: random values come back as they were, each limit refuses, unknown
+// fields are ignored, and torn or changed bytes do no harm.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Random values of messages, within all their limits: for properties and as seeds of a fuzzer.
+// Random values of messages, within all their limits: for property tests and as seeds of a fuzzer.
 #pragma once
 
 #include "core/base/prng.h"
@@ -6,8 +6,8 @@
 
 namespace bellwether::message {
 
-// Numbers and texts are short and long alike, zero and the limits among them. REQUIRES: what the message checks beside
-// the limits of its fields holds for one draw of a thousand.
+// Numbers and texts are short and long alike, zero and the limits among them. REQUIRES: at least one draw in a thousand
+// passes the message's further check.
 void draw(const Message& message, Prng& prng, void* to);
 
 template <class T>

@@ -1,5 +1,5 @@
-// Messages as JSON, by their descriptions (describe.h), for people and their scripts: what is added to a description is
-// in it by itself.
+// Messages as JSON, by their descriptions (describe.h), for people and their scripts. A new field of a description
+// appears without further code.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace bellwether::message {
 
-// An object in one line, with all fields by their names; null is one that is not there, and of alternatives only the
-// one that is there is in it. Spans are whole milliseconds (`age_ms`), wall times are texts ("-": never), enumerations
-// words where they have any, and bytes hexadecimal. What is no UTF-8 in a text is replaced.
+// An object in one line, with all fields by their names. An absent field is null; of alternatives it holds only the
+// present one. Spans are whole milliseconds (`age_ms`), wall times are texts ("-": never), enumerations words where
+// they have any, and bytes hexadecimal. Bytes that are not UTF-8 in a text are replaced.
 std::string to_json(const Message& message, const void* from);
 
 template <class T>

@@ -1,12 +1,13 @@
-// What a receiver whose buffer fills up tells those who send to it, with each acknowledgement, and how they obey:
+// The state that a receiver reports to its senders with each acknowledgement while its buffer fills up, and how they
+// obey:
 //
 //   NONE      below 70 %   send as before
 //   THROTTLE  from 70 %    send later: a delay is added to the sender's own interval
 //   BATCH     from 85 %    send only what is put together into one message, and that at longer intervals
 //   REJECT    from 95 %    send nothing that the receiver can do without; it would be dropped there
 //
-// What begins, ends or stops work, and what was measured, is sent in any case: it is bounded by acknowledgements of its
-// own. Kernels: no clock, no buffer.
+// Messages that begin, end or stop work, and measured data, are sent in any case: their acknowledgements bound them.
+// Kernels: no clock, no buffer.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +22,14 @@ enum class Backpressure : unsigned char { kNone, kThrottle, kBatch, kReject };
 inline constexpr std::size_t kBackpressures = 4;
 std::string_view to_string(Backpressure level);  // "none", "throttle", "batch", "reject"
 
-// Of a buffer with room for `most`. REQUIRES room for something.
+// Of a buffer with room for `most`. REQUIRES most > 0.
 Backpressure backpressure_of(std::size_t used, std::size_t most);
 
 struct PacerSettings {
   Duration throttle_delay = Duration::millis(100);
   Duration batch_delay = Duration::millis(500);
-  // What was heard holds for so long: under REJECT nothing is sent that would be acknowledged, so the sender has to try
-  // again by itself.
+  // How long a report holds: under REJECT no message is sent that would be acknowledged, so the sender has to try again
+  // by itself.
   Duration believed = Duration::seconds(5);
 };
 
@@ -37,7 +38,7 @@ class Pacer {
  public:
   enum class Kind : unsigned char {
     kNeeded,  // lifecycle, results
-    kBatch,   // several things in one
+    kBatch,   // several reports in one message
     kSingle,
   };
 
@@ -46,11 +47,12 @@ class Pacer {
   // An acknowledgement came.
   void heard(Instant now, Backpressure level);
   Backpressure level(Instant now) const;
-  // Until when what was heard holds, unless something else is heard before.
+  // The time until which the report holds, unless another comes before.
   Instant until() const { return believed_until_; }
-  // Whether this is to be sent at `now`. What may not is kept for a batch, or is dropped under REJECT.
+  // Whether to send it at `now`. Otherwise the caller keeps it for a batch, or drops it under REJECT.
   bool may_send(Instant now, Kind kind) const;
-  // How long after the last time to send again, when nothing presses: the sender's own interval and what is added.
+  // The time from the last message to the next when nothing presses: the sender's own interval and the additional
+  // delay.
   Duration interval(Instant now, Duration own) const;
 
  private:

@@ -1,10 +1,10 @@
-// Circuit breakers: a peer that fails again and again is left alone for a while, so that callers fail at once instead
-// of waiting, and the peer can recover. One for each peer, and within it one for each category of error, so that a peer
-// which cannot store anything is still asked for its health (M. Nygard, "Release It!", 2007).
+// Circuit breakers: callers leave a failing peer alone for a while, so they fail at once instead of waiting, and the
+// peer can recover. Each peer has one, and within it one for each category of error: a peer that cannot store anything
+// still answers questions about its health (M. Nygard, "Release It!", 2007).
 //
 //   CLOSED → three failures within 30 s → OPEN → after 10 s → HALF OPEN: one trial → CLOSED or OPEN again
 //
-// No clock, no threads; at most kPeersMax peers, the one that was quiet the longest is forgotten first.
+// No clock, no threads; at most kPeersMax peers. The peer that was quiet the longest is forgotten first.
 #pragma once
 
 #include <array>
@@ -44,8 +44,8 @@ class Breaker {
   // REQUIRES 0 < failures <= kFailuresMax.
   explicit Breaker(BreakerSettings settings);
 
-  // Whether a call may be made now. One that is told so while it is half open is the trial: its outcome must be
-  // reported, and until then, or until `open_for` has passed again, nobody else may try.
+  // Whether a call may be made now. True in the half-open state makes the call the trial: its outcome must be reported,
+  // and until then, or until `open_for` has passed again, no other call may try.
   bool allow(Instant now);
   void succeeded();
   void failed(Instant now);
@@ -81,7 +81,7 @@ class Breakers {
   void failed(Instant now, std::string_view peer, Errc error);
   void forget(std::string_view peer);
 
-  // Whether some category of this peer is open: whoever chooses among peers skips it.
+  // Whether some category of this peer is open: a choice among peers skips it.
   bool is_open(Instant now, std::string_view peer) const;
   // How long until this one lets a trial through; zero: it is closed, or does.
   Duration retry_in(Instant now, std::string_view peer, Category category) const;
@@ -94,7 +94,7 @@ class Breakers {
     uint64_t times_opened = 0;
     Duration retry_in;  // zero unless it is open
   };
-  // Those that ever failed, by name.
+  // The categories that ever failed, by name.
   std::vector<Status> status(Instant now) const;
   std::size_t peers() const { return peers_.size(); }
 

@@ -31,7 +31,7 @@ std::optional<Instant> ClientLimiter::refused(Call& call, Instant now, const std
   Instant& until = held_[{peer, operation}];
   until = std::max(until, now + again_after);
   if (call.retries >= settings_.retries_most) return std::nullopt;
-  // Not beyond what it may wait, so that no factor is too large.
+  // Not beyond the longest wait, so that no factor is too large.
   const double seconds =
       std::min(again_after.seconds_f() * std::pow(settings_.factor, call.retries), settings_.wait_most.seconds_f() + 1);
   ++call.retries;

@@ -1,10 +1,10 @@
-// The other half of a server's limits (request_limiter.h): a client that was told to ask again later does so, and not
-// before. What a peer has refused for one operation holds for all calls of that operation to it, so that a client with
-// many calls does not send each of them once to learn the same. Each wait is half as long again as the one before;
-// after three of them, or a minute in all, a call is given up.
+// The other half of a server's limits (request_limiter.h): a client that must ask again later does so, and not before.
+// A peer's refusal of one operation holds for all calls of that operation to it, so that a client with many calls does
+// not send each of them once to learn the same. Each wait is half as long again as the one before; after three waits,
+// or a minute in all, the client gives a call up.
 //
-// A kernel: no clock, makes no call. Bounded: at most kHeldMost refusals are remembered, the one that ends first is
-// forgotten first.
+// A kernel: no clock, makes no call. Bounded: it remembers at most kHeldMost refusals, and forgets first the one that
+// ends first.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct CourtesySettings {
 class ClientLimiter {
  public:
   static constexpr std::size_t kHeldMost = 4'096;
-  // What one call has been through.
+  // The history of one call.
   struct Call {
     unsigned retries = 0;
     Duration waited;
@@ -38,7 +38,7 @@ class ClientLimiter {
 
   // When this may be asked of the peer; not after `now`: at once.
   Instant ready(const std::string& peer, Operation operation) const;
-  // A call was refused at `now`, and told to wait so long. When it may be tried again; nothing: it is to be given up.
+  // A call was refused at `now`, with a time to wait. Returns the time of the next try; nothing: give it up.
   std::optional<Instant> refused(Call& call, Instant now, const std::string& peer, Operation operation,
                                  Duration again_after);
   // A call has waited for others that were refused before it. False: it is to be given up.

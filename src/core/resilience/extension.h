@@ -1,11 +1,11 @@
-// More time for one who does not answer for its work as fast as it should, and has a reason: a worker in the middle of
-// something long asks before its deadline passes. Each grant is half of the one before, so that nobody lives on them:
+// More time for a worker in the middle of something long: it asks before its deadline passes, with a reason. Each grant
+// is half of the one before, so that no worker lives on grants:
 //
 //   30 s, and then 15, 7.5, 3.75, 1.875 and 1 s on request; at most five; with progress since the last one
 //
-// The last but one answer warns. Past the deadline there are ten seconds of grace, in which what can be saved is to be
-// saved; past these, it is evicted. Three refusals in a row begin the grace at once. What completes or recovers starts
-// again from nothing.
+// The last but one answer warns. Past the deadline the worker has ten seconds of grace to save its work; then it is
+// evicted. Three refusals in a row begin the grace at once. A worker that completes or recovers starts again from
+// nothing.
 //
 // A kernel: no clock.
 #pragma once
@@ -44,7 +44,7 @@ struct ExtensionAnswer {
   Duration granted;  // zero unless it was
   Instant deadline;  // as it is with this answer
   unsigned remaining = 0;
-  bool warning = false;  // nearly all were used: save what is to be saved
+  bool warning = false;  // nearly all were used: save the work
   Duration grace_left;   // zero: not in its grace
   bool ok() const { return denial == Denial::kNone; }
 };
@@ -62,7 +62,7 @@ class ExtensionTracker {
 
   // `suspect`: others doubt that it lives.
   ExtensionAnswer ask(Instant now, const ExtensionRequest& request, bool suspect);
-  // It has completed something, or answers again.
+  // It has completed a workflow, or answers again.
   void recovered(Instant now);
 
   Standing standing(Instant now) const;

@@ -68,8 +68,8 @@ void OverloadDetector::resources(double cpu, double memory) {
   memory_ = memory;
 }
 
-// By how much the average exceeds what is usual, of that. What is below it is no excess: a return to what is usual
-// would else look like growth.
+// The excess of the average over the baseline, relative to it. An average below it is no excess: a return to the
+// baseline would else look like growth.
 double OverloadDetector::excess() const {
   const double usual = std::max(baseline_ms_, settings_.least_baseline.millis_f());
   return std::max(0.0, (latency_ms_.average() - usual) / usual);
@@ -86,7 +86,7 @@ void OverloadDetector::latency(Duration latency) {
   if (std::max(state_, now.state) < LoadState::kStressed) baseline_ms_ += settings_.learning * (sample - baseline_ms_);
 }
 
-// With all bounds at this share of what they are.
+// With all bounds at this share of their values.
 OverloadDetector::Verdict OverloadDetector::judge(double share) const {
   Verdict worst;
   const auto consider = [&worst](LoadState state, std::string_view reason) {
@@ -103,7 +103,7 @@ OverloadDetector::Verdict OverloadDetector::judge(double share) const {
   return worst;
 }
 
-// `relaxed` is never milder than `now`. The state becomes what all of the samples in a row agree upon.
+// `relaxed` is never milder than `now`. The state changes to the verdict of all samples in a row.
 void OverloadDetector::settle(Verdict now, Verdict relaxed) {
   if (now.state > state_) {
     better_ = 0;

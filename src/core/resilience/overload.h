@@ -1,16 +1,17 @@
-// Whether this node has more to do than it can: what it gets to see of itself (how long things take, how full it is)
-// goes in, one of four states comes out, by which it is decided what is taken in (below, and in request_limiter.h).
+// Whether this node is overloaded: its observations (how long operations take, how full it is) go in, and one of four
+// states comes out. The state decides which messages the node accepts (below, and in request_limiter.h).
 //
-// Three views of the same, of which the worst wins:
-//   - how long things take against what is usual here: the average of the last ten samples against a moving average
-//     that is learnt (a baseline), and whether that grows, by linear regression over the last twenty. So it knows by
-//     itself what is normal for a machine. It says nothing before the third sample.
-//   - how long things take at all, for a baseline may have been learnt while all was slow already;
-//   - how full processor, memory and queues are, which is seen before anything takes longer.
-// The baseline is not learnt while the node is stressed or worse: else what is bad would become usual.
+// Three views, of which the worst wins:
+//   - the duration of operations against the usual one here: the average of the last ten samples against a moving
+//     average that is learnt (a baseline), and whether it grows, by linear regression over the last twenty. So it
+//     learns the normal state of a machine. It says nothing before the third sample.
+//   - the absolute duration of operations, because the baseline may have been learnt in a slow state;
+//   - the load of processor, memory and queues, which rises before operations take longer.
+//
+// The baseline is not learnt while the node is stressed or worse: else the bad state would become usual.
 //
 // A state gets worse after two samples in a row that say so, and better after ten, with a margin, so that it does not
-// flap. A kernel: no clock; whoever samples does so at even intervals.
+// flap. A kernel: no clock; the sampler samples at even intervals.
 #pragma once
 
 #include <array>
@@ -26,19 +27,19 @@ enum class LoadState : unsigned char { kHealthy, kBusy, kStressed, kOverloaded }
 inline constexpr std::size_t kLoadStates = 4;
 std::string_view to_string(LoadState state);  // "healthy", "busy", "stressed", "overloaded"
 
-// Above which something is busy, stressed, overloaded. REQUIRES that they ascend.
+// The bounds of busy, stressed and overloaded. REQUIRES that they ascend.
 using LoadBounds = std::array<double, 3>;
 
 struct OverloadSettings {
   double learning = 0.1;            // the share of a sample in the baseline
   LoadBounds above{0.2, 0.5, 1.0};  // by how much the average exceeds the baseline: 1 is twice as long
   double slope = 0.1;               // growth of that from sample to sample, above which alone it is overloaded
-  // A baseline below this counts as this: where nearly nothing is usual, a little more is no sign of anything.
+  // A baseline below this counts as this: near zero, a small increase is no sign of load.
   Duration least_baseline = Duration::millis(1);
   LoadBounds latency_ms{200, 500, 2000};
   LoadBounds cpu{0.7, 0.85, 0.95};     // averaged too, for a processor that is used now and then is no bad sign
-  LoadBounds memory{0.7, 0.85, 0.95};  // in use of what may be used
-  LoadBounds queue{0.7, 0.85, 0.95};   // of what may wait
+  LoadBounds memory{0.7, 0.85, 0.95};  // of the usable memory
+  LoadBounds queue{0.7, 0.85, 0.95};   // of its capacity
   double margin = 0.9;                 // it is better below this share of a bound
   unsigned worse_after = 2;
   unsigned better_after = 10;
@@ -53,15 +54,15 @@ class OverloadDetector {
   // REQUIRES 0 < learning <= 1, 0 < margin <= 1, a least baseline above zero, and counts above zero.
   explicit OverloadDetector(const OverloadSettings& settings = {});
 
-  // What is known of the resources, in [0, 1]; counts from the next sample of latency on. Only what the control plane
-  // needs belongs in it: the cores that make load are to be at their limit.
+  // The known load of the resources, in [0, 1]; counts from the next sample of latency on. Only the resources of the
+  // control plane belong in it: the cores that make load are to be at their limit.
   void resources(double cpu, double memory);
   void queue(double fill) { queue_ = fill; }
-  // One sample of how long things take, and the verdict with it. What is negative counts as zero.
+  // One sample of a duration, and the verdict with it. A negative one counts as zero.
   void latency(Duration latency);
 
   LoadState state() const { return state_; }
-  // What made it so, for people: "latency", "trend", "cpu", "memory", "queue"; empty while healthy.
+  // The cause, for people: "latency", "trend", "cpu", "memory", "queue"; empty while healthy.
   std::string_view reason() const { return reason_; }
   Duration baseline() const { return Duration::from_seconds_f(baseline_ms_ / 1000); }
 
@@ -102,17 +103,17 @@ class OverloadDetector {
   unsigned worse_ = 0;
   unsigned better_ = 0;
   Verdict mildest_;   // of the samples in a row that are worse
-  Verdict harshest_;  // of those that are better
+  Verdict harshest_;  // of the better samples
 };
 
-// What is turned away when there is too much to do. Each message has one of four urgencies (which: see
-// cluster/net/message_classes.h), and a state of load lets those through that it can bear. What is critical always
-// passes: without it a cluster could neither be told to stop nor get better by itself.
+// The messages that an overloaded node refuses. Each message has one of four urgencies (cluster/net/message_classes.h),
+// and a state of load accepts those that it can bear. Critical messages always pass: without them a cluster could
+// neither obey a stop order nor recover.
 enum class Urgency : unsigned char {
   kCritical,  // never shed: ends work, keeps the cluster together, or carries results
   kHigh,      // brings work: shed when overloaded
-  kNormal,    // shed when stressed: tells and asks about work
-  kLow,       // shed when busy: what somebody would like to know
+  kNormal,    // shed when stressed: reports and questions about work
+  kLow,       // shed when busy: mere information
 };
 inline constexpr std::size_t kUrgencies = 4;
 std::string_view to_string(Urgency urgency);  // "critical", "high", "normal", "low"
@@ -122,7 +123,7 @@ constexpr bool sheds(LoadState state, Urgency urgency) {
          urgency != Urgency::kCritical;
 }
 
-// How long whoever was turned away is to wait, before it is spread: as long as it takes to see that it got better.
+// How long a refused client waits, before the spread: until an improvement can show.
 Duration shed_for(LoadState state);
 
 }  // namespace bellwether::resilience

@@ -46,8 +46,8 @@ void SlidingCounter::count(Instant now, Duration window) {
   current_ += 1;
 }
 
-// What is counted shrinks evenly within a window, by what the window before has left in it; in the next window, what is
-// of this one does.
+// Within a window the count shrinks evenly, by the rest of the window before; in the next window, that of this one
+// does.
 Duration SlidingCounter::wait(Instant now, Duration window, double most) const {
   SlidingCounter moved = *this;
   moved.move_to(now, window);

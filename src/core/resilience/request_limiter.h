@@ -1,13 +1,13 @@
-// How often each client may ask for what, so that none of them takes the place of all others. Each operation of each
-// client has a counter with a sliding window: what was taken in this window, and of the window before as much as still
-// reaches into the last ten seconds. Beyond the limit the client is told when to ask again.
+// How often each client may call each operation, so that none of them takes the place of all others. Each operation of
+// each client has a counter with a sliding window: the calls of this window, and of the window before the portion that
+// still reaches into the last ten seconds. Beyond the limit the client gets the time of its next try.
 //
-// The limits are for clients. Nodes of the cluster have budgets of their own, ten times as large, because a worker
-// tells of all that it runs: they only stop one that has gone wrong. While the node is stressed, clients share evenly
-// what it can still bear, whatever they ask for. What is critical is not asked about here: it is never refused.
+// The limits are for clients. Nodes of the cluster have separate budgets, ten times as large, because a worker reports
+// everything that it runs: these only stop a node that has gone wrong. While the node is stressed, clients share evenly
+// what it can still bear, for all operations together. Critical messages do not come here: they are never refused.
 //
-// Nothing grows without limit: at most kClientsMost are known, and who was quiet the longest is forgotten first; who
-// has been quiet for five minutes, in any case. A kernel: no clock.
+// Nothing grows without limit: at most kClientsMost clients are known. The client that was quiet the longest is
+// forgotten first, and each after five quiet minutes. A kernel: no clock.
 #pragma once
 
 #include <array>
@@ -27,19 +27,19 @@ namespace bellwether::resilience {
 enum class Operation : unsigned char {
   kStatistics,  // figures for screens
   kHeartbeat,   // signs of life
-  kProgress,    // what was done
+  kProgress,    // finished work
   kSubmit,      // new work
   kStatus,      // questions about work
   kDispatch,    // work for a worker
   kCancel,
-  kFetch,  // all of something at once, as one asks for who comes (back) late
-  kPiece,  // of something large
+  kFetch,  // a whole data set at once, for a caller that comes (back) late
+  kPiece,  // of a large value
   kOther,
 };
 inline constexpr std::size_t kOperations = 10;
 std::string_view to_string(Operation operation);  // "statistics", "heartbeat", …
 
-// A counter of what passed in the last window, exact at its ends and by proportion between them. REQUIRES in all calls
+// A counter of the calls in the last window, exact at its ends and by proportion between them. REQUIRES in all calls
 // the same window, above zero, and times that do not run backwards.
 class SlidingCounter {
  public:
@@ -72,7 +72,7 @@ class RequestLimiter {
   // REQUIRES a window above zero, limits and a factor of at least one, and room for a client.
   explicit RequestLimiter(const LimiterSettings& settings = {});
 
-  // Whether `who` may do this now; if not, after which time. Only what may is counted. `state`: of this node.
+  // Whether `who` may do this now; if not, the time to wait. Only permitted calls count. `state`: of this node.
   std::optional<Duration> refuses(Instant now, Party party, std::string_view who, Operation operation, LoadState state);
 
   // In a window, of one client or node, at the moment.
@@ -93,9 +93,9 @@ class RequestLimiter {
   void forget(std::list<Client>::iterator which);
 
   LimiterSettings settings_;
-  std::list<Client> recent_;  // who asked last is first
+  std::list<Client> recent_;  // the latest caller is first
   std::map<std::string, std::list<Client>::iterator, std::less<>> by_key_;
-  std::size_t clients_ = 0;  // of those that are known, without the nodes
+  std::size_t clients_ = 0;  // the known ones, without the nodes
   SlidingCounter all_;       // of clients, while stressed
 };
 

@@ -1,5 +1,5 @@
-// When to try again, and when to stop: one rule for every call over a network. A value of its own for each call; it
-// reads no clock and makes no call.
+// When to try again, and when to stop: one rule for every call over a network. Each call has a separate value; it reads
+// no clock and makes no call.
 //
 // The three kinds of jitter are those of M. Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015).
 #pragma once
@@ -25,19 +25,19 @@ struct RetryPolicy {
   Jitter jitter = Jitter::kFull;
 };
 
-// What the paths of the product use.
+// The policies of the product.
 inline constexpr RetryPolicy kRegistration{3, Duration::millis(500)};
 inline constexpr RetryPolicy kProgress{2, Duration::millis(200)};
 inline constexpr RetryPolicy kDispatch{2, Duration::millis(300)};
 inline constexpr RetryPolicy kStateSync{3, Duration::millis(500)};
 
-// How a call ended, for the rule. A refusal is an answer: the peer is well and has decided, so nothing is tried again
-// and no breaker counts it. BUSY is an answer too: the work was accepted and waits.
+// The end of a call, for the rule. A refusal is an answer: the peer is well and has decided, so the caller does not try
+// again and no breaker counts it. BUSY is an answer too: the work was accepted and waits.
 enum class Outcome : unsigned char { kAnswered, kBusy, kRefused, kFailed };
 
-// Whether trying again may help: connections that were refused, reset, closed or unreachable, times that ran out, names
-// that did not resolve, resources that were exhausted. Not what is invalid, too large, unsupported or unauthenticated,
-// nor what was cancelled.
+// Whether another try may help: connections that were refused, reset, closed or unreachable, timeouts, names that did
+// not resolve, exhausted resources. Not after invalid, too large, unsupported or unauthenticated calls, nor after a
+// cancellation.
 bool is_retryable(Errc error);
 
 class Retry {

@@ -7,7 +7,7 @@
 namespace bellwether::resilience {
 namespace {
 
-// Of a token: what is missing by rounding is there.
+// Of a token: a rounding error does not count as missing.
 constexpr double kRounding = 1e-6;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How often something may be done: so many times a second, and a few more at once after a pause. A kernel: no clock.
+// A rate limit: a number of operations a second, and a few more at once after a pause. A kernel: no clock.
 #pragma once
 
 #include "core/base/time.h"
@@ -10,9 +10,9 @@ class TokenBucket {
   // Full at its begin. REQUIRES a rate above zero, and a burst of at least one.
   TokenBucket(double per_second, double burst);
 
-  // Takes one. False: there is none, and nothing was taken. Times do not run backwards.
+  // Takes a token. False: the bucket is empty, and stays as it was. Times do not run backwards.
   bool take(Instant now);
-  // When there is one; not after `now`: at once.
+  // When the next token is ready; not after `now`: at once.
   Instant ready(Instant now);
 
  private:

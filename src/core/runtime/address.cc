@@ -27,7 +27,7 @@ IpAddress IpAddress::v6(const std::array<uint8_t, 16>& network_order) {
 
 Result<IpAddress> IpAddress::parse(std::string_view text) {
   const std::string copy(text);
-  const bool whole = copy.find('\0') == std::string::npos;  // what inet_pton sees is the whole text
+  const bool whole = copy.find('\0') == std::string::npos;  // inet_pton sees the whole text
   in_addr four{};
   if (whole && inet_pton(AF_INET, copy.c_str(), &four) == 1) return v4(ntohl(four.s_addr));
   std::array<uint8_t, 16> six{};

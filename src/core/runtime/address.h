@@ -41,13 +41,13 @@ struct Endpoint {
   constexpr auto operator<=>(const Endpoint&) const = default;
 };
 
-// Where a service is offered, as the domain name system tells it (SRV records, RFC 2782). In the order in which they
-// are tried: by priority, the lowest first, then by weight, the highest first. Whoever takes but one of those with the
-// same priority should take it at random, in proportion to the weights.
+// Where a service is offered, from the domain name system (SRV records, RFC 2782). In the order of the tries: by
+// priority, the lowest first, then by weight, the highest first. A client that uses only one of several with the same
+// priority should pick it at random, in proportion to the weights.
 struct ServicePlace {
   uint16_t priority = 0;
   uint16_t weight = 0;
-  std::string host;  // a name; its addresses are asked for by itself
+  std::string host;  // a name; resolve its addresses separately
   uint16_t port = 0;
   auto operator<=>(const ServicePlace&) const = default;
 };

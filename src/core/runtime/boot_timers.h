@@ -1,6 +1,6 @@
 // Timers on the boot clock, which goes on while the machine sleeps: a heap, so that arming and disarming cost O(log n).
-// The runtime asks when the next one is due and tells the time; reads no clock. For leases and the like: what is only a
-// timeout of something on the way belongs on the timer wheel (timer_wheel.h), which is cheaper.
+// The runtime asks for the next due time and passes the time in; this reads no clock. For leases and the like: a mere
+// timeout of an operation belongs on the timer wheel (timer_wheel.h), which is cheaper.
 #pragma once
 
 #include <cstddef>

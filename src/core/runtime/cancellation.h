@@ -1,5 +1,5 @@
-// Asking work to end: a Cancellation is owned by whoever may ask, and everything that waits registers a callback with
-// it. Cancellation is one-way and stays set. One thread.
+// A request to end work. The code that may ask owns the Cancellation; every wait registers a callback with it.
+// Cancellation is one-way and stays set. One thread.
 #pragma once
 
 #include "core/base/check.h"

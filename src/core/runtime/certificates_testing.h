@@ -16,7 +16,7 @@ class TestAuthority {
       : folder_(folder), own_(make_certificate({.name = name, .authority = true}).value()) {
     ca_file_ = write(own_.certificate, name + "-ca.pem");
   }
-  // PEM file of its own certificate.
+  // PEM file of its certificate.
   const std::string& ca_file() const { return ca_file_; }
 
   // The paths of the files. `names` in OpenSSL's notation: "DNS:here.test,URI:bellwether://c/e/d/role/worker".

@@ -1,5 +1,5 @@
-// Programs that this process starts: hooks, health commands, work that is done only while leading. A child belongs to
-// whoever holds it, on the thread of its runtime.
+// Programs that this process starts: hooks, health commands, work that is done only while leading. A child has one
+// owner, on the thread of its runtime.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ namespace bellwether::runtime {
 
 struct SpawnOptions {
   enum class Group : unsigned char {
-    kOurs,  // that of this process: what a terminal signals, it signals to both
-    // A process group of its own, which signal_group() reaches with all its descendants. A terminal takes it for one
-    // in the background: reading from there stops it.
+    kOurs,  // that of this process: a terminal signals both
+    // A new process group, which signal_group() reaches with all its descendants. A terminal treats it as a background
+    // group: reading from there stops it.
     kOwnGroup,
     kOwnSession,  // that, and no terminal
   };
-  // The program and its arguments. A name without a slash is looked for in PATH; a relative one with a slash counts
-  // from `directory`.
+  // The program and its arguments. A name without a slash is searched in PATH; a relative one with a slash counts from
+  // `directory`.
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> environment;  // names and values, beside those of this process
   std::string directory;                                         // empty: that of this process
@@ -40,23 +40,24 @@ struct SpawnOptions {
 // How a program ended.
 struct ChildEnd {
   int exit_code = 0;
-  int signal = 0;  // the signal that ended it; then there is no exit code
+  int signal = 0;  // the signal that ended it; then it has no exit code
   bool succeeded() const { return exit_code == 0 && signal == 0; }
 };
 
 class Child {
  public:
-  // One that has not ended is killed, with its group when it has one of its own.
+  // A child that has not ended is killed, with its group when that is separate.
   virtual ~Child() = default;
   virtual int64_t pid() const = 0;
   // Its end, as often as asked; kTimeout when it still runs at `deadline`, on the monotonic clock. Does not wait for
   // its descendants. One at a time.
   virtual task<Result<ChildEnd>> wait(Instant deadline, Cancellation* cancel) = 0;
-  // Signals one that has ended already in vain. The group (only one of its own) is also reached after the child itself
-  // has ended: what it left behind is still in there, and its number is not given to others while this object lives.
+  // A signal to a child that has ended has no effect. The group (only a separate one) is also reached after the child
+  // itself has ended: what it left behind is still in there, and the system does not reuse its number while this object
+  // lives.
   virtual Status signal(int number) = 0;
   virtual Status signal_group(int number) = 0;
-  // What it wrote to its standard output so far, with SpawnOptions::capture; after wait() all that it wrote itself.
+  // Its standard output so far, with SpawnOptions::capture; after wait() all its own output.
   virtual const std::string& output() const = 0;
   // It wrote more than was to be kept.
   virtual bool output_was_cut() const = 0;

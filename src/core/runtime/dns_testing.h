@@ -1,5 +1,5 @@
-// A name server for tests, on a thread of its own: answers A, AAAA and SRV questions from tables. Names that begin with
-// "silent" are not answered, names that are not in the table do not exist.
+// A name server for tests, on a separate thread: answers A, AAAA and SRV questions from tables. It does not answer
+// names that begin with "silent"; names that are not in the table do not exist.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Something that happens once and that one coroutine may wait for. One thread.
+// An event that happens once and one coroutine may wait for. One thread.
 #pragma once
 
 #include <coroutine>
@@ -57,20 +57,21 @@ class [[nodiscard]] Event::Wait {
 
 inline Event::Wait Event::wait() { return Wait(*this); }
 
-// Waiting until something holds that others make true: whoever changes what it is about says so. One thread.
+// A wait until a condition holds that other coroutines make true: the one that changes its inputs calls changed(). One
+// thread.
 class Condition {
  public:
   Condition() = default;
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
 
-  // Whoever waits looks again, soon.
+  // The waiters look again, soon.
   void changed() {
     for (Cancellation* const nap : std::exchange(naps_, {})) nap->cancel();
   }
 
-  // Until `holds()`, which is asked now and after each changed(). False: the deadline has come, or it was cancelled
-  // first. The waiter outlives what `holds` refers to.
+  // Until `holds()`, which it calls now and after each changed(). False: the deadline has come, or it was cancelled
+  // first. The waiter outlives the data that `holds` refers to.
   template <class Holds>
   task<bool> wait(Runtime& runtime, Holds holds, Instant deadline, Cancellation* cancel = nullptr) {
     while (!holds()) {
@@ -83,7 +84,7 @@ class Condition {
   }
 
  private:
-  // A waiter that is destroyed where it waits is woken no more.
+  // A destroyed waiter is not woken any more.
   class Napping {
    public:
     Napping(std::vector<Cancellation*>& all, Cancellation* nap) : all_(all), nap_(nap) { all_.push_back(nap); }

@@ -1,6 +1,5 @@
-// Memory for coroutine frames: free lists by size, one set for each thread, so that a call of a coroutine costs about
-// a nanosecond and no call of the allocator once the thread has warmed up. A frame must be freed on the thread that
-// made it.
+// Memory for coroutine frames: free lists by size, one set for each thread. After warm-up a call of a coroutine costs
+// about a nanosecond and no call of the allocator. A frame must be freed on the thread that made it.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// Works a kernel off: a pure state machine with step(now, event, effects) and wake(), the time of the next tick.
-// Events are stepped in the order they were told; those that effects cause wait until the effects of the one before
-// have been carried out. One thread, that of the runtime.
+// Runs a kernel: a pure state machine with step(now, event, effects) and wake(), the time of the next tick. Events are
+// stepped in the order of their arrival. Events that effects cause wait until the effects of the previous event have
+// been executed. One thread, that of the runtime.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@ namespace bellwether::runtime {
 
 enum class KernelClock : unsigned char { kSteady, kBoot };
 
-// The owner has carry_out(effect) for each alternative of an effect: one that is forgotten does not compile. It may
-// have observe(now, event, effects), which is called between a step and its effects, and settled(), when nothing waits.
+// The owner has carry_out(effect) for each alternative of an effect: a missing one does not compile. It may have
+// observe(now, event, effects), called between a step and its effects, and settled(), called when no event waits.
 template <class Owner, class Kernel, class Event, class Effects, KernelClock kClock = KernelClock::kBoot>
 class KernelDriver {
  public:
@@ -25,7 +25,7 @@ class KernelDriver {
 
   bool running() const { return running_; }
 
-  // Steps `first`, then what was told before, and from here on each event at once.
+  // Steps `first`, then the earlier events, and from here on each event at once.
   void begin(Event first) {
     inbox_.push_front(std::move(first));
     begin();
@@ -44,7 +44,7 @@ class KernelDriver {
     inbox_.clear();
   }
 
-  // Tells `tick` whenever the kernel wants it, until cancelled.
+  // Steps `tick` whenever the kernel wants it, until cancelled.
   task<void> keep_time(Event tick, Cancellation* cancel) {
     while (running_ && !cancel->cancelled()) {
       Cancellation nap(cancel);
@@ -52,7 +52,7 @@ class KernelDriver {
       const bool due = co_await sleep(&nap);
       nap_ = nullptr;
       if (!due) continue;
-      // What has arrived while this thread was late is stepped first: nobody is blamed for our own lateness.
+      // Events that arrived while this thread was late are stepped first: no peer is blamed for our lateness.
       co_await runtime_.yield();
       if (running_ && !cancel->cancelled()) tell(tick);
     }
@@ -67,7 +67,7 @@ class KernelDriver {
     }
   }
 
-  // The clock is read for each event: what the kernel decides must not be older than the event.
+  // Reads the clock for each event: a decision of the kernel must not be older than the event.
   Instant now() const { return kClock == KernelClock::kBoot ? runtime_.boot_now() : runtime_.read_clock(); }
 
   void work_off() {

@@ -1,5 +1,5 @@
-// The coroutines of one thread that are ready to go on. Whoever makes a coroutine ready pushes its entry here; the
-// loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a
+// The coroutines of one thread that are ready to go on. The code that makes a coroutine ready pushes its entry here;
+// the loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a
 // callee can never re-enter its caller.
 #pragma once
 
@@ -67,8 +67,8 @@ class RunQueue {
     entry->handle.resume();
   }
 
-  // One turn: resumes entries until none is left or `most` were resumed; returns how many. What is pushed for later
-  // meanwhile stays for the next turn.
+  // One turn: resumes entries until none is left or `most` were resumed; returns the number. Entries pushed for later
+  // meanwhile stay for the next turn.
   std::size_t drain(std::size_t most) {
     admit_later();
     std::size_t count = 0;
@@ -97,7 +97,7 @@ class RunQueue {
     ends.prev_->next_ = &entry;
     ends.prev_ = &entry;
   }
-  // Puts the later ones behind those that are ready.
+  // Puts later entries behind the ready ones.
   void admit_later() {
     while (later_.next_ != &later_) {
       Entry* entry = later_.next_;

@@ -1,11 +1,11 @@
-// The seam between the product and the world: clocks, timers, network, files, names, randomness. Everything that acts
+// The interface between the product and the world: clocks, timers, network, files, names, randomness. All acting code
 // gets a Runtime& in its constructor and reaches the world only through it. EpollRuntime (epoll_runtime.h) is the real
-// world; the simulator's runtime is a seeded one in virtual time, where whole clusters run in one process and the same
-// seed gives the same run.
+// world. The simulator's runtime is a seeded one in virtual time: whole clusters run in one process, and the same seed
+// gives the same run.
 //
-// What happens for every request is concrete code in this class and in Stream: the cached clock, the timers, the run
-// queue, bytes in and out of a socket. What is rare is virtual. One runtime belongs to one thread; only post() may be
-// called from others.
+// The code of every request is concrete in this class and in Stream: the cached clock, the timers, the run queue, bytes
+// in and out of a socket. Rare operations are virtual. One runtime belongs to one thread; other threads may call only
+// post().
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ namespace bellwether::runtime {
 // Files as the runtime's users see them, on the real disk and on the simulated one. A file belongs to one thread; it
 // is closed, and its lock given back, when it is destroyed.
 
-// What was written is safe against a crash of the machine only once sync() has succeeded; after a failed sync() nothing
-// is known of what was written since the last one, and the file must not be trusted. Operations take effect in the
-// order in which they were asked for, but for lock(), which waits.
+// A write is safe against a crash of the machine only once sync() has succeeded. After a failed sync() the writes since
+// the last one are in an unknown state, and the file must not be trusted. Operations take effect in the order of their
+// calls, except lock(), which waits.
 class File {
  public:
   virtual ~File() = default;
@@ -46,23 +46,22 @@ class File {
   virtual task<Status> sync() = 0;
   virtual Result<uint64_t> size() = 0;
 
-  // Takes the file's one exclusive lock, which only those respect who ask for it too (flock(2)). It belongs to this
-  // open file: another open file of the same process waits for it like anybody else. The first attempt is made whatever
-  // the deadline, on the monotonic clock; then kTimeout, or kCancelled. When the task is destroyed before it is done,
-  // nobody knows whether the lock was taken: destroy the file too. Locking what is locked by this file already
-  // succeeds.
+  // Takes the file's one exclusive lock, which is advisory (flock(2)). It belongs to this open file: another open file
+  // of the same process waits for it like any other process. The first attempt ignores the deadline, on the monotonic
+  // clock; then kTimeout, or kCancelled. When the task is destroyed before it is done, the state of the lock is
+  // unknown: destroy the file too. Locking succeeds when this file has the lock already.
   virtual task<Status> lock(Instant deadline, Cancellation* cancel) = 0;
-  // Gives the lock back, after what was asked for before. Without a lock nothing happens.
+  // Gives the lock back, after earlier operations. Without a lock nothing happens.
   virtual task<Status> unlock() = 0;
-  // A second lock, independent of the first, that nobody waits for, and that others see without touching it: who only
-  // asks is never in the way of who takes it (an open file description lock, fcntl(2)). Needs a file that was opened to
-  // write. It is given back, and stays with a child, as the first one. False: another open file has it.
+  // A second lock, independent of the first, without waiting. Others query it without touching it, so a query never
+  // disturbs a taker (an open file description lock, fcntl(2)). Needs a file that was opened to write. It is given
+  // back, and stays with a child, as the first one. False: another open file has it.
   virtual task<Result<bool>> try_hold() = 0;
   // Whether another open file has it.
   virtual task<Result<bool>> is_held() = 0;
   // Whether `path` still names this very file: false once it was removed or replaced by another.
   virtual task<Result<bool>> is_at(std::string path) = 0;
-  // The descriptor, for handing it to a child (SpawnOptions::keep_open); -1 where there is none. A child that has it
+  // The descriptor, for handing it to a child (SpawnOptions::keep_open); -1 if the file has none. A child that has it
   // keeps the locks until it ends too, unless this file was destroyed or unlocked before.
   virtual int descriptor() const = 0;
 };
@@ -82,7 +81,7 @@ class Listener {
   virtual ~Listener() = default;
   // The next connection, or kCancelled, or kExhausted (out of descriptors; trying again later may work).
   virtual task<Result<std::unique_ptr<Stream>>> accept(Cancellation* cancel) = 0;
-  // The address really bound: tells the port chosen for port 0.
+  // The address really bound, with the port chosen for port 0.
   virtual Endpoint local() const = 0;
 };
 
@@ -99,7 +98,7 @@ class UdpSocket {
   virtual Endpoint local() const = 0;
 };
 
-// What can be done with a descriptor without waiting; an end or an error counts as something to read and room to write.
+// The possible operations on a descriptor without waiting; an end or an error counts as readable and writable.
 struct Readiness {
   bool readable = false;
   bool writable = false;
@@ -108,8 +107,8 @@ struct Readiness {
 struct ConnectOptions {
   Duration timeout = Duration::seconds(10);
   bool no_delay = true;  // TCP_NODELAY
-  // How many bytes that were written may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with something
-  // urgent waits behind no more than these. 0: as many as the kernel takes.
+  // The most written bytes that may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with urgent data waits
+  // behind no more than these. 0: the kernel's limit.
   uint32_t unsent = 0;
 };
 
@@ -132,7 +131,7 @@ class Runtime {
     if (real_clock_) now_ = read_monotonic();
     return now_;
   }
-  // The clock that goes on while the machine sleeps: for leases and anything another machine relies on. Read anew at
+  // The clock that goes on while the machine sleeps: for leases and all agreements with other machines. Read anew at
   // each call.
   virtual Instant boot_now() = 0;
   virtual WallTime wall_now() = 0;
@@ -146,8 +145,8 @@ class Runtime {
   // The addresses of a name, or of an address literal. Answers are cached for as long as the zone allows, within
   // limits.
   virtual task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) = 0;
-  // Where a service such as "_bellwether._tcp.example.com" is offered, best first, never empty. The name is taken as it
-  // is, without search domains. Cached as addresses are. Errors: kDns, also when it is said not to be offered;
+  // The places of a service such as "_bellwether._tcp.example.com", best first, never empty. The name is used
+  // unchanged, without search domains. Cached as addresses are. Errors: kDns, also when the domain does not offer it;
   // kCancelled.
   virtual task<Result<std::vector<ServicePlace>>> resolve_service(std::string name, Cancellation* cancel) = 0;
 
@@ -156,8 +155,8 @@ class Runtime {
   virtual task<Status> rename(std::string from, std::string to) = 0;
   virtual task<Status> remove(std::string path) = 0;
   virtual task<Status> sync_directory(std::string path) = 0;
-  // Makes a folder and those above it that are missing; each new name is durable. One that is there already is left as
-  // it is. `mode` is before the umask.
+  // Makes a folder and its missing parents; each new name is durable. An existing folder stays as it is. `mode` is
+  // before the umask.
   virtual task<Status> make_directory(std::string path, uint32_t mode) = 0;
   // The names in a folder, sorted, without "." and ".."; kTooLarge when there are more than 100,000.
   virtual task<Result<std::vector<std::string>>> list_directory(std::string path) = 0;
@@ -165,17 +164,17 @@ class Runtime {
   // one.
   virtual task<Result<std::string>> network_file_system(std::string path) = 0;
 
-  // Starts a program. kNotFound when there is none of that name, kRefused when it may not be executed.
+  // Starts a program. kNotFound when no program has that name, kRefused when it may not be executed.
   virtual task<Result<std::unique_ptr<Child>>> spawn(SpawnOptions options) = 0;
 
-  // Waits until a descriptor of some library can be read or written: for code that has a socket of its own (database
-  // clients). kTimeout at `deadline`, after which it looks once more, so that one in the past only looks; kExists when
-  // somebody waits for this descriptor already; kUnsupported in the simulator, where there are none. It must not be
+  // Waits until a descriptor of some library can be read or written: for code with a private socket (database clients).
+  // kTimeout at `deadline`, after which it looks once more, so that a deadline in the past only looks; kExists when
+  // another coroutine waits for this descriptor already; kUnsupported in the simulator, which has none. It must not be
   // closed meanwhile.
   virtual task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
                                                   Cancellation* cancel) = 0;
 
-  // This process, and what can be seen of another one on this machine. Neither waits.
+  // This process, and the visible state of another one on this machine. Neither waits.
   virtual ProcessIdentity self() = 0;
   virtual ProcessSight look_at_process(int64_t pid) = 0;
 

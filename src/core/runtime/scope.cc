@@ -14,7 +14,7 @@ struct Scope::Child {
 // join or the destructor frees.
 task<void> Scope::watch(Scope* scope, Child* child, task<void> work) {
   {
-    // Whatever the child held (a connection, say) ends with it, not when the scope next looks.
+    // The child's resources (a connection, say) end with it, not when the scope next looks.
     task<void> ending = std::move(work);
     co_await ending;
   }

@@ -1,5 +1,5 @@
 // Structured concurrency: a Scope owns coroutines that run side by side. It must be joined before it ends, so nothing
-// outlives the block that started it. Cancelling a scope cancels everything in it that waits with its cancellation().
+// outlives the block that started it. Cancelling a scope cancels all its waits with its cancellation().
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Scope {
   explicit Scope(Cancellation* parent = nullptr) : cancellation_(parent) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  // Destroys what still runs (a killed simulated process); in ordinary code join() came first.
+  // Destroys running coroutines (a killed simulated process); in ordinary code join() came first.
   ~Scope();
 
   // Takes the task over. It has already started.

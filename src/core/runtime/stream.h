@@ -1,8 +1,8 @@
 // A connection that carries bytes in order: TCP, TLS over another stream, or a simulated one.
 //
-// Reading and writing never block: try first, and wait for readiness only when told to (edge-triggered readiness, so a
-// read that filled less than its buffer need not be followed by another one). For a plain socket neither call is
-// virtual. One thread; at most one coroutine waits for reading and one for writing.
+// Reading and writing never block: try first, and wait for readiness only after kWouldBlock (edge-triggered readiness,
+// so a read that filled less than its buffer needs no second one). For a plain socket neither call is virtual. One
+// thread; at most one coroutine waits for reading and one for writing.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class Stream {
   Io try_write(Bytes bytes) { return fd_ >= 0 ? socket_write(bytes) : do_write(bytes); }
 
   // co_await stream.readable(): kOk when a read may make progress, or the code given to interrupt(). Goes on at once
-  // when that is known already, but only so often in a row: then the rest of the loop has its turn first.
+  // when that is known already, but after several times in a row the rest of the loop has its turn first.
   class Ready;
   Ready readable();
   Ready writable();
@@ -71,14 +71,14 @@ class Stream {
 
   virtual Io do_read(MutableBytes into);
   virtual Io do_write(Bytes bytes);
-  // For a layer with messages of its own: asked when the stream below is readable, takes what is no data. True when
-  // that was all.
+  // For a layer with additional messages: called when the stream below is readable; takes messages that are no data.
+  // True when that was all.
   virtual bool nothing_to_read() { return false; }
   // For a stream without a socket: its part of reset_when_closed().
   virtual void do_reset_when_closed() {}
 
   int fd() const { return fd_; }
-  // For the owner of the event source: what has become possible. hangup: no more readiness will be announced.
+  // For the owner of the event source: reports the new readiness. hangup: no further readiness will be announced.
   void announce(bool readable, bool writable, bool hangup);
   void forget_readable() { readable_ = hangup_; }
   // For a layer that holds bytes it has already taken from the stream below: reading may go on at once.
@@ -95,7 +95,7 @@ class Stream {
   bool hangup_ = false;
   uint8_t at_once_ = 0;  // waits in a row that were over before they began
   Errc interrupt_ = Errc::kOk;
-  Stream* readiness_;  // whose flags and waiters count: this, or the stream below
+  Stream* readiness_;  // the stream of the flags and waiters: this, or the stream below
   RunQueue::Entry* reader_ = nullptr;
   RunQueue::Entry* writer_ = nullptr;
   friend class Ready;

@@ -1,4 +1,4 @@
-// What coroutines do with streams again and again.
+// Common operations of coroutines on streams.
 #pragma once
 
 #include "core/runtime/cancellation.h"
@@ -7,8 +7,8 @@
 
 namespace bellwether::runtime {
 
-// Interrupts a stream at a deadline (kTimeout) or when something is cancelled (kCancelled), for as long as it lives;
-// then the stream can be used again.
+// Interrupts a stream at a deadline (kTimeout) or on cancellation (kCancelled), during its life; then the stream can be
+// used again.
 class Within {
  public:
   Within(Runtime& runtime, Stream& stream, Instant deadline, Cancellation* cancel)
@@ -28,8 +28,8 @@ class Within {
   CancelCallback on_cancel_;
 };
 
-// The next connection; nullptr when cancelled. While there are no descriptors left, it waits in the kernel until others
-// have ended, and nothing tells of that.
+// The next connection; nullptr when cancelled. While the process has no descriptors left, it waits in the kernel until
+// other connections have ended, without any notice.
 task<std::unique_ptr<Stream>> accept_next(Runtime& runtime, Listener& listener, Cancellation* cancel);
 
 // Writes all of it; the bytes must stay valid until then. kOk, or why not.

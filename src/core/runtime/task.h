@@ -1,8 +1,9 @@
-// task<T>: a coroutine that starts at once, runs to its first wait, and hands its result to the one who awaits it.
+// task<T>: a coroutine that starts at once, runs to its first wait, and hands its result to the coroutine that awaits
+// it.
 //
-// Whoever holds the task owns the coroutine: destroying an unfinished task destroys its frame, and with it everything
-// the coroutine was waiting for (timers, streams and queue entries take themselves off). That is how a killed
-// simulated process disappears. In ordinary code a task is awaited, or given to a Scope (scope.h), which awaits it.
+// The holder of the task owns the coroutine: destroying an unfinished task destroys its frame, and with it all its
+// waits (timers, streams and queue entries take themselves off). That is how a killed simulated process disappears. In
+// ordinary code a task is awaited, or given to a Scope (scope.h), which awaits it.
 //
 // Completion goes through the run queue. Rules for the authors of coroutines: one co_await a statement; arguments named
 // before the call when they are temporaries with a destructor; no capturing lambdas as coroutines.

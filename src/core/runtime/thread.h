@@ -1,4 +1,4 @@
-// Threads of the product: what each does first, and how it hands work to the loop of another.
+// Threads of the product: their first steps, and how a thread hands work to the loop of another.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@
 
 namespace bellwether::runtime {
 
-// Names the calling thread for `top` and debuggers (15 characters are kept) and, when a processor is given that it may
-// run on, pins it there.
+// Names the calling thread for `top` and debuggers (15 characters are kept). With a processor that it may use, pins it
+// there.
 void set_up_thread(const std::string& name, std::optional<int> cpu);
 
-// Signals belong to the thread of the runtime: a thread that begins in the life of this object gets none,
-// but those of a fault of its own, so that the process may still say its last words.
+// Signals belong to the thread of the runtime. A thread that begins in the life of this object gets none, except those
+// of its faults, so that the process may still say its last words.
 class NoSignals {
  public:
   NoSignals();
@@ -30,8 +30,8 @@ class NoSignals {
 
 // Runtime::post() for threads that cannot go on without it.
 
-// Not from the thread of `runtime`. Waits while its mailbox is full: that means that its loop stands still, which is
-// rare, and nothing tells when it goes on, so it is tried again. False when `give_up()` first.
+// Not from the thread of `runtime`. Waits while its mailbox is full: then its loop stands still, which is rare. No
+// event reports that the loop goes on, so this tries again. False when `give_up()` first.
 template <class GiveUp>
 bool post_patiently(Runtime& runtime, void (*call)(void* context), void* context, GiveUp give_up) {
   while (!runtime.post(call, context)) {

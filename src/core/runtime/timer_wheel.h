@@ -1,6 +1,6 @@
 // Timers of one thread: a hierarchical wheel (Varghese and Lauck, 1987) with 64 slots a level. Arming and disarming
-// cost a few nanoseconds whatever the number of timers, which suits timeouts that nearly never fire; deadlines stay
-// exact, because the lowest level is searched, not rounded. Reads no clock.
+// cost a few nanoseconds with any number of timers, which suits timeouts that nearly never fire. Deadlines stay exact,
+// because the lowest level is searched, not rounded. Reads no clock.
 #pragma once
 
 #include <array>
@@ -49,8 +49,8 @@ class TimerWheel {
   // Fires at the first advance() whose time is not before `deadline`. An armed timer is moved.
   void arm(Timer& timer, Instant deadline);
 
-  // Fires everything due at `now`, in order of deadline down to 16 µs, and returns how many. Timers armed by what
-  // fires run in the next call. `now` never goes back.
+  // Fires everything due at `now`, in order of deadline down to 16 µs, and returns the number. Timers armed by a
+  // callback run in the next call. `now` never goes back.
   std::size_t advance(Instant now);
 
   // When advance() next has work; never() when nothing is armed. It may be earlier than the earliest deadline (when

@@ -35,7 +35,7 @@ int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
   return SSL_TLSEXT_ERR_OK;
 }
 
-// One read of the stream below takes a whole record and what is behind it, instead of one for its header and one for
+// One read of the stream below takes a whole record and the bytes behind it, instead of one for its header and one for
 // the rest. Buffers are kept: releasing them would allocate for each record.
 void common_settings(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -44,7 +44,7 @@ void common_settings(SSL_CTX* context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
 
-// The certificates of a text, as those to trust.
+// Trusts the certificates of a text.
 bool trust_pem(SSL_CTX* context, const std::string& pem) {
   BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   std::size_t trusted = 0;
@@ -190,7 +190,7 @@ std::string TlsContext::certificate_pem() const {
 
 namespace {
 
-// What OpenSSL's callbacks see of a connection.
+// The view of a connection for OpenSSL's callbacks.
 struct Transport {
   Stream& below;
   Io last;                // how the last call of the stream below ended
@@ -202,7 +202,7 @@ Transport& transport_of(BIO* bio) { return *static_cast<Transport*>(BIO_get_data
 int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
   Transport& transport = transport_of(bio);
-  // Without an announcement since the last short read there is nothing: a system call saved for each response.
+  // Without an announcement since the last short read no data is ready: a system call saved for each response.
   transport.last = transport.below.maybe_readable()
                        ? transport.below.try_read({reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)})
                        : Io::would_block();
@@ -257,7 +257,7 @@ class TlsStream final : public Stream {
     below_->finish_writing();
   }
 
-  // One step of the handshake. kDone: finished. After kError, OpenSSL's queue of errors says more.
+  // One step of the handshake. kDone: finished. After kError, OpenSSL's queue of errors has more.
   Io handshake() {
     forget_errors();
     if (SSL_do_handshake(ssl_) != 1) return refusal();
@@ -270,8 +270,8 @@ class TlsStream final : public Stream {
   Endpoint peer() const override { return below_->peer(); }
 
  protected:
-  // A read of the stream below may take more than one record. As long as OpenSSL holds bytes, or the end, nobody may be
-  // sent to wait for the stream below to become readable: they are given out now, or the stream is kept readable.
+  // A read of the stream below may take more than one record. While OpenSSL holds bytes, or the end, no reader may wait
+  // for the stream below to become readable: they are given out now, or the stream is kept readable.
   Io do_read(MutableBytes into) override {
     forget_errors();
     std::size_t have = 0;
@@ -279,7 +279,7 @@ class TlsStream final : public Stream {
       std::size_t n = 0;
       if (SSL_read_ex(ssl_, into.data() + have, into.size() - have, &n) != 1) {
         const Io why = refusal();
-        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the next call, that will tell of it too
+        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the next call, which reports it too
         return have == 0 ? why : Io::done(have);
       }
       have += n;
@@ -296,7 +296,7 @@ class TlsStream final : public Stream {
     return SSL_write_ex(ssl_, bytes.data(), bytes.size(), &n) == 1 ? Io::done(n) : refusal();
   }
 
-  // What made the stream below readable may be no data but a session ticket or a change of keys.
+  // The stream below may be readable with a session ticket or a change of keys, and no data.
   bool nothing_to_read() override {
     forget_errors();
     std::byte next;
@@ -307,7 +307,7 @@ class TlsStream final : public Stream {
   }
 
  private:
-  // Why the last call of OpenSSL did nothing. A failure stays, because OpenSSL gives no sense when it is asked again.
+  // Why the last call of OpenSSL did nothing. A failure stays, because OpenSSL gives no sensible second answer.
   Io refusal() {
     if (failure_.kind == Io::Kind::kError) return failure_;
     if (const unsigned long code = ERR_peek_error(); code != 0) {
@@ -331,11 +331,11 @@ class TlsStream final : public Stream {
   Transport transport_;
   std::shared_ptr<TlsContext> context_;
   SSL* ssl_;
-  Io failure_;         // kError: what ended the connection
-  std::string words_;  // and what OpenSSL says of it
+  Io failure_;         // kError: the cause of the end
+  std::string words_;  // and its text from OpenSSL
 };
 
-// Writes down the first thing that is wrong with the peer's certificate, and which certificate it is.
+// Records the first fault of the peer's certificate chain, and its certificate.
 int note_verification(int good, X509_STORE_CTX* store) {
   if (good == 1) return 1;
   const auto* ssl = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));

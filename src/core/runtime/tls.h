@@ -1,5 +1,5 @@
-// TLS 1.2 and 1.3 over any stream, by OpenSSL. Encryption reads and writes the stream below directly, so it costs no
-// copy of its own and works over simulated connections too.
+// TLS 1.2 and 1.3 over any stream, by OpenSSL. Encryption reads and writes the stream below directly, so it needs no
+// additional copy and works over simulated connections too.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct TlsClientOptions {
   bool check_name = true;        // the certificate must be for the name that is connected to; false: any trusted one
   std::string ca_file;           // PEM; empty: the system's certificates
   std::string ca_pem;            // the certificates themselves; ca_file then only names them in messages
-  std::string certificate_file;  // PEM, with its chain: what this client shows when it is asked; empty: nothing
+  std::string certificate_file;  // PEM, with its chain: shown on the server's request; empty: none
   std::string key_file;          // PEM, of that certificate
   std::string certificate_pem;   // the same themselves, instead of files
   std::string key_pem;
@@ -36,7 +36,7 @@ struct TlsServerOptions {
 // Settings shared by many connections. Immutable; may be used by several threads.
 class TlsContext {
  public:
-  // Errors: kTls, naming the file and what is wrong with it.
+  // Errors: kTls, naming the file and its fault.
   static Result<std::shared_ptr<TlsContext>> client(const TlsClientOptions& options);
   static Result<std::shared_ptr<TlsContext>> server(const TlsServerOptions& options);
   // A server with a key and a certificate made for the occasion, valid for these names and addresses for a day on
@@ -63,11 +63,11 @@ class TlsContext {
 };
 
 // Shakes hands over `below` and gives the secured stream. `server_name` is sent (unless it is an address) and, when the
-// context verifies, must be what the certificate is for. Errors: kTls with the reason, kTimeout, kCancelled, kReset.
+// context verifies, the certificate must be for it. Errors: kTls with the reason, kTimeout, kCancelled, kReset.
 //
-// Of the stream they give: kEnd is the peer's close_notify. A connection that ends without one is kReset, because
-// anyone on the way could have cut it. After kWouldBlock, a write must be tried again with at least the same bytes. To
-// be sure that close_notify leaves, call finish_writing() when the stream is writable.
+// Of the resulting stream: kEnd is the peer's close_notify. A connection that ends without one is kReset, because an
+// attacker on the way could have cut it. After kWouldBlock, a write must be tried again with at least the same bytes.
+// To be sure that close_notify leaves, call finish_writing() when the stream is writable.
 task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_ptr<Stream> below,
                                                   std::shared_ptr<TlsContext> context, std::string server_name,
                                                   Duration timeout, Cancellation* cancel);
@@ -75,8 +75,8 @@ task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_p
                                                  std::shared_ptr<TlsContext> context, Duration timeout,
                                                  Cancellation* cancel);
 
-// After kTls: what was wrong, in OpenSSL's words ("tlsv1 alert unknown ca"); else empty. Where the other end refuses
-// the certificate of this one, TLS 1.3 tells it only after the handshake, with the first read. REQUIRES a stream of
+// After kTls: the fault, in OpenSSL's words ("tlsv1 alert unknown ca"); else empty. Where the other end refuses the
+// certificate of this one, TLS 1.3 reports it only after the handshake, with the first read. REQUIRES a stream of
 // tls_connect() or tls_accept().
 std::string tls_failure(const Stream& secured);
 

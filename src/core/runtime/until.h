@@ -1,4 +1,4 @@
-// A deadline as a cancellation: what waits with it ends when the time comes, or when the caller cancels.
+// A deadline as a cancellation: waits with it end when the time comes, or when the caller cancels.
 #pragma once
 
 #include "core/base/time.h"

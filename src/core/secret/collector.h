@@ -1,6 +1,6 @@
-// Puts one secret together from key shares as they come, each from a holder with a number. A key share that is not what
-// was committed to is refused, with its name, its sender and the reason, before it can spoil anything. It holds no more
-// key shares than it takes, and wipes them once the secret was given.
+// Restores one secret from key shares as they come, each from a holder with a number. It refuses a key share that does
+// not match the commitment, with its name, its sender and the reason, before it can spoil anything. It holds no more
+// key shares than it needs, and wipes them once the secret was given.
 //
 //   kCollecting ── as many as the threshold ──▶ kReady ── give() ──▶ kGiven, or kSpoiled: the commitment is wrong
 #pragma once
@@ -28,15 +28,15 @@ class Collector {
 
   // From the holder `from`. Errors: as Commitment::check(), with the sender in front.
   Result<Taken> take(uint64_t from, KeyShare share);
-  // The secret, once. From then on no key share is held. Errors: kInvalid: it is not kReady yet, or what was committed
-  // to does not give the secret that was, and it is kSpoiled; kClosed: it has ended before.
+  // The secret, once. From then on it holds no key share. Errors: kInvalid: it is not kReady yet, or the committed key
+  // shares do not give the committed secret, and it is kSpoiled; kClosed: it has ended before.
   Result<SecretBytes> give();
 
   State state() const { return state_; }
   std::size_t held() const { return shares_.size(); }
   std::size_t needed() const;            // how many more it takes; 0 when it is not kCollecting
-  std::vector<uint8_t> missing() const;  // the indices of those that are not held, ascending; none when none is needed
-  // The last reason for each of the first kMostRefused holders of whom something was refused.
+  std::vector<uint8_t> missing() const;  // the indices of missing ones, ascending; none when none is needed
+  // The last reason for each of the first kMostRefused holders with a refused key share.
   const std::map<uint64_t, std::string>& refused() const { return refused_; }
   // For people: "2 of 3 key shares of secret 7; refused: of node 9: key share 4 was changed…".
   std::string text() const;
@@ -49,7 +49,7 @@ class Collector {
   Commitment commitment_;
   std::vector<KeyShare> shares_;
   std::map<uint64_t, std::string> refused_;
-  uint64_t refused_more_ = 0;  // key shares, of holders that are not listed
+  uint64_t refused_more_ = 0;  // key shares of unlisted holders
   State state_ = State::kCollecting;
 };
 

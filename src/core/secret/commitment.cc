@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kShareContext = "bellwether key share 1\n";
 constexpr std::string_view kSecretContext = "bellwether key secret 1\n";
 
-// Piece by piece, so that no copy of a secret is made; what the library keeps of it, it wipes.
+// Piece by piece, without a copy of a secret; the library wipes its own state.
 class Hash {
  public:
   Hash() : context_(EVP_MD_CTX_new()) {

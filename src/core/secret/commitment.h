@@ -1,11 +1,12 @@
-// What is public of a secret that was split: enough to know each of its key shares, and the secret, when they come. It
-// tells nobody anything about the secret, however short that is, because each digest is also of random bytes that are
-// as secret. Whoever can put another commitment in its place can put another secret there: it must come from somebody
-// who is trusted.
+// The public data of a split secret: enough to verify each of its key shares, and the secret, when they come. It
+// reveals nothing about the secret, even a short one, because each digest also covers random bytes that are as secret.
+// An attacker who can replace the commitment can replace the secret: it must come from a trusted source.
 //
-//   head            id (8 bytes), salt (16), threshold (1), number of key shares (1), bytes of the secret (2);
-//   big-endian of a key share  SHA-256("bellwether key share 1\n", head, index (1), value) of the secret
-//   SHA-256("bellwether key secret 1\n", head, secret, blind)
+//   head            id (8 bytes), salt (16), threshold (1), number of key shares (1), bytes of the secret (2)
+//   of a key share  SHA-256("bellwether key share 1\n", head, index (1), value)
+//   of the secret   SHA-256("bellwether key secret 1\n", head, secret, blind)
+//
+// All numbers are big-endian.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ struct SplitRule {
   std::size_t threshold = 0;  // how many key shares give the secret. 1 HIDES NOTHING: each of them is the secret
   std::size_t shares = 0;     // how many there are
 };
-// Errors: kInvalid, kTooLarge: no secret, a threshold that nobody reaches, or more than can be.
+// Errors: kInvalid, kTooLarge: no secret, a threshold that cannot be reached, or sizes beyond the limits.
 Status check_split(std::size_t secret_bytes, SplitRule rule);
 
 struct SplitHead {

@@ -93,7 +93,7 @@ TEST_F(CommitmentTest, each_digest_depends_on_all_of_the_head) {
   }
 }
 
-// Who knows the secret still does not know its digest: there is no way to try secrets out.
+// A person who knows the secret still does not know its digest, so trying secrets out is impossible.
 TEST_F(CommitmentTest, the_digest_of_the_secret_is_not_that_of_the_secret_alone) {
   EXPECT_FALSE(three.commitment.is_secret(as_bytes("key")));
   EXPECT_FALSE(three.commitment.is_secret(as_bytes("key" + std::string(kBlindBytes, '\0'))));

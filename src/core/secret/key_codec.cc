@@ -11,7 +11,7 @@ namespace {
 struct Format {
   std::string_view name;
   std::string_view mark;
-  std::size_t fixed;  // bytes before those whose number is told
+  std::size_t fixed;  // bytes before the part with the counted length
   std::size_t most;
 };
 constexpr uint8_t kVersion = 1;
@@ -72,7 +72,7 @@ tl::unexpected<Error> cut_short(const Format& format, std::size_t size, std::siz
               size < expected ? " is cut short, it has " : " has something behind it, it has ", bytes_of(expected));
 }
 
-// What follows the version, in full but for what comes behind the fixed fields.
+// A reader behind the version. The fixed fields are complete; the rest may be missing.
 Result<Reader> begin(Bytes bytes, const Format& format) {
   const std::string name(format.name);
   const Format& other = &format == &kKeyShare ? kCommitment : kKeyShare;

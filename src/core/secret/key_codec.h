@@ -1,10 +1,10 @@
-// Key shares and commitments as bytes, for disks and letters. All numbers are big-endian.
+// Key shares and commitments as bytes, for disks and messages. All numbers are big-endian.
 //
 //   key share     "bwks", version 1 (1 byte), id of the secret (8), salt (16), index (1), bytes of the value (2), value
 //   commitment    "bwkc", version 1 (1 byte), id of the secret (8), salt (16), threshold (1), number of key shares (1),
 //                 bytes of the secret (2), digest of the secret (32), digests of the key shares (32 each)
 //
-// Nothing may follow. There is one form of each, so that equal ones have equal bytes.
+// Nothing may follow. Each value has one form, so that equal ones have equal bytes.
 #pragma once
 
 #include <cstddef>

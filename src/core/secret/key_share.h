@@ -1,4 +1,4 @@
-// What one holder keeps of a secret that was split (sharing.h).
+// One holder's piece of a secret that was split (sharing.h).
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 
 namespace bellwether::secret {
 
-// Bytes that nobody may find later: wiped when they end, moved but never copied, and without a way to print them. They
-// are in ordinary memory: whoever holds them sees to it that the process is not swapped out or dumped.
+// Bytes that must not be found later: wiped when they end, moved but never copied, and without a way to print them.
+// They are in ordinary memory: their owner ensures that the process is not swapped out or dumped.
 class SecretBytes {
  public:
   SecretBytes() = default;
   explicit SecretBytes(std::size_t size);  // zeros
   static SecretBytes copy_of(Bytes bytes);
-  // What is moved from has none.
+  // A moved-from object is empty.
   SecretBytes(SecretBytes&& other) noexcept;
   SecretBytes& operator=(SecretBytes&& other) noexcept;
   SecretBytes(const SecretBytes&) = delete;

@@ -1,4 +1,4 @@
-// Polynomials over GF(2^8), as many side by side as a secret has bytes. In constant time but for sizes, numbers of
+// Polynomials over GF(2^8), side by side, one for each byte of a secret. In constant time except for sizes, numbers of
 // points and x, all of which are public.
 #pragma once
 
@@ -10,8 +10,8 @@
 namespace bellwether::secret {
 
 // The field GF(2^8) of polynomials modulo x^8 + x^4 + x^3 + x + 1 (0x11b, FIPS 197, section 4). A byte is an element;
-// sum and difference are both exclusive or. What is done does not depend on the values: no branch and no table is
-// chosen by them.
+// sum and difference are both exclusive or. The execution does not depend on the values: they select no branch and no
+// table.
 constexpr uint8_t multiply(uint8_t a, uint8_t b) {
   unsigned product = 0;
   unsigned shifted = a;

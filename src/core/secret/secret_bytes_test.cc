@@ -20,7 +20,7 @@ const std::byte* watched = nullptr;
 std::size_t watched_size = 0;
 enum class Found { kNothing, kZeros, kSecret } found = Found::kNothing;
 constexpr std::string_view kText = "what nobody may find in memory";
-bool hunts = false;  // for the text, in whatever is given back
+bool hunts = false;  // for the text, in all memory that is freed
 int spilled = 0;
 
 void give_back(void* memory) noexcept {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSaltBytes = std::tuple_size_v<Salt>;
 
-// Does not stop at the first one that is not, which would tell by its time where that is.
+// Does not stop at the first byte that is not zero: the time would reveal its place.
 bool all_zero(Bytes bytes) {
   std::byte any{0};
   for (const std::byte byte : bytes) any |= byte;

@@ -92,8 +92,8 @@ TEST(Sharing, without_randomness_nothing_is_split) {
   EXPECT_EQ(split(SecretId(1), secret, {2, 3}, starts_late).error().code, Errc::kIo);
 }
 
-// One byte, two key shares, threshold 2, and all randomness that there is for that byte: each value of a key share
-// comes with each of the 256 secrets exactly once, so that whoever has one of the two knows nothing.
+// One byte, two key shares, threshold 2, and all randomness for that byte: each value of a key share comes with each of
+// the 256 secrets exactly once, so the holder of one of the two knows nothing.
 TEST(Sharing, a_single_key_share_is_consistent_with_every_secret) {
   std::array<std::array<int, 256>, 256> times{};  // [value of key share 2][secret]
   for (unsigned secret = 0; secret < 256; ++secret) {

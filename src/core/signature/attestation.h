@@ -1,4 +1,4 @@
-// What an operator says that one node can do, signed (Ed25519, RFC 8032), so that a node cannot give itself
+// An operator's statement of the abilities of one node, signed (Ed25519, RFC 8032), so that a node cannot give itself
 // capabilities. A text, which people can read:
 //
 //   bellwether attestation 1
@@ -8,8 +8,8 @@
 //   not after 2027-02-21T10:00:00.000Z
 //   signature BASE64
 //
-// The signature is over all lines before its own, with their line ends. Nothing may follow, and there is one form of
-// each attestation.
+// The signature is over all lines before it, with their line ends. Nothing may follow, and each attestation has one
+// form.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Attestation {
   WallTime not_after;
 };
 
-// The text. kInvalid: a name that is empty, too long, or has anything but printable characters without spaces; no
+// The text. kInvalid: a name that is empty, too long, or has other characters than printable ones without spaces; no
 // capability, or too many; a time that a text cannot have.
 Result<std::string> attest(const Attestation& attestation, const SigningKey& key);
 

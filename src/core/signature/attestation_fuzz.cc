@@ -1,5 +1,5 @@
-// Bytes as an attestation: whatever one key is said to have signed, others are not believed to have, and it is the one
-// form of what it says.
+// Bytes as an attestation: text that is accepted under one key is refused under others, and is the one form of its
+// content.
 #include <cstddef>
 #include <cstdint>
 

@@ -29,7 +29,7 @@ Memory memory_of(std::string_view text) {
   return memory;
 }
 
-// A password is asked for on a terminal unless somebody answers; nobody has one here.
+// OpenSSL asks a terminal for a password unless a callback answers; these keys have no password.
 int no_password(char*, int, int, void*) { return -1; }
 
 std::optional<PublicKey> public_part(const EVP_PKEY* key) {
@@ -43,7 +43,7 @@ std::optional<PublicKey> public_part(const EVP_PKEY* key) {
 }  // namespace
 
 std::string name_of(const PublicKey& key) {
-  // What stands before the key in its DER form (RFC 8410).
+  // The prefix of the key in its DER form (RFC 8410).
   std::string der("\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00", 12);
   for (const unsigned char byte : key) der += static_cast<char>(byte);
   return sha256_hex(der).substr(0, 16);

@@ -1,5 +1,5 @@
 // The keys that compiled workflows are signed with: Ed25519 (RFC 8032), in PEM as `openssl genpkey -algorithm ed25519`
-// and `openssl pkey -pubout` write them. Pure: whoever has the text of a file asks.
+// and `openssl pkey -pubout` write them. Pure: the caller has the text of the file.
 #pragma once
 
 #include <array>
@@ -17,18 +17,18 @@ namespace bellwether::signature {
 
 using PublicKey = std::array<unsigned char, 32>;
 
-inline constexpr std::size_t kKeysMost = 256;             // that somebody trusts
+inline constexpr std::size_t kKeysMost = 256;             // of one trust list
 inline constexpr std::size_t kKeyFileBytesMax = 1 << 20;  // of one file
 
-// What people compare: the first 16 hexadecimal digits of what
-// `openssl pkey -pubin -in FILE -outform DER | sha256sum` prints.
+// The name that people compare: the first 16 hexadecimal digits of the output of `openssl pkey -pubin -in FILE -outform
+// DER | sha256sum`.
 std::string name_of(const PublicKey& key);
 
 // The public keys of a PEM file, one or more. `name` for messages. kInvalid for a private key too, which has no
 // business where signatures are checked; kTooLarge.
 Result<std::vector<PublicKey>> read_public_keys(std::string_view pem, const std::string& name);
 
-// What signs. It stays on the machine of its owner.
+// The private key. It stays on the machine of its owner.
 class SigningKey {
  public:
   // kInvalid for everything but one private key of Ed25519 without a password.

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// An error that nobody expected fails the test instead of ending it.
+// An unexpected error fails the test instead of ending it.
 std::string why_not_signing(std::string_view pem) {
   const auto key = SigningKey::read(pem, "a.key");
   return key ? "it was read" : key.error().message;

@@ -8,7 +8,7 @@
 namespace bellwether::signature {
 namespace {
 
-// What is signed here is nothing else that the same key might sign.
+// Keeps these signatures apart from all others by the same key.
 constexpr std::string_view kContext = "bellwether: a compiled workflow, signature 1\n";
 constexpr std::string_view kMagic = "bellwether-sig-1";
 

@@ -1,5 +1,5 @@
 // The signature of a compiled workflow, which stands behind its bytes in the same file, where the linker does not look.
-// It is over all that decides what runs: the program, the version of the interface that it was built for, and the
+// It covers all that decides the behaviour: the program, the version of the interface that it was built for, and the
 // version of the product that signed it.
 //
 //   program                         the shared object, as the compiler wrote it
@@ -10,8 +10,7 @@
 //   64  signature                   Ed25519 (RFC 8032) of kContext, the program, and the four fields above
 //   16  "bellwether-sig-1"
 //
-// Whose key may be trusted is for others to say: here it is checked that the key that stands there has signed these
-// bytes.
+// This code checks that the key in the file has signed these bytes. The caller decides which keys to trust.
 #pragma once
 
 #include <cstddef>
@@ -41,15 +40,15 @@ struct Signed {
   PublicKey key{};
 };
 
-// The file of a signed program. A signature that was there is replaced.
+// The file of a signed program. Replaces an earlier signature.
 std::string sign(std::string_view program, const Versions& versions, const SigningKey& key);
 
-// Whether there is something like a signature, good or not.
+// Whether the bytes carry a signature block, good or not.
 bool is_signed(std::string_view bytes);
-// `name` for messages. kNotFound: there is none. kInvalid: there is one, and it is not of these bytes.
+// `name` for messages. kNotFound: no signature. kInvalid: a signature of other bytes.
 Result<Signed> read(std::string_view bytes, const std::string& name);
-// The same for somebody who trusts these keys and can run programs of that version of the interface. kRefused: the key
-// is not one of them, or there are none. kUnsupported: of another version. The message says what to do.
+// The same for a process that trusts these keys and can run programs of that version of the interface. kRefused: the
+// key is not one of them, or the list is empty. kUnsupported: of another version. The message says what to do.
 Result<Signed> admit(std::string_view bytes, const std::string& name, const std::vector<PublicKey>& trusted,
                      uint32_t interface);
 

@@ -1,5 +1,5 @@
-// Bytes as a signed program: whatever is accepted is exactly what its parts sign again, but for the signature itself,
-// and is refused by whoever does not trust its key. The same bytes as keys in PEM.
+// Bytes as a signed program: an accepted program is exactly what its parts sign again, except for the signature itself,
+// and is refused without trust in its key. The same bytes as keys in PEM.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// For tests: keys as openssl writes them, which nobody uses for anything else.
+// For tests: keys as openssl writes them, without any other use.
 #pragma once
 
 #include <string_view>

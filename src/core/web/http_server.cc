@@ -20,7 +20,7 @@ using runtime::Io;
 using runtime::Stream;
 using runtime::task;
 
-constexpr Duration kLinger = Duration::seconds(1);  // for a client that still sends what is not read any more
+constexpr Duration kLinger = Duration::seconds(1);  // for a client that still sends unread data
 constexpr std::size_t kPieceBytes = 4096;
 
 const char* phrase(int status) {
@@ -110,7 +110,7 @@ std::string Request::field(std::string_view name) const {
 }
 
 struct HttpServer::Connection {
-  enum class State : unsigned char { kAnswered, kAsking, kAsked };  // who gives way first
+  enum class State : unsigned char { kAnswered, kAsking, kAsked };  // in the order of giving way
   std::unique_ptr<Stream> stream;
   State state = State::kAsking;
 };
@@ -139,7 +139,7 @@ task<void> HttpServer::serve(Cancellation* cancel) {
   co_await scope.join();
 }
 
-// Who has been answered needs its connection least; who has asked is about to be answered.
+// An answered client needs its connection least; a client with a whole request is about to be answered.
 void HttpServer::make_room() {
   if (connections_.size() < limits_.connections) return;
   Connection* gives_way =

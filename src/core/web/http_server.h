@@ -1,6 +1,6 @@
 // A small HTTP/1.1 server for pages that people and scrapers ask for now and then: one request a connection, each with
-// a limit of time and size. Whoever is slow, stuck or sends without end loses its connection, and never holds up
-// another one: there is room for so many at a time, and when it runs out, one that has its answer gives way, else the
+// a limit of time and size. A client that is slow, stuck or sends without end loses its connection, and never holds up
+// another one. The number of connections is limited. At the limit, a connection that has its answer gives way, else the
 // one that has had the longest to send its request. Not for load: see the target.
 //
 // A server belongs to one runtime and its thread.
@@ -27,7 +27,7 @@ struct Request {
   std::string body;
   std::vector<std::pair<std::string, std::string>> fields;
 
-  // The only field of this name, whatever its case; empty when there is none, or several that differ.
+  // The only field of this name, in any case; empty when absent, or several that differ.
   std::string field(std::string_view name) const;
 };
 
@@ -63,7 +63,7 @@ class HttpServer {
   ~HttpServer();
 
   runtime::Endpoint local() const { return listener_->local(); }
-  // Until cancelled, and until everything that is under way has ended then.
+  // Until cancelled, and then until all pending connections have ended.
   runtime::task<void> serve(runtime::Cancellation* cancel);
 
  private:
@@ -71,7 +71,7 @@ class HttpServer {
   HttpServer(runtime::Runtime& runtime, Handler& handler, Limits limits, std::unique_ptr<runtime::Listener> listener);
   void make_room();
   runtime::task<void> converse(std::unique_ptr<runtime::Stream> stream, runtime::Cancellation* cancel);
-  // False: there is nothing to be answered. `refusal` has a status when the request is wrong.
+  // False: nothing to answer. `refusal` has a status when the request is wrong.
   runtime::task<bool> receive(Connection& connection, Request& request, Answer& refusal, runtime::Cancellation* cancel);
   runtime::task<bool> read_more(Connection& connection, std::string& text);
   runtime::task<void> send(Connection& connection, const Answer& answer, bool with_body, runtime::Cancellation* cancel);

@@ -15,7 +15,7 @@ std::size_t character(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0U) != 0x80) return 0;
   }
-  // Too long for what they say, halves of pairs, beyond the last one.
+  // Overlong forms, halves of surrogate pairs, code points beyond the last one.
   const bool wrong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
                      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
   return wrong ? 0 : size;

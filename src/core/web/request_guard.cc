@@ -8,14 +8,14 @@
 namespace bellwether::web {
 namespace {
 
-constexpr uint16_t kHttpPort = 80;  // which browsers leave out of what they ask for
+constexpr uint16_t kHttpPort = 80;  // which browsers leave out of the Host
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), ascii_lower);
   return text;
 }
 
-// What comes behind "Bearer " or "Basic ".
+// The text behind "Bearer " or "Basic ".
 std::optional<std::string> credentials(const std::string& field, std::string_view scheme) {
   const std::string_view text = field;
   if (text.size() <= scheme.size() || !iequals(text.substr(0, scheme.size()), scheme) || text[scheme.size()] != ' ') {

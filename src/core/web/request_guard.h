@@ -1,12 +1,12 @@
-// Who may read and act through the web page of the leases. A browser carries requests of any page that its user has
-// open, so that a request from there proves nothing by itself. Pure.
+// The rights to read and act through the web page of the leases. A browser sends requests of any page that its user has
+// open, so a request alone proves nothing. Pure.
 //
 //   - The Host must be a name that the page is served under: a foreign name that resolves to this machine (DNS
 //     rebinding) is refused.
-//   - What acts comes by POST, from the page itself: the Origin, when there is one, must be the page, and the form
-//     carries a secret that only the page knows.
-//   - With a secret of the operator, every request carries that: as `Authorization: Bearer SECRET`, or as the password
-//     of basic authentication, for which browsers ask. A program that sends the former needs no form.
+//   - Requests that act come by POST, from the page itself: an Origin must be the page, and the form carries a secret
+//     that only the page knows.
+//   - With an operator's secret, every request carries it: as `Authorization: Bearer SECRET`, or as the password of
+//     basic authentication, which browsers ask for. A program with the bearer form needs no form secret.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ namespace bellwether::web {
 struct GuardRules {
   std::vector<std::string> hosts;  // "127.0.0.1:8461", in lower case; empty: any, which needs `bearer`
   std::string form_secret;         // drawn at the start
-  std::string bearer;              // empty: none is asked for
+  std::string bearer;              // empty: not required
 };
 
 class RequestGuard {
@@ -29,7 +29,7 @@ class RequestGuard {
 
   // The answer to a request that may not be read, or nothing.
   std::optional<Answer> against_reading(const Request& request) const;
-  // The same for one that acts; `form_secret`: what its form carries.
+  // The same for a request that acts; `form_secret`: from its form.
   std::optional<Answer> against_acting(const Request& request, const std::string& form_secret) const;
   const std::string& form_secret() const { return rules_.form_secret; }
 
@@ -37,7 +37,7 @@ class RequestGuard {
   GuardRules rules_;
 };
 
-// Takes as long whatever the first difference is.
+// Takes equal time for every first difference.
 bool same_secret(const std::string& a, const std::string& b);
 
 // The names that a page on `at` may be asked for under: of the loopback all its names, and `more`, each with the port,

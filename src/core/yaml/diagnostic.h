@@ -1,5 +1,4 @@
-// What is wrong with a YAML file, said so that its writer can mend it at once: where, what was found, what was
-// expected.
+// The faults of a YAML file, for quick repair by its author: the place, the text found, and the text expected.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ namespace bellwether::yaml {
 struct Mark {
   int line = 0;
   int column = 0;
-  uint16_t file = 0;  // of those that the Diagnostics know; 0: the one that it is about
+  uint16_t file = 0;  // of the files in Diagnostics; 0: the main one
 };
 
 struct Diagnostic {
@@ -25,12 +24,12 @@ struct Diagnostic {
   int column = 0;
   std::string found;     // as shown: "'ten'", "a list"; may be empty
   std::string expected;  // "a whole number from 1 to 65535"; may be empty
-  std::string message;   // what is wrong, on its own a full statement
+  std::string message;   // the fault, as a full statement
   std::string hint;      // the remedy, often "did you mean 'x'?"; may be empty
 };
 
-// "shop.yaml:12:7: unknown key 'durration' in workflow 'browse'", then one indented line each for what was found
-// (unless the message says it already), what was expected, and the hint. No newline at the end.
+// "shop.yaml:12:7: unknown key 'durration' in workflow 'browse'", then one indented line each for the text found
+// (unless the message has it already), the expected form, and the hint. No newline at the end.
 std::string format(const Diagnostic& diagnostic);
 
 // "'text'", shortened when long and with control characters made visible.
@@ -42,14 +41,14 @@ std::string one_of(std::span<const std::string_view> words);
 // "did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
-// Collects what is wrong, so that one look at a file reports as much as possible. Keeps at most kMax.
+// Collects the faults, so one reading of a file reports most of them. Keeps at most kMax.
 class Diagnostics {
  public:
   static constexpr std::size_t kMax = 20;
 
   explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
-  // Makes another file known, for marks in it. At most UINT16_MAX of them.
+  // Registers another file, for marks in it. At most UINT16_MAX files.
   uint16_t add_file(std::string name);
   // "shop.yaml:12:7"
   std::string place_of(Mark mark) const;
@@ -63,7 +62,7 @@ class Diagnostics {
   };
   void add(Mark mark, Problem problem);
   bool empty() const { return list_.empty(); }
-  // Whatever comes now is dropped: time to stop looking.
+  // Further entries are dropped: stop looking.
   bool full() const { return list_.size() == kMax; }
   std::size_t size() const { return list_.size(); }
   // In the order of the files, and in that of each.

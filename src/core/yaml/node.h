@@ -1,4 +1,4 @@
-// A YAML document as a tree that remembers where everything stood. Aliases are already copied out.
+// A YAML document as a tree that remembers the place of each node. Aliases are already copied out.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct Node {
   enum class Kind : unsigned char { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  bool is_quoted = false;  // kScalar: written in quotes or as a block, and so a text even if it looks like a number
+  bool is_quoted = false;  // kScalar: written in quotes or as a block: a text even if it looks like a number
   Mark mark;
   Mark key_mark;            // of the key, when the node is a value of a map
   std::string key;          // when the node is a value of a map
@@ -29,18 +29,18 @@ struct Node {
   Mark place() const { return key_mark.line > 0 ? key_mark : mark; }
 };
 
-// What a node is, for messages: "'ten'", "a list", "a map", "nothing".
+// The kind of a node, for messages: "'ten'", "a list", "a map", "nothing".
 std::string describe(const Node& node);
 
-// Limits on what is read, so that no file can exhaust memory or the stack.
+// Limits on input, so that no file can exhaust memory or the stack.
 constexpr std::size_t kFileBytesMax = 1u << 20;  // the parser may need 200 times as much memory
 constexpr int kDepthMax = 64;
 constexpr std::size_t kNodesMax = 100'000;
 constexpr std::size_t kTextBytesMax = 16u << 20;  // all scalars and keys, copies by aliases included
 
-// Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; nothing is
-// returned when the document cannot be used at all. An empty document is a null node. `file`: of those that
-// `diagnostics` knows, the one that all marks are in.
+// Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; returns nothing
+// when the document is unusable. An empty document is a null node. `file`: the file of all marks, among those of
+// `diagnostics`.
 std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large = {},
                                uint16_t file = 0);
 

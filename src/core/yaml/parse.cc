@@ -73,7 +73,7 @@ class Builder : public YAML::EventHandler {
   }
 
  private:
-  // A list or map whose end has not come yet.
+  // An open list or map.
   struct Open {
     Node node;
     YAML::anchor_t anchor = 0;
@@ -176,7 +176,7 @@ class Builder : public YAML::EventHandler {
   std::size_t text_bytes_ = 0;
 };
 
-// What to do about the syntax errors that people meet most.
+// Hints for the most common syntax errors.
 std::string hint_for(std::string_view text, Mark mark, std::string_view message) {
   for (int line = 1; line < mark.line && !text.empty(); ++line) {
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);

@@ -1,4 +1,4 @@
-// Typed reading of one map of a YAML file of settings: what a key holds, or a diagnostic that says what it should hold.
+// Typed reading of one map of a YAML file of settings: the value of a key, or a diagnostic with the expected form.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class Section {
   Section(const Node& node, std::string where, Diagnostics& diagnostics, std::span<const std::string_view> known);
 
   const Node* find(std::string_view key) const;
-  // Each gives nothing when the key is absent, and reports when it holds something else than asked for.
+  // Each returns nothing when the key is absent, and reports a value of another form.
   std::optional<Duration> duration(std::string_view key, Duration shortest) const;
   std::optional<std::string> text(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;  // a text or a list of texts
@@ -44,7 +44,7 @@ class Section {
 
 // Texts for YAML that a program writes.
 
-// The text in double quotes: read back, it is the same text, whatever it holds, and never a number or a word of YAML.
+// The text in double quotes: for any content it reads back as the same text, and never as a number or a word of YAML.
 std::string flow_text(std::string_view text);
 
 }  // namespace bellwether::yaml

@@ -18,8 +18,8 @@ namespace bellwether::yaml {
 namespace {
 
 static_assert(TOML_MAX_NESTED_VALUES == kDepthMax);
-// The parser bounds how deep brackets nest, and not the levels of a key such as a.b.c: so many dots may be in a whole
-// file that no tree of them exhausts the stack. Settings have far fewer.
+// The parser bounds the nesting of brackets, but not the levels of a key such as a.b.c. With this limit on the dots of
+// a whole file, no tree of them exhausts the stack. Settings have far fewer.
 constexpr std::ptrdiff_t kDotsMost = 4096;
 
 Mark mark_of(const toml::source_region& region) {

@@ -1,6 +1,5 @@
-// TOML (version 1.0) as the same tree that YAML gives, so that whatever is read from either is checked by one set of
-// checks. Numbers and truth values become the texts that YAML would have; TOML's dates have no such text and are
-// refused.
+// TOML (version 1.0) as the same tree that YAML gives, so one set of checks covers both. Numbers and truth values
+// become the texts that YAML would have; TOML's dates have no such text and are refused.
 #pragma once
 
 #include <optional>

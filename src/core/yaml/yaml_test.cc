@@ -6,7 +6,7 @@
 namespace bellwether::yaml {
 namespace {
 
-// The first problem of a YAML text, as a person sees it; empty when there is none.
+// The first problem of a YAML text, as a person sees it; empty: none.
 std::string problem_of(const std::string& text) {
   Diagnostics diagnostics("x.yaml");
   parse_yaml(text, diagnostics, "make it smaller");

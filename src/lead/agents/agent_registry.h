@@ -1,7 +1,7 @@
-// The agents of a fleet as its registry file has them: who there is, in which role, and who was heard of lately. Pure:
-// text in, text out, times as values. Heartbeats are times of the wall clock, since agents live on several machines; so
-// the ages that make an agent stale or dead must be long against the clocks' differences, and a heartbeat from the
-// future is told apart from a fresh one.
+// The agents of a fleet as in its registry file: their names, roles and last heartbeats. Pure: text in, text out, times
+// as values. Heartbeats are times of the wall clock, since agents live on several machines. So the ages that make an
+// agent stale or dead must be long against the clocks' differences, and a heartbeat from the future does not count as a
+// fresh one.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ std::string_view to_string(AgentStatus status);
 
 struct Agent {
   std::string id;
-  std::string role;  // "orchestrator", "worker", …; what the fleet wants
+  std::string role;  // "orchestrator", "worker", …; free text of the fleet
   std::string host;
   int64_t pid = 0;
   WallTime registered_at;
@@ -36,7 +36,7 @@ struct Agent {
   bool operator==(const Agent&) const = default;
 };
 
-// What a look at the registry at `now` makes of an agent, whatever the last cleanup has marked.
+// The status of an agent at `now`, regardless of the marks of the last cleanup.
 AgentStatus status_of(const Agent& agent, WallTime now, const AgentAges& ages);
 // A heartbeat further in the future than clocks may differ.
 bool is_from_future(const Agent& agent, WallTime now);
@@ -55,7 +55,7 @@ class AgentRegistry {
   // Errors: kInvalid for names; kExhausted when the registry is full of agents that are not dead.
   Status add(const std::string& id, const std::string& role, const std::string& host, int64_t pid, WallTime now,
              const AgentAges& ages);
-  // kNotFound when there is none of that id: it was reaped, and must register again.
+  // kNotFound when no agent has that id: it was reaped, and must register again.
   Status heartbeat(const std::string& id, WallTime now);
   Status remove(const std::string& id);
 
@@ -80,9 +80,9 @@ struct AgentProfile {
   std::string_view name;
   Duration lease;
   Duration heartbeat;
-  Duration stale_after;  // an agent silent for so long is stale; a leader's process that lives is frozen
+  Duration stale_after;  // an agent silent for this time is stale; a leader's process that lives is frozen
   Duration watchdog;     // between two looks of the watchdog, or of a follower
-  Duration dead_after;   // an agent silent for so long is dead, and forgotten
+  Duration dead_after;   // an agent silent for this time is dead, and forgotten
 };
 
 inline constexpr std::array<AgentProfile, 3> kAgentProfiles{

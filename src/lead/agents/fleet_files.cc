@@ -18,7 +18,7 @@ namespace {
 constexpr Duration kReadAgainAfter = Duration::millis(100);
 constexpr uint32_t kMode = 0600;
 
-// A disk that refuses says nothing about what the change asked for.
+// A disk error says nothing about the request of the change.
 tl::unexpected<Error> of_the_disk(Error error) {
   switch (error.code) {
     case Errc::kRefused:
@@ -46,7 +46,7 @@ task<Result<std::optional<std::string>>> SharedFile::read() {
   co_return std::string(as_text(Bytes(buffer).first(*count)));
 }
 
-// What could not be understood is looked at once more, and then set aside or refused.
+// A text that was not understood is read once more, and then set aside or refused.
 task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, Result<std::string> made) {
   if (made || made.error().code != Errc::kProtocol) co_return made;
   co_await runtime_.sleep(kReadAgainAfter);
@@ -78,7 +78,7 @@ task<Status> SharedFile::change(FileChange& change, Instant deadline) {
   Result<std::string> first = change.apply(text);
   BW_CO_TRY(const auto made, co_await read_again_if_broken(change, std::move(first)));
   if (made == text) {
-    // Perhaps whoever wrote it died before it was safe; it must be, for this change builds on it.
+    // Its writer may have died before the file was safe. It must be safe, because this change builds on it.
     const Status safe = co_await runtime_.sync_directory(store::folder_of(path_));
     if (!safe) co_return of_the_disk(safe.error());
     co_return Status();
@@ -139,7 +139,7 @@ class LeaderChange final : public FileChange {
     halted_ = queue.halted();
     return queue.to_json();
   }
-  // That the queue was halted instead, if it was.
+  // An error if the queue was halted instead.
   Status done() const { return halted_.empty() ? Status() : Status(fail(Errc::kRefused, halted_)); }
 
  private:
@@ -150,7 +150,7 @@ class LeaderChange final : public FileChange {
   std::string halted_;
 };
 
-// Keeps what an act gave, so that it can be handed out once the file is safe.
+// Keeps the result of an act, so that it can be handed out once the file is safe.
 template <class T>
 Status keep(Result<T> given, T& into) {
   BW_TRY(into, std::move(given));

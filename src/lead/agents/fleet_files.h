@@ -1,5 +1,5 @@
 // The registry and the task queue of a fleet on a disk: the pure kernels, each change of them one change of a shared
-// file. What has been answered with success survives any crash. One thread, that of the runtime.
+// file. A change that has succeeded survives any crash. One thread, that of the runtime.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace bellwether::lead {
 
-// A file that several processes change: each change reads it, makes the new text and puts it in the old one's place,
-// under a lock that stands in a file beside it (PATH.lock). Whoever reads without the lock finds the old text or the
-// new one. Once a change has succeeded, it survives a crash of the machine.
+// A file that several processes change. Each change reads it, makes the new text and replaces the old one, under a lock
+// on a file beside it (PATH.lock). A reader without the lock finds the old text or the new one. A change that has
+// succeeded survives a crash of the machine.
 
-// One change. `apply` gets the text (nothing: there is no file) and gives the new one; an Error leaves the file as it
-// was. kProtocol means that the text cannot be understood.
+// One change. `apply` gets the text (nothing: the file is absent) and returns the new one. After an Error the file
+// stays as it was. kProtocol: the text is not understood.
 class FileChange {
  public:
   virtual ~FileChange() = default;
   virtual Result<std::string> apply(const std::optional<std::string>& text) = 0;
-  // The same when what was there could not be understood, for this reason, and is set aside. Before kReplace it must
-  // give a text.
+  // The same when the old text was not understood, for this reason, and is set aside. Before kReplace it must give a
+  // text.
   virtual Result<std::string> begin_anew(const std::string& /*why*/) { return apply(std::nullopt); }
 };
 
@@ -35,19 +35,19 @@ class SharedFile {
   static constexpr std::size_t kBytesMax = 256u << 20;
 
   enum class WhenBroken : unsigned char {
-    kRefuse,      // what it held must not be lost: the error tells the operator
+    kRefuse,      // its content must not be lost: the error informs the operator
     kQuarantine,  // it is set aside as PATH.quarantine-TIME-N, and the change is applied to nothing
-    kReplace,     // a copy is set aside, and what begin_anew() gives takes its place: never is there no file
+    kReplace,     // a copy is set aside, and the text of begin_anew() takes its place: the file always exists
   };
 
   // `runtime` must outlive it.
   SharedFile(runtime::Runtime& runtime, std::string path, WhenBroken when_broken)
       : runtime_(runtime), path_(std::move(path)), when_broken_(when_broken) {}
 
-  // The text as it is now; nothing when there is no file.
+  // The current text; nothing when the file is absent.
   runtime::task<Result<std::optional<std::string>>> read();
   // kTimeout when the lock is not free by `deadline` (monotonic clock). After any other error of the disk it is unknown
-  // whether the change happened. kRefused, kNotFound, kExists and kInvalid are always those of `change`: from the disk
+  // whether the change happened. kRefused, kNotFound, kExists and kInvalid always come from `change`: from the disk
   // they come as kIo. `change` must outlive the task.
   runtime::task<Status> change(FileChange& change, Instant deadline);
 
@@ -86,9 +86,9 @@ class RegistryFile {
   AgentAges ages_;
 };
 
-// A queue that cannot be understood is an error: no task may be lost silently. What the
-// leader does sets it aside and leaves a queue in its place that is halted, and says why, until an operator resumes it;
-// of a task that runs meanwhile the leader then learns that its result is refused.
+// An unreadable queue is an error: no task may be lost silently. The leader's change sets it aside and puts a halted
+// queue in its place, with the reason, until an operator resumes it. The leader of a task that runs meanwhile then
+// learns that the queue refuses its result.
 class QueueFile {
  public:
   enum class Who : unsigned char { kAnybody, kLeader };
@@ -98,7 +98,7 @@ class QueueFile {
         leaders_(runtime, std::move(path),
                  who == Who::kLeader ? SharedFile::WhenBroken::kReplace : SharedFile::WhenBroken::kRefuse) {}
 
-  // What a new leader finds; take_over() comes first.
+  // A new leader reads this; take_over() comes first.
   runtime::task<Result<TaskQueue>> read();
   struct NewTask {
     std::string name;
@@ -108,7 +108,7 @@ class QueueFile {
     uint64_t number = 0;
     bool is_new = false;  // else a task of this name is known already
   };
-  // All, or none when there is an error.
+  // All, or after an error none.
   runtime::task<Result<std::vector<Added>>> add_all(std::vector<NewTask> tasks);
   runtime::task<Result<uint64_t>> add(std::string name, std::string payload);
   runtime::task<Result<std::size_t>> take_over(election::Epoch epoch, std::string leader = {});
@@ -120,7 +120,7 @@ class QueueFile {
   runtime::task<Result<QueuedTask::State>> fail_attempt(Grant grant, std::string outcome, uint32_t tries_most);
   runtime::task<Status> give_back(Grant grant);
   runtime::task<Result<std::size_t>> hand_back(std::vector<std::string> living, election::Epoch epoch);
-  // All, or none when there is an error.
+  // All, or after an error none.
   runtime::task<Status> retry(std::vector<uint64_t> numbers);
   runtime::task<Status> drop(std::vector<uint64_t> numbers);
   runtime::task<Status> resume();
@@ -130,7 +130,7 @@ class QueueFile {
  private:
   runtime::Runtime& runtime_;
   SharedFile file_;
-  SharedFile leaders_;  // the same file, for what only the leader does
+  SharedFile leaders_;  // the same file, for the leader's changes
   std::string leader_;  // that took over
 };
 

@@ -45,7 +45,7 @@ task<void> add_all(Runtime& runtime, QueueFile& queue, Fleet& fleet) {
   }
 }
 
-// An agent that works off what it is given. Each has a file of its own, as another process would.
+// An agent that does its tasks. Each has a separate file, as another process would.
 task<void> work(Runtime& runtime, std::string agent, Epoch epoch, Fleet& fleet) {
   QueueFile queue(runtime, kQueue);
   while (true) {

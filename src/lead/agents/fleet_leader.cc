@@ -91,7 +91,7 @@ void FleetLeader::tell(std::string_view event, const std::string& text, Epoch ep
   journal_.transition(runtime_.wall_now(), event, text, fields);
 }
 
-// --- what the candidate says -----------------------------------------------------------------------------------------
+// --- events of the candidate -----------------------------------------------------------------------------------------
 
 void FleetLeader::deadlines_moved(Instant ends) {
   work_->set_deadlines(ends, ends + candidate_->elector().stop_grace());
@@ -244,7 +244,7 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
 }
 
 task<Status> FleetLeader::prepare() {
-  // Before the registry has our name: who is told to end takes it out again.
+  // Before the registry has our name: a process that a signal ends must remove it.
   BW_CO_TRY(signals_, runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP}));
   BW_CO_RETURN_IF_ERROR(co_await open_key(options_.via, options_.key));
   id_ = options_.id.empty() ? store::given_instance_id(&store::own_environment) : options_.id;
@@ -312,7 +312,7 @@ using election::Verdict;
 bool HealthyLeader::is_seen_by(const Elector& elector, WallTime now) {
   const election::Observation& seen = elector.seen();
   const election::LeaseRecord& record = seen.record;
-  // A record of our own name is what an earlier process of this agent has left behind.
+  // An earlier process of this agent has left a record with our name behind.
   const bool another = record.held() && record.holder != elector.config().claim.holder;
   const bool follows = elector.state() == Elector::State::kFollowing && another;
   if (!follows || elector.verdict().kind != Verdict::Kind::kHeld || seen.sight == HolderSight::kDead) return false;

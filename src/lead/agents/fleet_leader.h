@@ -1,7 +1,7 @@
-// `bellwether agents lead`: one agent of a fleet that shares a registry, a queue of tasks and a lease. It registers,
-// follows while somebody else leads, and touches nothing then but its own heartbeat. When it leads it works the queue
-// off, each task by a command under a guardian, and cleans the registry at each heartbeat. When it loses the leadership
-// its command is ended before another agent can lead, and it follows again.
+// `bellwether agents lead`: one agent of a fleet that shares a registry, a queue of tasks and a lease. The agent
+// registers. While another agent leads, it follows, and touches only its heartbeat. When it leads, it runs the tasks of
+// the queue, each by a command under a guardian, and cleans the registry at each heartbeat. When it loses the
+// leadership, its command ends before another agent can lead, and it follows again.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 
 namespace bellwether::lead {
 
-// Whether somebody else leads and is in good health, judged by a candidate that would rather leave than wait. Leaving
-// is harmless, so here, and only here, wall clocks and appearances are believed: a record that was renewed lately, or
-// that changes while it is looked at, is a healthy leader's. A record that has run out by the wall clock proves
-// nothing; it is waited for until it changes or may be taken. Pure.
+// Whether another agent leads and is in good health, judged by a candidate that would rather leave than wait. Leaving
+// is harmless, so here, and only here, wall clocks and appearances count: a record that was renewed lately, or that
+// changes during the observation, is a healthy leader's. A record that has run out by the wall clock proves nothing:
+// the candidate waits until it changes or may be taken. Pure.
 class HealthyLeader {
  public:
   // To be asked after each look that the candidate took at the key, or more often.

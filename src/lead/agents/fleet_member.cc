@@ -22,7 +22,7 @@ std::string joined(const std::vector<std::string>& names) {
 task<Status> FleetMember::join() {
   const runtime::ProcessIdentity self = runtime_.self();
   const auto known = co_await registry_.read();
-  // One that cannot be read is set aside by the change below.
+  // The change below sets an unreadable registry aside.
   const std::vector<Agent> agents = known ? known->agents() : std::vector<Agent>();
   for (const Agent& agent : agents) {
     const bool other = agent.id == settings_.id && agent.host == self.host && agent.pid != self.pid && agent.pid > 1;

@@ -1,6 +1,6 @@
-// An agent in the registry of its fleet: registered for as long as it lives, heard of at each heartbeat. While it leads
-// it cleans up as well: the silent are marked, their tasks are handed back, the dead are forgotten. One thread, that of
-// its runtime.
+// An agent in the registry of its fleet: registered for its whole life, with a heartbeat. While it leads it cleans up
+// as well: it marks silent agents, returns their tasks to the queue, and forgets dead agents. One thread, that of its
+// runtime.
 #pragma once
 
 #include <optional>

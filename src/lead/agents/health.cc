@@ -93,7 +93,7 @@ void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limi
                    "nobody takes the key for a whole lease, for somebody may still hold it",
                    show(looks) + "; check the store's persistence"});
   } else if (!last.evidence.empty()) {
-    // That another program wrote the record is worth knowing, and no fault.
+    // A record by another program is worth a note, and no fault.
     const Severity severity = last.foreign && last.record.held() ? Severity::kNote : Severity::kWarning;
     out.push_back({severity, fmt::format("the record of '{}' is out of the ordinary", looks.key), last.evidence,
                    "a file or key that another program changed, or that was torn, is never guessed at", show(looks)});

@@ -1,5 +1,5 @@
-// Whether leadership is healthy, judged from what was seen: each finding says what it rests on, why it matters and what
-// to run. Pure.
+// Judges from observations whether leadership is healthy: each finding states its grounds, why it matters and the
+// command to run. Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Finding {
   std::string what;
   std::string evidence;
   std::string why;
-  std::string command;  // what to run next
+  std::string command;  // to run next
 };
 using Findings = std::vector<Finding>;
 

@@ -1,13 +1,13 @@
-// The work of a fleet as its queue file has it: tasks with growing numbers, a cursor before which nothing is left to
-// do, and the fence that keeps a task from being done twice. Pure: text in, text out.
+// The work of a fleet as in its queue file: tasks with growing numbers, a cursor before which all tasks are done, and
+// the fence that keeps a task from being done twice. Pure: text in, text out.
 //
 // Only the leader hands tasks out, under its epoch. A new leader's first act is take_over(), which raises the fence:
-// what was being worked on under older epochs is waiting again, and its results are refused from then on. So of all
-// results of a task exactly one is accepted: that of the agent, epoch and attempt under which it was handed out last.
-// What an agent does to the outside under its grant is guarded by the same three (election/epoch.h).
+// tasks under older epochs wait again, and the queue refuses their results from then on. So it accepts exactly one
+// result of a task: that of the agent, epoch and attempt of the last hand-out. The same three guard an agent's acts on
+// the outside under its grant (election/epoch.h).
 //
-// A task that was begun so often that it must not be begun again is put aside as failed; the queue goes on, and an
-// operator lets it wait again or drops it.
+// A task that was begun too often is put aside as failed. The queue goes on, and an operator lets the task wait again
+// or drops it.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +26,19 @@ namespace bellwether::lead {
 struct QueuedTask {
   enum class State : unsigned char { kWaiting, kRunning, kDone, kFailed, kDropped };
   uint64_t number = 0;
-  std::string name;  // chosen by whoever adds it, so that adding it again adds nothing
+  std::string name;  // chosen by the client that adds it; adding it again adds nothing
   std::string payload;
   State state = State::kWaiting;
   std::string agent;      // that had it last
   election::Epoch epoch;  // under which it was handed out last
   uint32_t attempt = 0;   // how often it was handed out
-  uint32_t tries = 0;     // of these, how many count against the limit: not those that were ended in good order
+  uint32_t tries = 0;     // the tries that count against the limit: not those that ended in good order
   std::string outcome;    // of the last attempt that did not succeed, in words
   bool operator==(const QueuedTask&) const = default;
 };
 std::string_view to_string(QueuedTask::State state);
 
-// What an agent gets. All but the payload it must show with its result: a queue that was begun anew gives numbers out
+// A handed-out task. The agent shows all but the payload with its result: a queue that was begun anew gives numbers out
 // again.
 struct Grant {
   uint64_t number = 0;
@@ -62,7 +62,7 @@ class TaskQueue {
   static constexpr std::size_t kMost = 10'000;  // tasks that are not done
   static constexpr std::size_t kNameBytesMax = 200;
   static constexpr std::size_t kPayloadBytesMax = 16u << 10;
-  static constexpr std::size_t kPayloadsBytesMax = 16u << 20;  // of all of them
+  static constexpr std::size_t kPayloadsBytesMax = 16u << 20;  // of all together
   static constexpr std::size_t kNamesRemembered = 1000;        // of tasks that are done
   static constexpr std::size_t kOutcomeBytesMax = 200;
   static constexpr std::size_t kHaltedBytesMax = 8u << 10;
@@ -79,25 +79,25 @@ class TaskQueue {
   // The first task that is due, or nothing. kRefused unless `epoch` is that of the leader that took over last.
   Result<std::optional<Grant>> hand_out(const std::string& agent, election::Epoch epoch,
                                         const HandOutRules& rules = {});
-  // Puts aside as failed what waits and was tried so often, and tells which tasks these are. kRefused like hand_out().
+  // Marks waiting tasks with `tries_most` tries as failed, and returns them. kRefused like hand_out().
   Result<std::vector<QueuedTask>> put_aside(election::Epoch epoch, uint32_t tries_most);
   // kRefused when the task was handed out again or taken over since; kExists when this very result came before.
   Status finish(const Grant& grant);
-  // It did not succeed: it waits again, or is put aside when it was tried so often. kRefused as above.
+  // The attempt failed: the task waits again, or is put aside after `tries_most` tries. kRefused as above.
   Result<QueuedTask::State> fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most);
-  // It was ended without a fault of its own, and waits again as if it had not been tried. kRefused as above.
+  // The task ended without fault, and waits again as if it had not been tried. kRefused as above.
   Status give_back(const Grant& grant);
-  // The running tasks of all but these agents wait again: of the silent, and of those that are forgotten already.
-  // kRefused unless `epoch` is that of the leader that took over last.
+  // The running tasks of all but these agents wait again: those of silent and of forgotten agents. kRefused unless
+  // `epoch` is that of the leader that took over last.
   Result<std::size_t> hand_back(const std::vector<std::string>& living, election::Epoch epoch);
 
-  // An operator's: a failed task waits again, as if it had never been tried; one that nobody works on is taken out.
+  // An operator's change: a failed task waits again, as if it had never been tried; a task without a worker is removed.
   // kNotFound; kRefused in any other state.
   Status retry(uint64_t number);
   Status drop(uint64_t number);
 
-  // A queue that had to be begun anew because the old one could not be understood does nothing until an operator has
-  // seen what became of it: adding and handing out are refused with this text. Empty: it works.
+  // A queue that was begun anew because the old one was unreadable does nothing until an operator has seen the result:
+  // it refuses new tasks and hand-outs with this text. Empty: it works.
   void halt(std::string_view why);
   void resume() { halted_.clear(); }
   const std::string& halted() const { return halted_; }
@@ -109,7 +109,7 @@ class TaskQueue {
   const std::deque<QueuedTask>& tasks() const { return tasks_; }  // that are not done, by number
   const std::deque<QueuedTask>& past() const { return past_; }    // the last that are done, without payload
   const QueuedTask* find(uint64_t number) const;
-  // There is one to hand out to this agent under this epoch and these rules.
+  // True when a task is due for this agent under this epoch and these rules.
   bool has_due(const std::string& agent, election::Epoch epoch, const HandOutRules& rules) const;
   // put_aside() would find some.
   bool has_tried_too_often(uint32_t tries_most) const;

@@ -13,7 +13,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kAfterTrouble = Duration::seconds(1);
-constexpr int kLastTries = 5;  // to tell the queue how a task ended, when the work is to stop
+constexpr int kLastTries = 5;  // to report the end of a task to the queue, when the work must stop
 
 std::string named(const Grant& task) { return fmt::format("task {} '{}'", task.number, task.name); }
 
@@ -87,7 +87,7 @@ bool TaskWork::refused(const Error& error, const Grant& task) {
   return true;
 }
 
-// Whoever leads under our lease and is refused here has lost it, or works on a queue that belongs to another lease.
+// A leader under our lease that is refused here has lost it, or works on a queue that belongs to another lease.
 bool TaskWork::not_in_office(const Error& error) {
   Error told = error;
   if (told.code == Errc::kRefused) {
@@ -97,7 +97,7 @@ bool TaskWork::not_in_office(const Error& error) {
   return refused_;
 }
 
-// Raises the fence of the queue. What this gives is what a leader before us has left behind.
+// Raises the fence of the queue. It returns the tasks that former leaders have left behind.
 task<bool> TaskWork::take_over() {
   while (!stopping_) {
     const auto taken = co_await queue_.take_over(epoch_, settings_.leader);
@@ -120,8 +120,8 @@ task<bool> TaskWork::take_over() {
 
 // --- the tasks -------------------------------------------------------------------------------------------------------
 
-// One look at the queue for all hands: it can be large, and this thread renews the lease too. And one change after the
-// other, so that what is handed out is always known to be in our hands when the next is asked for.
+// One reading of the queue for all free slots: it can be large, and this thread renews the lease too. One change
+// follows the other, so that each granted task is known to be ours before the next request.
 task<void> TaskWork::hand_out(runtime::Scope& tasks) {
   while (!stopping_) {
     Next next = Next::kIdle;
@@ -140,12 +140,12 @@ HandOutRules TaskWork::rules() {
   return rules;
 }
 
-// Looks without taking the lock that those who add tasks need too.
+// Reads without the lock that clients need to add tasks.
 task<bool> TaskWork::is_due() {
   const auto queue = co_await queue_.read();
-  // One that cannot be understood is seen to by hand_out().
+  // hand_out() handles an unreadable queue.
   if (!queue) co_return true;
-  // One that is not ours any more is refused by hand_out().
+  // hand_out() refuses a queue that is not ours any more.
   if (queue->fence() != epoch_) co_return true;
   if (!queue->halted().empty()) trouble(queue->halted(), {});
   if (queue->has_tried_too_often(settings_.tries_most)) co_await put_aside();
@@ -158,10 +158,10 @@ task<bool> TaskWork::is_due() {
   co_return false;
 }
 
-// Tasks whose leaders were gone so often before they were done.
+// Tasks whose leaders were gone too often before the end.
 task<void> TaskWork::put_aside() {
   const auto aside = co_await queue_.put_aside(epoch_, settings_.tries_most);
-  // Who refuses this refuses to hand out too, and trouble with the file is told there.
+  // A queue that refuses this refuses hand_out() too, which reports trouble with the file.
   if (!aside) co_return;
   for (const QueuedTask& task : *aside) {
     const Grant last{task.number, task.agent, task.epoch, task.attempt, task.name, {}};

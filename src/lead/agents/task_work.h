@@ -1,6 +1,7 @@
-// Works a queue off during a term of office: takes the queue over under the term's epoch, then begins the command for
-// one task after the other, each under a guardian (lead/run/guardian.h) that ends it before somebody else can lead, and
-// settles each with the queue, whose fence decides what counts. One thread, that of its runtime.
+// Runs the tasks of a queue during a term of office. It takes the queue over under the term's epoch. Then it runs the
+// command for one task after the other, each under a guardian (lead/run/guardian.h) that ends it before another process
+// can lead. It settles each task with the queue, whose fence decides which result counts. One thread, that of its
+// runtime.
 //
 // The command sees BELLWETHER_TASK (the name), BELLWETHER_TASK_NUMBER, BELLWETHER_TASK_ATTEMPT and
 // BELLWETHER_TASK_PAYLOAD beside BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH. Exit code 0 is success.
@@ -40,10 +41,10 @@ class TaskWork {
   // Why serve() has ended by itself, and need not be called again.
   struct Over {
     std::optional<Error> trouble;  // the command cannot be started at all; else:
-    std::size_t failed = 0;        // with until_done no task waits or runs, and so many have failed
+    std::size_t failed = 0;        // with until_done: no task waits or runs, and this many have failed
   };
 
-  // All must outlive it. `key`: whose claim, where it is a descriptor, is held until nothing of the work is left.
+  // All must outlive it. `key`: a claim on it that is a descriptor is held until nothing of the work is left.
   TaskWork(runtime::Runtime& runtime, QueueFile& queue, store::StoreKey& key, TaskWorkSettings settings,
            Journal& journal)
       : runtime_(runtime),
@@ -63,10 +64,10 @@ class TaskWork {
   const std::optional<Over>& over() const { return over_; }
   // The times of the term (boot clock), before serve() and whenever they move.
   void set_deadlines(Instant term_ends, Instant kill_at) { commands_.set_deadlines(term_ends, kill_at); }
-  // In good order, while the term goes on: what runs is asked to end, and given back to the queue.
+  // In good order, while the term goes on: running tasks get a stop signal, and go back to the queue.
   void stop();
   void kill() { commands_.kill(); }
-  // The term is over: what runs is asked to end, and the queue is left alone.
+  // The term is over: running tasks get a stop signal, and the queue stays as it is.
   void lose();
 
  private:
@@ -86,7 +87,7 @@ class TaskWork {
   runtime::task<void> give_back(Grant grant);
   CommandOptions options_for(const Grant& grant) const;
   HandOutRules rules();
-  // `task`: none when its number is 0. `warning`: something is wrong.
+  // `task`: none when its number is 0. `warning`: a fault.
   void tell(std::string_view event, const std::string& text, const Grant& task, bool warning = false);
   void trouble(const std::string& text, const Grant& task);
   // The queue said no, or nothing. True when another try may help.

@@ -1,4 +1,4 @@
-// What JSON can hold as it is.
+// Texts that JSON can hold unchanged.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace bellwether::lead {
 // Well-formed UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text);
 
-// Text from anywhere as one line of well-formed UTF-8, of so many bytes at most: what is neither a printable character
-// nor whole becomes '?'.
+// Text from anywhere as one line of well-formed UTF-8, of at most `bytes_most` bytes: unprintable or broken characters
+// become '?'.
 std::string utf8_line(std::string_view text, std::size_t bytes_most);
 
 }  // namespace bellwether::lead

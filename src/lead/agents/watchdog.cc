@@ -24,7 +24,7 @@ WatchdogAct Watchdog::check(Instant now, const WatchdogSight& sight) {
     return {Kind::kRestart, "it is frozen: alive, but no heartbeat for " + format_duration(now - last)};
   }
   if (!ever_started_) return {Kind::kStart, "it was not started yet"};
-  // A heartbeat that was looked at for the first time may be old: it is given the threshold to show that it moves.
+  // A heartbeat seen for the first time may be old: it gets the threshold to show that it moves.
   const bool others_lead = heard_ && now - *heard_ < settings_.stale_after;
   if (sight.succeeded && (others_lead || blind)) return {};
   return when_due(now,

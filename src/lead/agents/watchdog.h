@@ -1,9 +1,9 @@
-// When a watchdog starts its process again. Pure: told at each check what there is to see, it answers what to do.
+// Decides when a watchdog restarts its process. Pure: each check takes observations and returns an action.
 //
-// A process is dead when it has ended, and frozen when it lives but no heartbeat has been seen for the stale threshold,
-// counted on the watchdog's own clock from the last change of the heartbeat that it saw, or from the start of the
-// process. A process that ends with success while the heartbeat goes on has found a healthy leader elsewhere: it is
-// started again only when that heartbeat falls silent.
+// A process is dead when it has ended. It is frozen when it lives but no heartbeat has been seen for the stale
+// threshold, counted on the watchdog's clock from the last change of the heartbeat that it saw, or from the start of
+// the process. A process that ends with success while the heartbeat goes on has found a healthy leader elsewhere: the
+// watchdog restarts it only when that heartbeat falls silent.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace bellwether::lead {
 struct WatchdogSettings {
   Duration stale_after = Duration::seconds(120);
   election::BackoffSettings backoff;   // between restarts that follow each other
-  std::size_t restarts_per_hour = 20;  // so many are too many: it warns
+  std::size_t restarts_per_hour = 20;  // above this it warns
 };
 
-// What a check sees.
+// The observations of a check.
 struct WatchdogSight {
   bool runs = false;       // the process lives
   bool succeeded = false;  // it has ended, with success
@@ -43,10 +43,10 @@ class Watchdog {
   Watchdog(WatchdogSettings settings, uint64_t seed)
       : settings_(settings), prng_(seed), damping_(settings.backoff, std::nullopt) {}
 
-  // Instants are of one monotonic clock. kStart: nothing runs, start it. kRestart: end what runs, then start it. Either
-  // is to be reported with started().
+  // Instants are of one monotonic clock. kStart: no process runs, start one. kRestart: end the process, then start one.
+  // Report either with started().
   WatchdogAct check(Instant now, const WatchdogSight& sight);
-  // Somebody wants a restart: the next check asks for one, whatever it sees.
+  // An operator wants a restart: the next check asks for one, regardless of what it sees.
   void force() { forced_ = true; }
   void started(Instant now);
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Notes what it is told; waits until it has been told.
+// Records the events; waits for them.
 class Noting final : public Listener {
  public:
   void on_elected(const Term& term) override { note("elected " + std::to_string(term.epoch())); }

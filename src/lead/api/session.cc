@@ -53,7 +53,7 @@ std::string LeaderSession::start() {
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return runtime.error().message;
   runtime_ = std::move(*runtime);
-  // What can be wrong with the options is found here, on the caller's thread; nothing talks to a server yet.
+  // Finds the faults of the options here, on the caller's thread; contacts no server yet.
   if (std::string wrong = runtime_->run(open_store()); !wrong.empty()) return wrong;
   const runtime::NoSignals no_signals;  // they are the application's
   calling_ = std::thread([this] {

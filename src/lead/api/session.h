@@ -1,5 +1,5 @@
-// What is behind bellwether::leadership::Leadership: a thread that leads (runtime, store, candidate) and one that calls
-// the listener.
+// The implementation of bellwether::leadership::Leadership: a thread that leads (runtime, store, candidate) and one
+// that calls the listener.
 #pragma once
 
 #include <condition_variable>
@@ -68,8 +68,8 @@ class LeaderSession final : public lead::CandidateListener {
   void call(const Call& one);
   void queue(Call one);
 
-  // What other threads want of the leading one. One message at most is on its way to it, so that no flood of calls can
-  // push out the one that matters.
+  // The wishes of other threads for the leading one. At most one message is on its way to it, so that no flood of calls
+  // can push out the one that matters.
   struct Wishes {
     bool progress = false;
     bool work_stopped = false;

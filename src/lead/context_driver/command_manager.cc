@@ -23,12 +23,12 @@ constexpr std::size_t kMostErrorBytes = 4096;
 constexpr std::size_t kReadBytes = 16 * 1024;
 
 // The command's own standard files are those of the guardian, which has this node's; so a shell that becomes the
-// command gives it others. Opened anew they have an offset of their own, and waiting reads and writes.
+// command gives it others. Opened anew they have a separate offset, and waiting reads and writes.
 constexpr const char* kWithFiles = "exec </proc/self/fd/$1 >/proc/self/fd/$2 2>/proc/self/fd/$3; shift 3; exec \"$@\"";
 
 std::string path_of(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
-// What a command writes, as far as it is kept.
+// The kept output of a command.
 class Output {
  public:
   explicit Output(std::size_t most, bool keep_last) : most_(most), keep_last_(keep_last) {}
@@ -50,7 +50,7 @@ class Output {
   }
   int writer() const { return write_; }
 
-  // Takes what is there; false: nothing more will come.
+  // Reads the pending output; false: the end was reached.
   bool take() {
     std::array<char, kReadBytes> buffer;
     while (true) {
@@ -82,7 +82,7 @@ class Output {
   int write_ = -1;
 };
 
-// The last line that says something, for people.
+// The last line with text, for people.
 std::string last_words(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   const auto line = text.rfind('\n');

@@ -1,9 +1,9 @@
 // The context manager that runs a command for each attempt at a request, under a guardian (lead/run/guardian.h), which
-// ends it with the term whatever becomes of this process.
+// ends it with the term even if this process fails.
 //
-// The command reads the payload from its standard input, or from the file $BELLWETHER_CONTEXT_PAYLOAD. What it writes
-// to its standard output is the result, at most 64 KiB; what it writes last to its standard error is why it failed.
-// Exit code 0: done. It also sees
+// The command reads the payload from its standard input, or from the file $BELLWETHER_CONTEXT_PAYLOAD. Its standard
+// output is the result, at most 64 KiB; the end of its standard error is the reason of a failure. Exit code 0: done. It
+// also sees
 //   BELLWETHER_CONTEXT_REQUEST   the id of the request
 //   BELLWETHER_EPOCH             the epoch of the leader, and
 //   BELLWETHER_CONTEXT_ATTEMPT   the number of the attempt: together the fence of all that it changes
@@ -30,7 +30,7 @@ struct CommandManagerSettings {
 
 class CommandManager final : public ContextManager {
  public:
-  // The runtime must outlive it, and so must whatever run() has begun.
+  // The runtime must outlive it and all coroutines of run().
   CommandManager(runtime::Runtime& runtime, CommandManagerSettings settings);
   CommandManager(const CommandManager&) = delete;
   CommandManager& operator=(const CommandManager&) = delete;

@@ -1,4 +1,4 @@
-// What others ask of a node about contexts, and what nodes tell each other.
+// The questions of other processes about contexts, and the messages between nodes.
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -30,7 +30,7 @@ uint64_t ContextDriver::ticket_of(Caller caller) {
   return last_ticket_;
 }
 
-// Whoever has gone in the meantime is not told.
+// A client that has gone in the meantime gets no answer.
 void ContextDriver::answer_ticket(uint64_t ticket, const Status& status) {
   const auto caller = callers_.extract(ticket);
   if (caller.empty()) return;
@@ -152,7 +152,7 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
     parts_.switchboard.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
   }
   if (!message) {
-    // The first of many is said.
+    // Only the first of many is logged.
     if (refused_++ == 0) say("context_message_refused", message.error().message, true);
     return;
   }

@@ -1,4 +1,4 @@
-// What is said about generation requests, as bytes (core/message/describe.h), and within which limits.
+// The messages about generation requests, as bytes (core/message/describe.h), with their limits.
 #pragma once
 
 #include <cstdint>
@@ -40,17 +40,16 @@ struct AskGeneration {
 };
 using ContextQuestion = std::variant<context_lead::Request, AskOutcome, AskContextStatus, AskTransfer, AskGeneration>;
 
-// --- what a node knows of the leadership of contexts, for people and pages
-// --------------------------------------------
+// --- a node's knowledge of the leadership of contexts, for people and pages ------------------------------------------
 
-// What the jobs of a node have come to since its start. Those that were stopped count for neither.
+// The outcomes of a node's jobs since its start. Stopped jobs count for neither.
 struct ContextWork {
   uint64_t done = 0;
   uint64_t failed = 0;
   Duration time;  // of all these, together
 };
 
-// Whether a node could lead contexts, by what it has measured of itself.
+// Whether a node could lead contexts, by its own measurements.
 struct ContextFitness {
   double score = 0;  // 0 to 1; 0: disqualified
   std::vector<std::string> disqualified;
@@ -70,7 +69,7 @@ struct ContextView {
     bool operator==(const Step&) const = default;
   };
   struct Failover {
-    std::string from;  // empty: nobody had led
+    std::string from;  // empty: no previous leader
     std::string to;
     Duration took;
     bool ok = false;
@@ -86,7 +85,7 @@ struct ContextView {
   };
 
   std::string answered_by;
-  std::string leader;  // empty: nobody is known to lead
+  std::string leader;  // empty: no known leader
   uint64_t epoch = 0;
   uint64_t terms = 0;
   std::string duty;
@@ -113,7 +112,7 @@ struct ContextView {
 struct ContextRefused {
   Errc code = Errc::kRefused;
   std::string why;
-  std::string leader;  // whom to ask instead; empty: nobody is known to lead
+  std::string leader;  // to ask instead; empty: no known leader
   bool operator==(const ContextRefused&) const = default;
 };
 struct ContextDone {
@@ -126,7 +125,7 @@ struct OutcomeAnswer {
   uint32_t attempts = 0;
   uint64_t epoch = 0;        // of the attempt that counts, or runs
   std::string reason;        // of a failure
-  std::string result;        // of what is completed
+  std::string result;        // of a completed request
   bool result_gone = false;  // it is not kept any more
   bool operator==(const OutcomeAnswer&) const = default;
 };
@@ -162,7 +161,7 @@ const Message& message_of<cluster::ContextMessage>();
 
 namespace bellwether::cluster {
 
-// As message::decode(), and tells of a payload that is too large with its limit.
+// As message::decode(). The error for a payload that is too large names its limit.
 Result<ContextQuestion> decode_context_question(std::string_view bytes);
 
 }  // namespace bellwether::cluster

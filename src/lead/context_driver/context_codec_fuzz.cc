@@ -1,5 +1,5 @@
-// Bytes as questions, answers and messages of context leadership: whatever decodes survives being encoded and decoded
-// again, and a leader takes it, from a member or from anybody, without harm.
+// Bytes as questions, answers and messages of context leadership: decoded ones survive being encoded and decoded again,
+// and a leader takes them, from a member or from any other sender, without harm.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

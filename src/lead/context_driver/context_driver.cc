@@ -63,7 +63,7 @@ Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) 
 
 // --- the kernel's effects --------------------------------------------------------------------------------------------
 
-// What is done about each effect of the kernel.
+// Executes each effect of the kernel.
 struct ContextDriver::Hands {
   ContextDriver& self;
 
@@ -107,16 +107,16 @@ struct ContextDriver::Hands {
   void operator()(TakeBack&) const {
     self.note_step("the office is taken back");
     Leadership& leadership = self.parts_.leadership;
-    // Where nobody can be asked to elect, whoever stands is elected by itself.
+    // Without other voters, a candidate elects itself.
     if (!leadership.leads(self.parts_.runtime.boot_now())) static_cast<void>(leadership.call_election(true));
   }
   void operator()(StepDown& down) const {
     self.say("context_steps_down", "gives the leadership up: " + down.why, true);
-    // Refused: it leads no more, or hands over already.
+    // Refused: it does not lead any more, or hands over already.
     static_cast<void>(self.parts_.leadership.hand_over(down.why, {}));
   }
 
-  // --- what is told
+  // --- effects that inform others
   void operator()(BecameLeader& became) const {
     self.note_step("the register is taken");
     self.say("context_leader",
@@ -133,7 +133,7 @@ struct ContextDriver::Hands {
   }
   void operator()(GenerationStarted&) const {
     self.note_step("the generation is started");
-    // With it a take-over is at its end, which was told before; what comes later belongs to another one.
+    // This ends a take-over that was announced before; later ones are another take-over.
     if (auto& failover = self.failover_; failover && failover->to == self.settings_.self) {
       failover->steps.insert(failover->steps.end(), self.steps_.begin(), self.steps_.end());
     }
@@ -179,7 +179,7 @@ struct ContextDriver::Hands {
   }
 };
 
-// Before whatever works the loop off, which is in this file alone.
+// Must precede the code that runs the loop, which is in this file alone.
 template <class Effect>
 void ContextDriver::carry_out(Effect& effect) {
   Hands{*this}(effect);
@@ -194,7 +194,7 @@ task<void> ContextDriver::tell_later(ContextDriver* self, task<Told> told) {
 
 task<void> ContextDriver::run_job(ContextDriver* self, RunJob wish) {
   self->jobs_.set_term_end(self->term_.end != nullptr ? self->term_.end->ends_at() : Instant());
-  // What was fetched when the work was to stop.
+  // The job may arrive after the order to stop.
   const bool stops = self->owes_stop_ || self->left_;
   const JobEnded end = co_await self->jobs_.run(std::move(wish), stops);
   self->jobs_.ended(end);
@@ -212,7 +212,7 @@ task<void> ContextDriver::look_after_told(ContextDriver* self, runtime::Cancella
   }
 }
 
-// The election is told that the work has stopped when it asked for that, and nothing runs any more.
+// Reports to the election that the work has stopped, if it asked for that and no job runs.
 void ContextDriver::settled() {
   if (!owes_stop_ || !jobs_.none()) return;
   const Duty duty = kernel_.leader.duty();
@@ -224,7 +224,7 @@ void ContextDriver::settled() {
 // --- its life --------------------------------------------------------------------------------------------------------
 
 task<void> ContextDriver::run(runtime::Cancellation* cancel) {
-  runtime::Cancellation registering;  // outlives what waits with it, also where a process ends in the middle
+  runtime::Cancellation registering;  // outlives its waiters, also where a process ends in the middle
   runtime::Scope scope;
   scope_ = &scope;
   scope.spawn(register_.run(&registering));
@@ -249,7 +249,7 @@ task<void> ContextDriver::wind_up(Instant deadline) {
   if (term_.end != nullptr) tell(LeadershipLost{term_.epoch, "this node leaves"});
 }
 
-// --- what the election says ------------------------------------------------------------------------------------------
+// --- events of the election ------------------------------------------------------------------------------------------
 
 void ContextDriver::on_elected(const election::TermOfOffice& term) {
   term_ = term;
@@ -282,7 +282,7 @@ void ContextDriver::on_leader_changed(const std::string& leader, election::Term 
   tell(LeaderSeen{leader.empty() ? vote::kNobody : node_id(leader), Epoch(term.value())});
 }
 
-// --- what is said ----------------------------------------------------------------------------------------------------
+// --- reports ---------------------------------------------------------------------------------------------------------
 
 std::string ContextDriver::name_of(vote::NodeId node) const {
   const auto found = names_.find(node);
@@ -304,7 +304,7 @@ void ContextDriver::note_step(std::string text) {
 
 void ContextDriver::send(const std::string& to, const ContextMessage& message) {
   const auto peer = parts_.addresses(to);
-  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  if (!peer) return;  // as if it had been lost: the kernel repeats important messages
   std::string bytes = message::encode(message);
   if (parts_.seal != nullptr) bytes = parts_.seal->seal(std::move(bytes), VoteSeal::About::kContext);
   parts_.links.send(*peer, message_type::kContext, wire::Priority::kLeadership, std::move(bytes),

@@ -1,10 +1,9 @@
 // One node of a cluster that leads contexts when it leads the cluster, at work: the kernel
-// (election/context/duty_leader.h) with a register and copies that a majority keeps, connections, a context manager and
-// the boot clock. It carries the kernel's effects out in their order, and answers those who submit and ask. One thread,
-// that of its runtime.
+// (election/context/duty_leader.h) with a register and blobs on a majority, connections, a context manager and the boot
+// clock. It executes the kernel's effects in order, and answers clients. One thread, that of its runtime.
 //
 //   context_driver.cc    its life, the election, and the kernel's effects
-//   context_answers.cc   what others ask and say
+//   context_answers.cc   questions and messages of other processes
 #pragma once
 
 #include <map>
@@ -29,7 +28,7 @@ struct ContextDriverSettings {
   std::string self;
   std::vector<std::string> members;  // all names, this one's too
   context_lead::ContextSettings duties;
-  Duration keep_results = Duration::minutes(10);  // after they were told, unless too many newer ones are
+  Duration keep_results = Duration::minutes(10);  // after the end was reported, unless too many newer ones exist
 };
 
 class ContextDriver final : private Service {
@@ -42,34 +41,33 @@ class ContextDriver final : private Service {
     jobs::JobStore& store;
     copies::Copies& copies;
     Leadership& leadership;
-    // How well each node of the cluster is, 0 to 1; who is not there is missing.
+    // The health of each node of the cluster, 0 to 1; absent nodes are missing.
     Callback<std::map<std::string, double>()> node_healths;
     // Nothing when it is not measured.
     Callback<std::optional<ContextFitness>(const ContextWork& work)> fitness;
-    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
-    // word.
+    // Called one after the other, from within the loop; must not call the driver. `event`: the subject, in one word.
     Callback<void(const std::string& event, const std::string& text, bool warning)> says;
-    // What nodes say to each other is signed with it; nullptr: the connection alone says who speaks.
+    // signs the messages between nodes; nullptr: the connection alone identifies the sender.
     const VoteSeal* seal = nullptr;
   };
 
-  // All parts must outlive it, and the store what it has opened there. `seed` must differ between nodes and starts.
-  // REQUIRES settings that validate, and names with different ids. Errors are those of JobStore::open().
+  // All parts must outlive it, and the store must outlive its open handles. `seed` must differ between nodes and
+  // starts. REQUIRES settings that validate, and names with different ids. Errors are those of JobStore::open().
   static Result<std::unique_ptr<ContextDriver>> make(const Parts& parts, ContextDriverSettings settings, uint64_t seed);
   ~ContextDriver() override;
   ContextDriver(const ContextDriver&) = delete;
   ContextDriver& operator=(const ContextDriver&) = delete;
 
-  // kExists: there is one. kInvalid: its name or slots.
+  // kExists: a manager is registered. kInvalid: its name or slots.
   Status register_manager(std::unique_ptr<ContextManager> manager);
 
   // Does its duties until cancelled; no job is left then.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // Stops what runs, gives the register back, and leads no more: at most until `deadline`.
+  // Stops running jobs, gives the register back, and leads no more: at most until `deadline`.
   runtime::task<void> wind_up(Instant deadline);
 
-  // What the election says, as its listener is told (cluster/net/leadership.h). work_stopped() of the leadership is
-  // called for each drain and each end of a term that want it, when nothing runs any more.
+  // The events of the election, as for its listener (cluster/net/leadership.h). work_stopped() of the leadership
+  // follows each drain and each end of a term that wants it, when no job runs.
   void on_elected(const election::TermOfOffice& term);
   void on_renewed(Instant ends) { jobs_.set_term_end(ends); }
   void on_drain(const std::string& cause);
@@ -82,7 +80,7 @@ class ContextDriver final : private Service {
   const ContextWork& work() const { return jobs_.work(); }
   uint64_t failovers() const { return failovers_; }
   Duration failover_time() const { return failover_time_; }
-  // Messages that were refused: not what they should be, or from nobody who has a say.
+  // Refused messages: malformed, or from a process that may not send them.
   uint64_t refused() const { return refused_; }
 
  private:
@@ -99,12 +97,12 @@ class ContextDriver final : private Service {
   friend Loop;
   friend class ContextRegister;
   struct Hands;
-  // Who waits for an answer.
+  // A client that waits for an answer.
   struct Caller {
     link::Connection* connection;
     wire::RequestId id;
-    std::string done;  // what it is answered when it gets what it wants
-    std::string said;  // what people are told then; empty: nothing
+    std::string done;  // the answer on success
+    std::string said;  // the text for people; empty: none
   };
 
   ContextDriver(const Parts& parts, ContextDriverSettings settings, uint64_t seed);
@@ -152,7 +150,7 @@ class ContextDriver final : private Service {
   election::TermOfOffice term_;  // of this node; its end says when it is over
   uint64_t epoch_ = 0;           // of that, or of the last one
   bool owes_stop_ = false;       // the election waits for work_stopped()
-  bool left_ = false;            // leads no more, whoever elects it
+  bool left_ = false;            // leads no more, even if elected
 
   std::map<uint64_t, Caller> callers_;
   uint64_t last_ticket_ = 0;

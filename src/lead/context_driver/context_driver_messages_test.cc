@@ -52,7 +52,7 @@ TEST_F(ContextDriverTest, messages_of_strangers_count_for_nothing) {
   EXPECT_THAT(other_.heard, testing::IsEmpty());
 }
 
-// Each node signs with a key of its own, by the number of its place in the alphabet.
+// Each node signs with a separate key, by the number of its place in the alphabet.
 struct Seals {
   VoteSeal a = test_seal(1);
   VoteSeal b = test_seal(2);

@@ -13,7 +13,7 @@
 
 namespace bellwether::cluster {
 
-// A register that nobody else takes.
+// A register without another taker.
 class MemoryStore final : public jobs::JobStore {
  public:
   class Handle final : public jobs::JobHandle {
@@ -79,7 +79,7 @@ class FakeLeadership final : public Leadership {
   std::vector<std::string> heirs;
 };
 
-// Its jobs end when they are told to, or stopped, or killed; the next ones at once when they need not wait.
+// Its jobs end on order, or when stopped, or killed; the next ones at once when they need not wait.
 class FakeManager final : public ContextManager {
  public:
   struct Seen {

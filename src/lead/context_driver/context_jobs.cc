@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kPayload = "payload";
 constexpr const char* kResult = "result";
-// Results of so many requests are kept; a leader remembers the ends of no more than 200 whose payload is there.
+// The number of kept results; a leader remembers the ends of no more than 200 with a payload.
 constexpr std::size_t kMostTold = 100;
 constexpr Duration kDropAgain = Duration::seconds(10);
 
@@ -35,7 +35,7 @@ task<JobEnded> ContextJobs::run(RunJob wish, bool stops) {
   if (stops) job.stop.cancel();
   ContextJob order{std::move(wish.request), fence};
   ContextJobEnd end = co_await manager_->run(std::move(order), &job.stop, &job.kill);
-  // An earlier attempt that does not count may have left a result: one that is empty takes its place.
+  // An earlier attempt that does not count may have left a result: an empty one takes its place.
   const bool is_kept = !end.result.empty() || fence.attempt > 1;
   if (end.end == JobEnded::End::kDone && is_kept && !job.kill.cancelled()) {
     const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
@@ -121,7 +121,7 @@ void ContextJobs::on_told(RequestId id) {
   told_changed_.changed();
 }
 
-// What was told long ago, or before too many others, is not kept any longer.
+// A result that was reported long ago, or before too many others, is deleted.
 ContextJobs::Over ContextJobs::next_over() const {
   Over next{Instant::never(), {}};
   std::size_t kept = 0;

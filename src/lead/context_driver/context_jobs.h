@@ -1,6 +1,6 @@
-// The attempts at requests that run on this node, and what they read and make: payloads and results, which are copies
-// under the id of their request. Both are kept for a while after the end of the request was told. One thread, that of
-// its runtime.
+// The attempts at requests that run on this node, with their inputs and outputs: payloads and results, which are blobs
+// under the id of their request. Both are kept for a while after the end of the request was reported. One thread, that
+// of its runtime.
 #pragma once
 
 #include <map>
@@ -19,18 +19,18 @@
 
 namespace bellwether::cluster {
 
-// What makes contexts: it gets the requests that its node leads, one job for each attempt. A node has one; which one is
-// chosen where the node is put together.
+// Makes contexts: it gets the requests that its node leads, one job for each attempt. A node has one, chosen where the
+// node is assembled.
 struct ContextJob {
   context_lead::Request request;
-  // To be handed on with every act, so that what the job acts upon can refuse attempts that were succeeded.
+  // Passed on with every act, so that the resource can refuse attempts that were succeeded.
   context_lead::AttemptFence fence;
 };
 
 struct ContextJobEnd {
   context_lead::JobEnded::End end = context_lead::JobEnded::End::kDone;
   std::string reason;  // of a failure
-  std::string result;  // of what is done; at most kMostResultBytes
+  std::string result;  // of a success; at most kMostResultBytes
 };
 
 class ContextManager {
@@ -38,12 +38,12 @@ class ContextManager {
   virtual ~ContextManager() = default;
   // Valid for as long as it lives.
   virtual const context_lead::ManagerConfig& config() const = 0;
-  // Until nothing of the job is left, in this process or in others. With `stop` it ends in good order, with `kill` at
-  // once. Many run at a time, at most config().slots and those that are being killed.
+  // Until nothing of the job is left, in this process or in others. `stop` ends it in good order, `kill` at once.
+  // Several run at a time, at most config().slots beside jobs that are being killed.
   virtual runtime::task<ContextJobEnd> run(ContextJob job, runtime::Cancellation* stop,
                                            runtime::Cancellation* kill) = 0;
-  // Nothing of any job may be left at this instant of the boot clock, whatever becomes of this process. Moved on while
-  // the node leads, and never asked for in vain: a job that would begin after it does not.
+  // No part of any job may be left at this instant of the boot clock, even if this process fails. Moved on while the
+  // node leads, and always effective: a job that would begin after it does not begin.
   virtual void set_term_end(Instant end) = 0;
 };
 
@@ -51,9 +51,9 @@ class ContextJobs {
  public:
   struct Settings {
     Duration coordination_timeout;  // for a result, and for dropping one
-    Duration keep_results;          // after they were told, unless too many newer ones are
+    Duration keep_results;          // after the end was reported, unless too many newer ones exist
   };
-  // All must outlive it. What is written counts under the fence of `held`.
+  // All must outlive it. Writes count under the fence of `held`.
   ContextJobs(runtime::Runtime& runtime, copies::Copies& copies, const ContextRegister& held, Settings settings)
       : runtime_(runtime), copies_(copies), register_(held), settings_(settings) {}
   ContextJobs(const ContextJobs&) = delete;
@@ -85,7 +85,7 @@ class ContextJobs {
   void on_told(context_lead::RequestId id);
   bool is_told(context_lead::RequestId id) const { return told_.contains(id); }
   void forget_told() { told_.clear(); }
-  // Some time, the next request whose copies are not to be kept any longer; nothing when it is to be asked again.
+  // In the end the next request whose blobs may be deleted; nothing: call it again.
   runtime::task<std::optional<context_lead::RequestId>> wait_until_over(runtime::Cancellation* cancel);
   // False: not now; it is over again later.
   runtime::task<bool> drop(context_lead::RequestId id, runtime::Cancellation* cancel);

@@ -63,16 +63,16 @@ task<void> ContextRegister::run(runtime::Cancellation* cancel) {
 }
 
 task<void> ContextRegister::carry_out(ReleaseRegister, Instant, runtime::Cancellation*) {
-  // What others are not told they find out at the end of the lease.
+  // Peers without this message notice at the end of the lease.
   static_cast<void>(co_await handle_->give_back(runtime_.read_clock() + kGiveBackMost, nullptr));
 }
 
 task<void> ContextRegister::carry_out(TakeRegister wish, Instant asked, runtime::Cancellation* cancel) {
   const Instant deadline = asked + wish.within;
-  // Held already: taken anew, so that what was written last is read under a fence above it.
+  // Held already: taken anew, so that the last write is read under a fence above it.
   if (handle_->held(runtime_.boot_now())) co_await carry_out(ReleaseRegister{}, runtime_.read_clock(), nullptr);
   auto taken = co_await handle_->take(deadline, cancel);
-  // Nobody waits for it any more; whoever cancelled it gives it back next, or has it given back in the end.
+  // No coroutine waits for it any more. The code that cancelled it releases it next, or at the latest at the end.
   if (cancel->cancelled()) co_return;
   if (taken) {
     driver_.tell(RegisterTaken{wish.ticket, std::move(taken->value).value_or("")});

@@ -1,5 +1,5 @@
-// The register of requests of a context leader: what the kernel (election/context/duty_leader.h) asks of it, done with
-// one handle of a job's register, one thing after the other. One thread, that of its runtime.
+// The register of requests of a context leader. It executes the wishes of the kernel (election/context/duty_leader.h)
+// with one handle of a job's register, one after the other. One thread, that of its runtime.
 #pragma once
 
 #include <deque>
@@ -24,13 +24,12 @@ class ContextRegister final : private jobs::JobHandle::Listener {
   ContextRegister(runtime::Runtime& runtime, ContextDriver& driver) : runtime_(runtime), driver_(driver) {}
   ContextRegister(const ContextRegister&) = delete;
   ContextRegister& operator=(const ContextRegister&) = delete;
-  // Before everything else. Errors are those of JobStore::open().
+  // The first call. Errors are those of JobStore::open().
   Status open(jobs::JobStore& store, const std::string& key);
 
-  // What is asked is done while this runs; when it is cancelled, the register is given back.
+  // Executes wishes while it runs; on cancellation it gives the register back.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // The driver is told how it ends. ReleaseRegister: whatever was asked before and is not done yet is left undone, and
-  // nothing is said of it.
+  // Reports its end to the driver. ReleaseRegister: earlier wishes that are not done yet are dropped, without a report.
   void ask(Wish wish);
   // Under which it is held, or was held last.
   jobs::JobFence fence() const { return handle_->fence(); }

@@ -48,7 +48,7 @@ void ActLog::note(std::string_view holder, uint64_t epoch, Instant when) {
   if (!reigns_.empty() && epoch < reigns_.back().epoch) ++overlaps_;
   if (known == reigns_.end()) {
     const Reign reign{std::string(holder), epoch, when, when, 1};
-    // A late one that was never seen before its successor is no last reign.
+    // A late reign that was never seen before its successor is not the last one.
     const auto place =
         std::find_if(reigns_.begin(), reigns_.end(), [&](const Reign& other) { return other.epoch > epoch; });
     reigns_.insert(place, reign);

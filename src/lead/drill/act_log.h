@@ -1,8 +1,8 @@
-// What the contenders of a drill did: one line for each act, all in one file, in the order in which the acts took place
-// (the kernel appends them one after the other). So the order of the lines, and no clock, says whether two acted at
-// once: an act under an older epoch behind one under a newer epoch came from a holder that was no holder any more.
+// The acts of the contenders of a drill: one line for each act, all in one file, in the order of the acts (the kernel
+// appends them one after the other). So the order of the lines, and no clock, shows whether two acted at once: an act
+// under an older epoch behind one under a newer epoch came from a former holder.
 //
-// A line: HOLDER EPOCH NANOSECONDS, the time being that of the boot clock, for measuring.
+// A line: HOLDER EPOCH NANOSECONDS. The time is that of the boot clock, for measuring.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class ActLog {
  public:
   // Further bytes of the file; lines may come in pieces.
   void feed(std::string_view bytes);
-  // One act, or another sign that this holder is at work.
+  // One act, or another sign that this holder is active.
   void note(std::string_view holder, uint64_t epoch, Instant when);
 
   // In the order in which they began.
@@ -46,7 +46,7 @@ class ActLog {
   uint64_t overlaps_ = 0;
 };
 
-// The whole life of a process that acts: appends a line to the file every few milliseconds, for so long. The holder and
+// The whole life of an acting process: appends a line to the file every few milliseconds, for `span`. The holder and
 // the epoch are those of BELLWETHER_HOLDER and BELLWETHER_EPOCH. Returns its exit code.
 int act_for(const std::string& file, Duration span);
 

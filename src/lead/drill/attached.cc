@@ -119,7 +119,7 @@ task<void> KeyWatch::look(ActLog& log, Duration timeout) {
   held_ = seen->present && seen->record.held();
   if (!held_ || seen->version == version_) co_return;
   version_ = seen->version;
-  // It has been so for as long as the store took to answer, at most.
+  // The state is at most as old as the store's answer time.
   log.note(seen->record.holder, seen->record.epoch.value(), before);
 }
 

@@ -1,5 +1,5 @@
 // Contenders that run already, as a drill reaches them: by the process ids of this machine, or by commands of the
-// operator. And their key, which is watched in place of their acts.
+// operator. The drill watches their key in place of their acts.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace bellwether::lead {
 
-// What a program said last: why it failed, most of the time. Pure.
+// The last output of a program: mostly the reason of its failure. Pure.
 
 // ": " and the last line of an output that has one, fit for a terminal; empty when it says nothing.
 inline std::string last_words(std::string_view output) {
@@ -27,7 +27,7 @@ inline std::string last_words(std::string_view output) {
   return ": " + printable(text.substr(end == std::string_view::npos ? 0 : end + 1));
 }
 
-// Processes that are known by their ids. An id is given to another process some day, which must not be signalled.
+// Processes known by their ids. The system may reuse an id; the drill must not signal the new process.
 class KnownProcesses {
  public:
   // kNotFound: `pid` has ended, or is not surely the process any more that it was when it was first seen.
@@ -35,7 +35,7 @@ class KnownProcesses {
   void killed(int64_t pid) { killed_.insert(pid); }
 
  private:
-  std::map<int64_t, uint64_t> begun_;  // when each began, where the system tells
+  std::map<int64_t, uint64_t> begun_;  // when each began, where the system reports it
   std::set<int64_t> killed_;
 };
 
@@ -66,12 +66,12 @@ class Attached final : public DrillTargets {
 // The process id in a name of the form HOST:PID, when HOST is this machine; 0 when it says none.
 int64_t pid_in_name(const std::string& holder, const std::string& this_host);
 
-// Looks at a key, and notes each change of what it shows as an act of its holder.
+// Observes a key, and notes each change of its state as an act of its holder.
 class KeyWatch {
  public:
   static runtime::task<Result<std::unique_ptr<KeyWatch>>> open(runtime::Runtime& runtime, std::string url,
                                                                std::string key);
-  // Talks to the store for at most `timeout`. What cannot be seen is not noted.
+  // Talks to the store for at most `timeout`. Without an answer it notes nothing.
   runtime::task<void> look(ActLog& log, Duration timeout);
   // Somebody held the key at the last look.
   bool held() const { return held_; }

@@ -119,7 +119,7 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
   return fmt::format("{}127.0.0.1:{}{}", url.substr(0, host), port, url.substr(end));
 }
 
-// Acts for a good part of a poll, so that a leader is nearly always caught at work; shorter than its lock.
+// Acts for a good part of a poll, so that a break nearly always hits a leader at work; shorter than its lock.
 std::string Contenders::tick_command() const {
   const Duration span = std::min(options_.loop.poll_interval, options_.loop.lock_ttl / 2) * 6 / 10;
   std::string text = fmt::format("exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act {} {}", shell_quoted(act_file()),
@@ -219,7 +219,7 @@ runtime::task<void> Contenders::stop() {
   for (One& one : all_) {
     if (one.process == nullptr) continue;
     [[maybe_unused]] const auto end = co_await one.process->wait(most, nullptr);
-    one.process.reset();  // kills one that did not end
+    one.process.reset();  // kills a process that did not end
     if (one.way != nullptr) co_await one.way->stop();
   }
 }

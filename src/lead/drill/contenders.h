@@ -1,4 +1,4 @@
-// The contenders of a drill: processes of this very program that run one loop of a policy sheet, each with a way to its
+// The contenders of a drill: processes of this program that run one loop of a policy sheet, each with a way to its
 // store that can be cut.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace bellwether::lead {
 
-// A forwarder of TCP connections that can be cut: what stands between a contender of a drill and the store. One thread.
+// A forwarder of TCP connections that can be cut, between a contender of a drill and the store. One thread.
 class Forwarder {
  public:
   // Listens on a free port of this machine. `target` may be a name. `runtime` must outlive it.
@@ -27,9 +27,9 @@ class Forwarder {
   ~Forwarder();
 
   uint16_t port() const { return listener_->local().port; }
-  // From now on nothing passes, and nobody is told.
+  // From now on no data passes, and neither end gets a notice.
   void cut() { cut_ = true; }
-  // Everything passes again. Connections that lost something are broken, as after a long partition.
+  // Lets all data pass again. Connections that lost data are broken, as after a long partition.
   void mend();
   runtime::task<void> stop();
 

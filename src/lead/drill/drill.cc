@@ -34,7 +34,7 @@ class OwnLoad {
       : runtime_(runtime), scenario_(std::move(scenario)), result_(std::move(folder) + "/load.json") {}
 
   runtime::task<Status> start();
-  // Ends the load in good order, and says what it did. An error is in there.
+  // Ends the load in good order, and returns its results. An error is in there.
   runtime::task<DrillLoad> stop();
 
  private:
@@ -61,7 +61,7 @@ DrillLoad read_result(const std::string& path) {
 
 runtime::task<Status> OwnLoad::start() {
   runtime::SpawnOptions spawn;
-  // The shell joins the two outputs: why a load does not run is said on the one, the rest on the other.
+  // The shell joins the two outputs: one has the reason if a load does not run, the other has the rest.
   const std::string us = fmt::format("/proc/{}/exe", runtime_.self().pid);
   spawn.argv = {"/bin/sh", "-c",    R"(exec "$0" "$@" 2>&1)", us, "run", scenario_, "--ui",
                 "none",    "--out", "json=" + result_};
@@ -76,7 +76,7 @@ runtime::task<Status> OwnLoad::start() {
 runtime::task<DrillLoad> OwnLoad::stop() {
   DrillLoad load;
   if (process_ == nullptr) co_return load;
-  // One that has ended already, because it was short or could not run, has left its result or said why.
+  // A load that has ended already, because it was short or could not run, has left its result or a reason.
   [[maybe_unused]] const Status asked = process_->signal(SIGINT);
   const auto end = co_await process_->wait(runtime_.read_clock() + kEndMost, nullptr);
   const std::string words = last_words(process_->output());
@@ -127,8 +127,8 @@ class Drill {
   std::unique_ptr<OwnLoad> load_;
   runtime::Cancellation over_;
   ActLog acts_;
-  ActLog shown_;  // attached: what the key shows
-  // What takeovers are measured by.
+  ActLog shown_;  // attached: the state of the key
+  // The log that measures takeovers.
   ActLog& log_ = options_.attach ? shown_ : acts_;
   int acts_fd_ = -1;
 };
@@ -149,7 +149,7 @@ runtime::task<void> Drill::observe() {
   if (key_ != nullptr) co_await key_->look(shown_, options_.loop.lock_ttl);
 }
 
-// A key that is held and whose lease may still run has a holder at work.
+// A holder with a lease that may still run is at work.
 bool Drill::at_work(const Reign& reign) const {
   const Duration age = runtime_.boot_now() - reign.last;
   return options_.attach ? key_->held() && age < options_.loop.lock_ttl : age < kFresh;
@@ -163,7 +163,7 @@ runtime::task<void> Drill::listen_to_signals(runtime::Cancellation* cancel) {
   over_.cancel();
 }
 
-// The holder that acts now; null when nobody does for too long.
+// The holder that acts now; null when the key has no acting holder for too long.
 runtime::task<const Reign*> Drill::leader_at_work(runtime::Cancellation* cancel) {
   const Instant until = runtime_.read_clock() + patience();
   while (runtime_.read_clock() < until) {
@@ -183,7 +183,7 @@ runtime::task<void> Drill::successor(DrillRound& round, Instant fault, runtime::
     co_await observe();
     const auto& reigns = log_.reigns();
     const auto next = std::find_if(reigns.begin(), reigns.end(), [&](const Reign& reign) {
-      // One that was started again under its old name is another one.
+      // A process that was started again under its old name is a new one.
       const bool other = options_.attach || reign.holder != round.old_holder;
       return reign.epoch > round.old_epoch && other && reign.first > fault;
     });
@@ -233,7 +233,7 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
                        format_duration(Duration::millis(round.from_fault.ms()))));
   const Status repaired = co_await targets_->repair();
   if (!repaired) report_.error = repaired.error().message;
-  // Whoever is new has to see the lock first, to be a contender of the next round.
+  // A new contender has to see the lock first, to take part in the next round.
   const bool rested = co_await runtime_.sleep(options_.loop.poll_interval + Duration::millis(500), cancel);
   co_return repaired&& rested;
 }

@@ -1,6 +1,6 @@
 // A rehearsal of takeovers: starts several contenders of one loop, lets them act, breaks the present leader again and
-// again, and measures how long the loop stands still. What is measured is what is promised (policy sheet, budget.h).
-// Attached to contenders that run already, it breaks those, and measures by what the key shows.
+// again, and measures how long the loop stands still. The measured time is the promised one (policy sheet, budget.h).
+// Attached to contenders that run already, it breaks those, and measures by the state of the key.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@
 
 namespace bellwether::lead {
 
-// The processes that a drill breaks: those that it starts itself, or those that are there already.
+// The processes that a drill breaks: its own, or existing ones.
 class DrillTargets {
  public:
   virtual ~DrillTargets() = default;
   virtual runtime::task<Status> start() = 0;
-  // Breaks the one with this name; kNotFound when there is none, or when it cannot be reached from here.
+  // Breaks the one with this name; kNotFound when it does not exist, or cannot be reached from here.
   virtual runtime::task<Status> break_one(std::string holder, uint64_t epoch) = 0;
-  // Makes what was broken whole again, as far as that can be done from here.
+  // Repairs the broken holder, as far as possible from here.
   virtual runtime::task<Status> repair() = 0;
   // The end: nothing stays broken that this could mend, and nothing stays that start() began.
   virtual runtime::task<void> stop() = 0;
-  // Where their acts are noted (act_log.h); empty when nobody notes them.
+  // The file for notes of their acts (act_log.h); empty: none.
   virtual std::string act_file() const = 0;
 };
 
@@ -37,7 +37,7 @@ enum class DrillFault : unsigned char {
   kKill,     // SIGKILL
   kPause,    // SIGSTOP until another has taken over, which is beyond the TTL; then SIGCONT
   kCut,      // nothing passes between it and its store until another has taken over
-  kCommand,  // whatever a command of the operator does
+  kCommand,  // the effect of an operator's command
 };
 const char* to_string(DrillFault fault);
 
@@ -71,7 +71,7 @@ struct DrillRound {
   Duration idle;        // from the last act of the old leader to the first of the new one
 };
 
-// What the load beside the drill did.
+// The results of the load beside the drill.
 struct DrillLoad {
   uint64_t requests = 0;
   uint64_t failed = 0;

@@ -27,7 +27,7 @@ class LeaderLoop::PolledKey final : public store::StoreKey {
     if (claim) listener_.on_lock_wait(runtime_.read_clock() - asked);
     co_return outcome;
   }
-  // A loop that gives its lock back after each tick must not be called by the store each time another one does so: the
+  // The store must not wake a loop that gives its lock back after each tick whenever another process does so: the
   // processes would tick one after the other without a rest. It looks at its polls only.
   runtime::task<bool> changed(runtime::Cancellation* cancel) override {
     if (!hears_) co_return false;
@@ -94,7 +94,7 @@ Duration LeaderLoop::jittered(Duration span) {
   return runtime_.prng().between(Duration::nanos(low), span);
 }
 
-// --- what the candidate says -----------------------------------------------------------------------------------------
+// --- events of the candidate -----------------------------------------------------------------------------------------
 
 void LeaderLoop::on_elected(const TermOfOffice& term) {
   serving_ = true;
@@ -108,7 +108,7 @@ void LeaderLoop::on_elected(const TermOfOffice& term) {
 
 void LeaderLoop::on_renewed(Instant ends, Duration took) {
   extended_at_ = runtime_.now();
-  // Whoever was told to stop gets no more time by renewals.
+  // A stop order ends the extension by renewals.
   if (!stopping_) {
     kill_at_ = ends + candidate_.elector().stop_grace();
     listener_.on_deadlines_moved(ends, kill_at_);

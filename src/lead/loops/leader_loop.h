@@ -1,12 +1,13 @@
-// A loop that must run in one process at a time: the class of every control loop that is elected, those of users
-// (`bellwether loops run`) and those of this product itself, such as its job reconciler and its lease cleanup.
+// A loop that must run in one process at a time: the class of every elected control loop, those of users (`bellwether
+// loops run`) and those of this product, such as its job reconciler and its lease cleanup.
 //
-// Each poll tries the lock; on success one tick runs, with the lock renewed meanwhile when the sheet says so. Then
+// Each poll tries the lock. On success one tick runs, with the lock renewed meanwhile when the sheet says so. Then
 //   - release mode `explicit` gives the lock back, and any process may have the next tick;
 //   - release mode `ttl_hold` keeps it: the same process extends its lease at each of its polls and ticks again under
 //     the same epoch. Another one takes over when the lease has run out, at most TTL + poll after the last extension.
-// A tick never outlives its term: when the lease is lost, or ends because nothing renews it (renew_every 0), the tick
-// is cancelled. A tick that fails is counted, and that is all. An error of the store at a poll means no tick.
+//
+// A tick never outlives its term: when the lease is lost, or ends without renewals (renew_every 0), the tick is
+// cancelled. A failed tick is only counted. An error of the store at a poll means no tick.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@
 
 namespace bellwether::lead {
 
-// What a loop does: one tick. Must end soon after `cancel`, and must not act once term.valid_for(now) is over; by
-// `kill_at` (boot clock) nothing of it may be left. `term.epoch` is the fence for all that it changes.
+// The work of a loop: one tick. Must end soon after `cancel`, and must not act once term.valid_for(now) is over; by
+// `kill_at` (boot clock) nothing of it may be left. `term.epoch` is the fence for all its changes.
 using LoopTick =
     Callback<runtime::task<Status>(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel)>;
 
-// Who wants to know what becomes of a loop. As with CandidateListener: one call after the other, none may wait.
+// Receives the events of a loop. As with CandidateListener: one call after the other, none may wait.
 class LoopListener {
  public:
   virtual ~LoopListener() = default;
@@ -105,7 +106,7 @@ class LeaderLoop final : private CandidateListener {
   bool leaving_ = false;   // no further tick in this term
   bool stopping_ = false;  // no further term
   Instant extended_at_;    // when the last extension was confirmed
-  Instant kill_at_;        // for what runs in this term
+  Instant kill_at_;        // for the work in this term
   bool confirmed_ = false;
   runtime::Event answered_;                        // an extension was, or never will be
   runtime::Cancellation* waiting_ = nullptr;       // ends the wait for the next poll

@@ -268,7 +268,7 @@ TEST_F(LeaderLoopTest, a_paused_holder_acts_no_more_when_it_wakes) {
   EXPECT_EQ(stage.late_epochs, 0);
 }
 
-// One tick at a time, epochs that only grow, and a holder soon after the faults stop, whatever happens before.
+// One tick at a time, epochs that only grow, and a holder soon after the faults stop, under any faults before.
 TEST_F(LeaderLoopTest, survives_crashes_pauses_and_a_store_that_fails) {
   for (const ReleaseMode mode : {ReleaseMode::kTtlHold, ReleaseMode::kExplicit}) {
     for (const Duration renew : {Duration::zero(), Duration::seconds(3)}) {

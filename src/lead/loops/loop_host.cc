@@ -23,9 +23,9 @@
 namespace bellwether::lead {
 namespace {
 
-// A tick that is a command: it runs under a guardian (lead/run/guardian.h), which ends it in time whatever becomes of
-// this process. It sees BELLWETHER_LOOP, BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fence of all that
-// it changes, and may write lines to the descriptor BELLWETHER_REPORT_FD: "stale_jobs N" (work that is overdue now) and
+// A tick that is a command: it runs under a guardian (lead/run/guardian.h), which ends it in time even if this process
+// fails. It sees BELLWETHER_LOOP, BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fence of all its changes,
+// and may write lines to the descriptor BELLWETHER_REPORT_FD: "stale_jobs N" (work that is overdue now) and
 // "orphan_replayed N" (more work that was begun again).
 class CommandTick {
  public:
@@ -113,7 +113,7 @@ void CommandTick::take_report() {
   }
 }
 
-// One loop with all that it needs.
+// One loop with all its parts.
 class Hosted final : public LoopListener {
  public:
   Hosted(runtime::EpollRuntime& runtime, const LoopHostOptions::Loop& loop, Journal& journal)

@@ -1,5 +1,5 @@
 // `bellwether loops run`: the loops of a policy sheet in one process, each on its own lock, with a command as its tick.
-// One thread for all loops; the page of metrics has its own.
+// One thread for all loops, and another for the page of metrics.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ void LeaseFigures::term_ended() {
 void LeaseFigures::leader_changed(const election::LeaseRecord& record, Duration failover) {
   const Guard guard(mutex_);
   if (record.held() && record.epoch > figures_.epoch) {
-    // What came before the first one seen is not known.
+    // The time before the first observed holder is unknown.
     if (figures_.epoch.value() > 0) figures_.failover = failover;
     ++figures_.transitions;
   }
@@ -80,7 +80,7 @@ void LeaseFigures::orphans_replayed(uint64_t more) {
 LeaseSnapshot LeaseFigures::read(Instant now) const {
   const Guard guard(mutex_);
   LeaseSnapshot out = figures_;
-  // Asked of the term itself: a process that was paused holds nothing any more although nobody has told it yet.
+  // Asks the term itself: a process that was paused holds nothing any more although it has not noticed yet.
   out.leader = term_.valid_for(now) > Duration::zero();
   if (out.leader) out.since_renewal = now - renewal_sent_;
   return out;

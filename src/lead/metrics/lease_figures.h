@@ -1,5 +1,5 @@
-// The figures of one key, as this process sees it: what a page of metrics shows and what a load balancer asks. Written
-// by the thread of the candidate, read by the one of the HTTP server; each call takes a lock for some nanoseconds.
+// The figures of one key, as this process sees it: for a page of metrics and for load balancers. The thread of the
+// candidate writes them, and that of the HTTP server reads them; each call takes a lock for some nanoseconds.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@
 
 namespace bellwether::lead {
 
-// The names under which leadership is measured, in the form of Prometheus. Whoever publishes them and whoever alerts on
-// them takes them from here. Each has the label `key` (of the lock) and, where a loop of a policy sheet runs under it,
-// `loop`. A counter is there with 0 from the start, for else its first count would be no increase.
+// The names of the leadership metrics, in the form of Prometheus. Exporters and alerts both take them from here. Each
+// has the label `key` (of the lock) and, where a loop of a policy sheet runs under it, `loop`. A counter starts at 0,
+// else its first count would be no increase.
 
 namespace metric {
 
@@ -29,7 +29,7 @@ inline constexpr std::string_view kLeader = "bellwether_leader";
 inline constexpr std::string_view kEpoch = "bellwether_lease_epoch";
 // Changes of holder that this process has seen: terms of a new epoch, its own among them.
 inline constexpr std::string_view kTransitions = "bellwether_lease_transitions_total";
-// Renewals of this process that the store has confirmed, and those that failed or were not answered in time.
+// Renewals of this process that the store has confirmed, and renewals that failed or were not answered in time.
 inline constexpr std::string_view kRenewals = "bellwether_lease_renewals_total";
 inline constexpr std::string_view kRenewalFailures = "bellwether_lease_renewal_failures_total";
 // Histogram: from sending a renewal until it was confirmed.
@@ -42,17 +42,17 @@ inline constexpr std::string_view kFailover = "bellwether_failover_seconds";
 inline constexpr std::string_view kFailOpen = "bellwether_fail_open_total";
 // Histogram, in seconds: from the moment at which a tick wanted its lock until the store had answered.
 inline constexpr std::string_view kLockWait = "job_lock_wait";
-// Ticks of a loop that have ended, and those among them that failed.
+// Ticks of a loop that have ended, and the failed ones among them.
 inline constexpr std::string_view kTicks = "bellwether_loop_ticks_total";
 inline constexpr std::string_view kTickFailures = "bellwether_loop_tick_failures_total";
-// Work that is overdue because nobody did it, as the loop's tick counted it last.
+// Overdue work that no process has done, as the loop's tick counted it last.
 inline constexpr std::string_view kStaleJobs = "stale_jobs";
 // Work that was found without an owner and begun again.
 inline constexpr std::string_view kOrphanReplayed = "orphan_replayed_total";
 
 }  // namespace metric
 
-// A histogram in the manner of Prometheus: counts of what was at most so many seconds.
+// A histogram in the manner of Prometheus: counts of the waits up to each bound in seconds.
 struct WaitHistogram {
   static constexpr std::array<double, 13> kBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                   0.25,  0.5,    1,     2.5,  5,     10};

@@ -40,7 +40,7 @@ std::optional<std::string> quoted(std::string_view& text) {
   return std::nullopt;
 }
 
-// name="value",… behind the opening brace, with the closing one. False when it is something else.
+// name="value",… behind the opening brace, with the closing one. False for other text.
 bool take_labels(std::string_view& text, MetricSample& sample) {
   while (!text.starts_with('}')) {
     const auto name = cut(text, '=');

@@ -1,5 +1,5 @@
-// The text format of Prometheus read back, as far as our own pages need it, and what they say about the pressure on a
-// lock: who waits for it and how long it takes. Pure.
+// Reads the text format of Prometheus, as far as our own pages need it, and derives the pressure on a lock: who waits
+// for it and for how long. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct MetricSample {
   std::string_view label(std::string_view which) const;
 };
 
-// What cannot be read is left out, and so is what comes behind the first 100,000 samples.
+// Skips unreadable lines, and all after the first 100,000 samples.
 std::vector<MetricSample> parse_metrics(std::string_view text);
 
 struct LockPressure {
-  std::size_t processes = 0;  // that tell of this lock
+  std::size_t processes = 0;  // that report on this lock
   std::size_t holders = 0;    // that say they hold it now
   uint64_t waits = 0;         // how often the store was asked for the lock since they began
   uint64_t renewal_failures = 0;
-  // Of those waits, 99 of 100 took at most so many seconds, as far as the buckets tell; infinite beyond the last one.
+  // The wait that 99 % did not exceed, in seconds, as precise as the buckets; infinite beyond the last one.
   std::optional<double> wait_p99_s;
   std::optional<double> stale_jobs;  // as the ticks counted them, added up
 

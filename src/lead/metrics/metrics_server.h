@@ -1,6 +1,6 @@
-// A small HTTP server for the figures of keys, on a thread of its own: a scraper that is slow, or a load balancer that
-// asks often, never delays a renewal, and one that is stuck loses its connection (core/web/http_server.h). Its thread
-// takes no signals. It answers
+// A small HTTP server for the figures of keys, on a separate thread: a slow scraper, or a load balancer that asks
+// often, never delays a renewal, and a stuck one loses its connection (core/web/http_server.h). Its thread takes no
+// signals. It answers
 //   GET /metrics                      the text format of Prometheus
 //   GET /healthz, /leader             200 while this process holds all its keys, else 503
 //   GET /follower                     200 while it holds none of them, else 503
@@ -32,7 +32,7 @@ class MetricsServer final : private web::Handler {
  private:
   explicit MetricsServer(std::vector<const LeaseFigures*> figures) : figures_(std::move(figures)) {}
   Status begin(std::string at);
-  // Tells `listening` how it began, and is the whole life of the thread.
+  // Reports the result of the start to `listening`, and is the whole life of the thread.
   runtime::task<void> serve(std::string at, std::shared_ptr<std::promise<Status>> listening);
   runtime::task<web::Answer> answer(web::Request request, runtime::Cancellation* cancel) override;
   web::Answer metrics() const;

@@ -45,7 +45,7 @@ std::string number(Duration span) {
   return text;
 }
 
-// What the expressions of one loop are made of.
+// The parts of one loop's expressions.
 class LoopAlerts {
  public:
   LoopAlerts(const Policy& policy, const LoopPolicy& loop, const AlertSettings& settings)
@@ -75,8 +75,8 @@ class LoopAlerts {
   std::string doctor() const { return "bellwether doctor --policy " + policy_.file; }
   std::string loop() const { return "loop " + loop_.name; }
 
-  // Series that are not there count as nobody. A loop that gives its key back after each tick has a holder only now and
-  // then, so it is its epoch that must move.
+  // An absent series counts as no holder. A loop that gives its key back after each tick has a holder only now and
+  // then, so its epoch must move instead.
   Alert no_leader() const {
     const Duration looks = settings_.scrape * 4;
     Alert alert{

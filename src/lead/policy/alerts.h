@@ -1,5 +1,5 @@
-// Prometheus alerts for the loops of a policy sheet, with limits that come from its own figures: what counts as too
-// long without a holder is what the budget says, not a guess. Pure.
+// Prometheus alerts for the loops of a policy sheet, with limits from its own figures: the budget, not a guess, is the
+// limit of a time without a holder. Pure.
 #pragma once
 
 #include <string>

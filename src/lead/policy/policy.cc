@@ -13,11 +13,11 @@
 namespace bellwether::lead {
 namespace {
 
-// What to warn about in a policy sheet that is right.
+// Warnings about a correct policy sheet.
 
 using election::LeaseTiming;
 
-// A tick must fit into the lease together with what the network may add and one retry of the store.
+// A tick must fit into the lease together with the delay of the network and one retry of the store.
 void warn_of_long_ticks(const LoopPolicy& loop, yaml::Diagnostics& out) {
   if (loop.longest_tick == Duration::zero()) return;
   const LeaseTiming timing = LeaseTiming::of(loop.lock_ttl);
@@ -113,7 +113,7 @@ std::string read_store(const Section& section) {
   return *url;
 }
 
-// What two values that are right on their own say together.
+// Checks pairs of values that are right on their own.
 void check_times(const Section& section, const LoopPolicy& loop) {
   const Node& ttl = *section.find("lock_ttl");
   const Node* renew = section.find("renew_every");
@@ -290,7 +290,7 @@ void never_renew(LeaseTiming& timing) {
 void renew(LeaseTiming& timing, const LoopPolicy& loop, std::vector<std::string>& warnings) {
   const Duration usable = timing.renew_deadline + timing.stop_grace;
   timing.renew_every = loop.renew_every;
-  // One failed renewal may be repeated before the term ends, where the lease has room for that.
+  // The term leaves time for one repeated renewal, where the lease has room for that.
   const Duration wanted = timing.renew_every + timing.store_timeout * 2 + timing.retry;
   timing.renew_deadline = std::clamp(wanted, timing.renew_deadline, usable - timing.lease / 20);
   timing.stop_grace = usable - timing.renew_deadline;

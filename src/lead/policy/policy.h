@@ -1,5 +1,5 @@
-// The policy sheet: every loop of a control plane that must run exactly once, with its key, its times and the takeover
-// that is promised, in one YAML file that people review, `bellwether budget` checks, and the loops run by.
+// The policy sheet: every loop of a control plane that must run exactly once, with its key, its times and the promised
+// takeover, in one YAML file. People review it, `bellwether budget` checks it, and the loops run by it.
 //
 //   store: redis://127.0.0.1:6379                  # for the loops that name none
 //   leader_election:
@@ -15,7 +15,7 @@
 //       guards: sys:jobs                           # or a list: what only the holder may change
 //       command: ./reconcile --once                # one tick, for `bellwether loops run`
 //
-// Pure: the text comes in, the sheet or what is wrong with it goes out.
+// Pure: the text comes in, the sheet or its faults go out.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,8 @@
 namespace bellwether::lead {
 
 enum class ReleaseMode : unsigned char {
-  kTtlHold,   // the key is kept between ticks: whoever holds it ticks at each of its polls
-  kExplicit,  // the key is given back after each tick
+  kTtlHold,   // the key is kept between ticks: its holder ticks at each of its polls
+  kExplicit,  // the holder gives the key back after each tick
 };
 std::string_view to_string(ReleaseMode mode);
 
@@ -61,7 +61,7 @@ struct Policy {
 struct PolicyReading {
   std::optional<Policy> policy;            // nothing when there are errors
   std::vector<yaml::Diagnostic> errors;    // in the order of the file
-  std::vector<yaml::Diagnostic> warnings;  // what works, but will hurt one day
+  std::vector<yaml::Diagnostic> warnings;  // valid settings that will cause trouble
 };
 
 // Limits: 1 MiB of text (core/yaml/node.h), this many loops, this many bytes of a lock key.
@@ -71,14 +71,14 @@ inline constexpr std::size_t kLockKeyBytesMax = 1024;
 // `file` is only for messages.
 PolicyReading parse_policy(std::string_view text, const std::string& file);
 
-// What a policy sheet promises, set against what its values can keep. Pure.
+// The promises of a policy sheet, compared with its values. Pure.
 struct LoopBudget {
   election::BudgetInput input;
   election::FailoverBudget budget;
   Duration stale_worst;           // between two ticks, over a crash
   std::optional<bool> slo_holds;  // nothing: the sheet promises nothing
   std::optional<bool> stale_holds;
-  std::optional<election::Suggestion> suggestion;  // when something does not hold, and other values could
+  std::optional<election::Suggestion> suggestion;  // when a promise does not hold, and other values could
 
   bool holds() const { return slo_holds.value_or(true) && stale_holds.value_or(true); }
 };
@@ -86,12 +86,12 @@ struct LoopBudget {
 // `operation`: of the store, 99 of 100 times. `default_store`: the URL where the sheet names none; may be empty.
 LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store);
 
-// From the times of a policy sheet to those of a candidate. A sheet says three: how often a process looks, how long the
-// lock lives, and how often it is renewed while a tick runs. Everything else follows. Pure.
+// From the times of a policy sheet to those of a candidate. A sheet has three: the poll interval of a process, the life
+// of the lock, and the renewal interval during a tick. The rest follows. Pure.
 struct LoopTiming {
-  election::LeaseTiming standing;  // while somebody else's turn: one look a poll
+  election::LeaseTiming standing;  // on another process's turn: one look a poll
   election::LeaseTiming leading;   // failed renewals are repeated soon
-  // A holder between two ticks extends its lease at each poll, and at the latest so long after the last time.
+  // A holder between two ticks extends its lease at each poll, and at the latest this long after the last time.
   Duration extend_within;
   bool renews_in_ticks = true;
   std::vector<std::string> warnings;

@@ -99,7 +99,7 @@ task<void> ContextRole::wind_up(Instant deadline, runtime::Cancellation*) {
   co_await driver_->wind_up(std::min(deadline, tools_->runtime.read_clock() + kWindUpMost));
 }
 
-// --- what the election says ------------------------------------------------------------------------------------------
+// --- events of the election ------------------------------------------------------------------------------------------
 
 void ContextRole::on_elected(const election::TermOfOffice& term) {
   if (driver_ != nullptr) driver_->on_elected(term);
@@ -121,7 +121,7 @@ void ContextRole::on_leader_changed(const std::string& leader, election::Term te
   if (driver_ != nullptr) driver_->on_leader_changed(leader, term);
 }
 
-// --- what it knows of its cluster ------------------------------------------------------------------------------------
+// --- its knowledge of its cluster ------------------------------------------------------------------------------------
 
 std::map<std::string, double> ContextRole::node_healths() const {
   const auto share = [](int score) { return 1 - std::clamp(score / kWorstHealthScore, 0.0, 1.0); };
@@ -155,7 +155,7 @@ std::optional<double> ContextRole::context_fitness() const {
   return all ? std::optional(all->score) : std::nullopt;
 }
 
-// --- what it says ----------------------------------------------------------------------------------------------------
+// --- reports ---------------------------------------------------------------------------------------------------------
 
 void ContextRole::on_context_says(const std::string& event, const std::string& text, bool warning) {
   Journal::Fields fields;
@@ -188,7 +188,7 @@ std::vector<Figure> ContextRole::figures() const {
       one("bellwether_context_job_seconds_max", "gauge", "The longest of these.", metrics.longest_job.seconds_f()),
       one("bellwether_context_completions_refused_total", "counter", "Ends of attempts that did not count.",
           static_cast<double>(metrics.completions_refused))};
-  // Who does not lead knows nothing of the requests.
+  // A node that does not lead has no requests.
   if (!driver_->leads()) return out;
   out.push_back(one("bellwether_context_queue_length", "gauge", "Requests that wait for their turn.",
                     static_cast<double>(metrics.queued)));

@@ -16,7 +16,7 @@
 
 namespace bellwether::node {
 
-// How fit this node is to lead contexts, by what it has measured of itself.
+// The fitness of this node to lead contexts, by its own measurements.
 struct ContextFigures {
   std::vector<std::string> capabilities;
   Duration uptime;
@@ -28,18 +28,18 @@ struct ContextFigures {
   std::optional<uint64_t> network_bandwidth;  // bits per second; nothing where no device says it
 };
 
-// Those of the machine: what there is of it, less what is in use.
+// The figures of the machine: its resources, less those in use.
 ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Resources& resources);
 
-// The score (election/context/fitness.h). Quality, accuracy and reliability are the share of jobs that were done,
-// speed is how long they took. What is not measured is not required either: these without any job, the share of
-// uptime, and the bandwidth where no device says it. REQUIRES settings that validate.
+// The score (election/context/fitness.h). Quality, accuracy and reliability are the portion of jobs that were done;
+// speed is their duration. Missing measurements are not required: these three without any job, the portion of uptime,
+// and the bandwidth if no device reports it. REQUIRES settings that validate.
 cluster::ContextFitness fitness_of(const ContextFigures& figures, const context_lead::ContextSettings& settings);
 
 class ContextRole final : public NodeRole {
  public:
-  // `stores`: of this node, by a role before this one. `maker`: what makes contexts; nothing: requests wait for a
-  // leader that has it.
+  // `stores`: of this node, by a role before this one. `maker`: the context manager; nothing: requests wait for a
+  // leader that has one.
   ContextRole(std::shared_ptr<const jobs::NodeStores> stores, std::unique_ptr<cluster::ContextManager> maker)
       : stores_(std::move(stores)), maker_(std::move(maker)) {}
 

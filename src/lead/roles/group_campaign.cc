@@ -15,7 +15,7 @@ using runtime::task;
 
 namespace {
 
-// After that somebody has been elected, if anybody can be.
+// By then the group has elected a node, if it can.
 Duration patience_of(const cluster::NodeConfig& config) {
   if (config.votes_by_score()) {
     const vote::VoteTiming& timing = config.vote.timing;
@@ -78,7 +78,7 @@ task<int> GroupCampaign::run(runtime::Scope& beside) {
   co_return exit_code;
 }
 
-// --- what the command says -------------------------------------------------------------------------------------------
+// --- calls of the command --------------------------------------------------------------------------------------------
 
 void GroupCampaign::resign(const std::string& cause) {
   staying_out_ = true;
@@ -87,7 +87,7 @@ void GroupCampaign::resign(const std::string& cause) {
   if (node_ != nullptr) node_->go(cause);
 }
 
-// Who has given a term up stands again only after the election that follows has begun, so that others go first.
+// A node that has given a term up stands again only after the next election has begun, so that others go first.
 void GroupCampaign::work_stopped() {
   working_ = false;
   stopped_.changed();
@@ -105,7 +105,7 @@ void GroupCampaign::bad_evidence(election::EvidenceKind kind, std::string why) {
   weigh();
 }
 
-// Whoever leads needs evidence at each renewal, whoever does not needs it to stand.
+// A leader needs evidence at each renewal; a candidate needs it to stand.
 void GroupCampaign::weigh() {
   if (election_ == nullptr) return;
   const Instant now = runtime_.boot_now();
@@ -118,7 +118,7 @@ void GroupCampaign::weigh() {
   election_->stand(stands);
 }
 
-// The term ends here and now, whatever the election knows of it: no renewal moves the end of the work any more.
+// The term ends here and now, regardless of the election: no renewal moves the end of the work any more.
 void GroupCampaign::give_up(const std::string& why) {
   in_office_ = false;
   listener_->on_term_ended({.epoch = epoch_,
@@ -137,7 +137,7 @@ task<void> GroupCampaign::lose_patience(runtime::Cancellation* cancel) {
                   format_duration(most)));
 }
 
-// --- what the election says ------------------------------------------------------------------------------------------
+// --- events of the election ------------------------------------------------------------------------------------------
 
 void GroupCampaign::on_taking_part(cluster::Leadership* election) {
   election_ = election;
@@ -147,7 +147,7 @@ void GroupCampaign::on_taking_part(cluster::Leadership* election) {
 void GroupCampaign::on_elected(const election::TermOfOffice& term) {
   epoch_ = term.epoch;
   ends_ = term.end->ends_at();
-  // By votes that were given before it was said that it stands no more: nothing has begun that would have to stop.
+  // By votes from before its withdrawal: no work has begun that would have to stop.
   if (!stands_.value_or(false)) return election_->work_stopped();
   in_office_ = working_ = true;
   evidence_.begin(runtime_.boot_now());
@@ -157,7 +157,7 @@ void GroupCampaign::on_elected(const election::TermOfOffice& term) {
 void GroupCampaign::on_renewed(Instant ends, Duration took) {
   if (!in_office_) return;
   ends_ = ends;
-  // Who is a majority by itself has its answer at once; no time at all would say that nothing was confirmed.
+  // A node that is a majority by itself has its answer at once; a time of zero would mean that nothing was confirmed.
   listener_->on_renewed(ends, std::max(took, Duration::nanos(1)));
   weigh();
 }

@@ -1,6 +1,6 @@
-// The campaign of `bellwether lead` in a group that needs no store: this process is a node of the group, whose voters
-// elect who leads, by scores (cluster/vote/vote_driver.h) or by term and quorum (cluster/net/election_driver.h). The
-// term is the epoch.
+// The campaign of `bellwether lead` in a group without a store: this process is a node of the group, whose voters elect
+// the leader by scores (cluster/vote/vote_driver.h) or by term and quorum (cluster/net/election_driver.h). The term is
+// the epoch.
 #pragma once
 
 #include <memory>
@@ -24,18 +24,18 @@ class GroupCampaign final : public lead::Campaign {
 
   runtime::task<Status> open(const election::Evidence& wanted, Listener& listener) override;
   const std::string& holder() const override { return node_options_.config.name; }
-  // Files, ports and secrets are looked at here: what is wrong with them is told, and ends it.
+  // Checks files, ports and secrets; a fault in them is reported, and ends it.
   runtime::task<int> run(runtime::Scope& beside) override;
   void resign(const std::string& cause) override;
   void work_stopped() override;
   void good_evidence(election::EvidenceKind kind) override;
   void bad_evidence(election::EvidenceKind kind, std::string why) override;
-  // Half of what the election leaves for it: the other half is for a guardian that is woken late.
+  // Half of the time that the election leaves for it: the other half is for a guardian that wakes late.
   Duration stop_grace() const override { return left_for_work() / 2; }
   Instant lease_ends() const override { return ends_ + left_for_work(); }
 
  private:
-  // What the node tells of its terms.
+  // Reports the node's terms.
   class Office;
   void on_taking_part(cluster::Leadership* election);
   void on_elected(const election::TermOfOffice& term);
@@ -58,7 +58,7 @@ class GroupCampaign final : public lead::Campaign {
   cluster::Leadership* election_ = nullptr;  // while it takes part
   election::Evidence evidence_;
   bool staying_out_ = false;
-  std::optional<bool> stands_;  // as the election was told last
+  std::optional<bool> stands_;  // the last value sent to the election
   bool in_office_ = false;      // as the listener knows
   bool working_ = false;
   runtime::Condition stopped_;  // working

@@ -21,7 +21,7 @@ Result<int> pipe_with(Bytes key) {
   const bool written = ::write(ends[1], key.data(), key.size()) == static_cast<ssize_t>(key.size());
   const int why = errno;
   ::close(ends[1]);
-  // Who reads waits for nothing, as all of it is there; but programs do not expect a pipe that would not wait.
+  // The reader never waits, as all of the key is there; but programs do not expect a non-blocking pipe.
   if (written && ::fcntl(ends[0], F_SETFL, 0) == 0) return ends[0];
   ::close(ends[0]);
   return fail_errno(why, "a pipe for the key");
@@ -57,7 +57,7 @@ void KeyRole::on_term_ended(const election::TermEnded& ended) {
   if (ended.work_runs) stop();
 }
 
-// REQUIRES that nothing of the command runs: the election hands a key out only after it was told so.
+// REQUIRES that nothing of the command runs: the election hands a key out only after that report.
 void KeyRole::on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) {
   if (ending_) return;
   busy_ = true;

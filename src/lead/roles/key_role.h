@@ -1,11 +1,10 @@
-// A command of the operator's that works with the key of an admin, for as long as this node is the admin: started when
-// the key was put together, asked to stop when the term ends, and killed with all that it has started before another
-// admin can act. It lives under a guardian (lead/run/guardian.h), so that this holds when this process hangs or is
-// killed, too.
+// An operator's command that works with the key of an admin while this node is the admin. It starts when the key was
+// put together, gets a stop signal when the term ends, and is killed with all its descendants before another admin can
+// act. It lives under a guardian (lead/run/guardian.h), so this holds even when this process hangs or is killed.
 //
-// The key comes through a pipe, whose descriptor is the number in BELLWETHER_KEY_FD: it is in no file, no argument and
-// no variable, and this process has it no more once the command runs. BELLWETHER_KEY, BELLWETHER_HOLDER and
-// BELLWETHER_EPOCH say for what it leads, as `bellwether lead` does.
+// The key comes through a pipe, whose descriptor is the number in BELLWETHER_KEY_FD. It is in no file, no argument and
+// no variable, and this process no longer has it once the command runs. BELLWETHER_KEY, BELLWETHER_HOLDER and
+// BELLWETHER_EPOCH describe the term, as in `bellwether lead`.
 #pragma once
 
 #include <memory>
@@ -20,7 +19,7 @@ namespace bellwether::node {
 
 class KeyRole final : public NodeRole {
  public:
-  // `grace`: what the command may still do after the end of its term.
+  // `grace`: the command's time after the end of its term.
   KeyRole(std::vector<std::string> command, Duration grace) : command_(std::move(command)), grace_(grace) {}
 
   runtime::task<Status> prepare(const NodeTools& tools) override;

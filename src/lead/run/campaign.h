@@ -1,6 +1,6 @@
-// The part that one process takes in deciding who leads a key, whatever decides it: a store (store_campaign.h), or the
-// votes of a group of such processes. It says when the work may begin and by when it must have ended; it is told when
-// the work has stopped, and whether it is sound. One thread, that of its runtime.
+// One process's part in deciding who leads a key, by a store (store_campaign.h) or by the votes of a group of such
+// processes. It says when the work may begin and by when it must have ended. Its owner reports when the work has
+// stopped, and whether it is sound. One thread, that of its runtime.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace bellwether::lead {
 
-// Who leads, as it was seen last.
+// The leader at the last observation.
 struct LeaderSeen {
   election::LeaseRecord record;
   std::string evidence;
-  Duration failover;          // how long, as far as it was seen, nobody had led before
-  std::string another_leads;  // says so; empty: the key is ours, or free
+  Duration failover;          // the observed time without a leader before
+  std::string another_leads;  // a text about it; empty: the key is ours, or free
 };
 
 class Campaign {
@@ -29,26 +29,26 @@ class Campaign {
    public:
     virtual void on_renewal_failed() {}
     virtual void on_leader_changed(const LeaderSeen& seen) = 0;
-    // For longer than one slow answer takes, it could not be told who leads.
+    // The leader was unknown for longer than one slow answer takes.
     virtual void on_unknown(const std::string& why) = 0;
     virtual void on_fail_open(bool /*open*/, const std::string& /*why*/, election::Epoch /*floor*/) {}
   };
 
-  // Everything that can be wrong before it begins. Must succeed before anything else is asked. It stands only with
-  // evidence of the kinds that `wanted` requires. `listener` must outlive the campaign.
+  // Checks for every fault before the begin. Must succeed before any other call. It stands only with evidence of the
+  // kinds that `wanted` requires. `listener` must outlive the campaign.
   virtual runtime::task<Status> open(const election::Evidence& wanted, Listener& listener) = 0;
   // Our name, as others see it.
   virtual const std::string& holder() const = 0;
   // Until it has resigned and given up everything; REQUIRES that `beside` is cancelled only after that. The exit code
-  // of a process that need not have ended: 0 is good, and what is wrong has been told.
+  // of a process that need not have ended: 0 is good, and faults have been reported.
   virtual runtime::task<int> run(runtime::Scope& beside) = 0;
-  // Lets go of what run() needed; what ran beside it has ended.
+  // Releases the resources of run(); the coroutines beside it have ended.
   virtual void close() {}
 
   // How sound the guarded work is.
   virtual void good_evidence(election::EvidenceKind kind) = 0;
   virtual void bad_evidence(election::EvidenceKind kind, std::string why) = 0;
-  // Gives the key up in good order, and stands no more.
+  // Gives the key up in good order, and does not stand again.
   virtual void resign(const std::string& cause) = 0;
   virtual void work_stopped() = 0;
   // How long after the end of the present term the work is killed: before another can lead.

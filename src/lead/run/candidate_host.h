@@ -1,6 +1,6 @@
-// What every process that stands for one key on somebody's behalf has in common: the store and its key, the epochs that
-// this machine remembers, a lease that follows the store, and the page of figures. Who derives from it says what the
-// work is. One thread, that of its runtime.
+// The common parts of every process that stands for a key on behalf of other code: the store and its key, the epochs
+// that this machine remembers, a lease that follows the store, and the page of figures. A derived class supplies the
+// work. One thread, that of its runtime.
 #pragma once
 
 #include <memory>
@@ -20,21 +20,21 @@
 
 namespace bellwether::lead {
 
-// How the commands that lead end, beside the codes of what they ran.
+// The exit codes of the commands that lead, beside those of their children.
 
 inline constexpr int kExitLostLeadership = 75;  // with --once: the term ended before the command did
-inline constexpr int kExitWrong = 104;          // what was asked for cannot be done; nothing was begun
+inline constexpr int kExitWrong = 104;          // the request cannot be met; nothing was begun
 inline constexpr int kExitCannotExecute = 126;
 inline constexpr int kExitNotFound = 127;
 
-// The highest epoch that this machine has ever seen of a key, kept over restarts, so that a store which comes back with
-// less than it had is noticed by everybody who was there. A file for each store and key in one folder.
+// The highest epoch of a key that this machine has ever seen, kept over restarts. So every process that was there
+// notices a store that comes back with less than it had. A file for each store and key in one folder.
 class EpochMemory {
  public:
   // `folder` is made at the first save. `store` is LeaseStore::describe().
   EpochMemory(runtime::Runtime& runtime, std::string folder, const std::string& store, const std::string& key);
 
-  // 0 when nothing was kept. kInvalid when what was kept is damaged.
+  // 0 when no epoch was kept. kInvalid when the kept one is damaged.
   runtime::task<Result<election::Epoch>> load();
   // Durable when it has succeeded. Calls do not overlap.
   runtime::task<Status> save(election::Epoch epoch);
@@ -53,7 +53,7 @@ std::string default_epoch_folder();
 
 class CandidateHost : public CandidateListener {
  public:
-  // What the candidate notes is told, and what it learns of epochs is kept.
+  // Logs the candidate's notes, and keeps the epochs that it learns.
   void on_floor(election::Epoch floor) final;
   void on_note(bool warning, const std::string& text) final;
 
@@ -66,7 +66,7 @@ class CandidateHost : public CandidateListener {
   runtime::task<Status> open_key(std::string url, std::string key);
   // The highest epoch of the key that was ever seen on this machine; from now on it is kept. Zero without a home.
   runtime::task<Result<election::Epoch>> recall_epoch(std::string key);
-  // A renewal was confirmed after so long, or failed.
+  // A renewal was confirmed after this time, or failed.
   void store_answered(Duration took);
   void store_failed();
   // HOST:PID, where neither the user nor the environment names this process.
@@ -77,7 +77,7 @@ class CandidateHost : public CandidateListener {
   std::unique_ptr<store::LeaseStore> store_;
   std::unique_ptr<store::StoreKey> key_;
   std::unique_ptr<Candidate> candidate_;
-  runtime::Scope* scope_ = nullptr;  // of what runs beside the candidate
+  runtime::Scope* scope_ = nullptr;  // of the coroutines beside the candidate
 
  private:
   runtime::task<void> keep(election::Epoch floor);

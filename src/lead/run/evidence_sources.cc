@@ -51,7 +51,7 @@ void EvidenceSources::start(runtime::Scope& scope, EvidenceTaker taker) {
   if (!options_.disk_probe.empty()) scope.spawn(watch_disk(taker, scope.cancellation()));
 }
 
-// What the last work wrote, and nobody read yet, says nothing of the next.
+// Unread output of the last work says nothing of the next.
 void EvidenceSources::work_begins() {
   std::array<char, 4096> buffer{};
   while (progress_read_ >= 0 && ::read(progress_read_, buffer.data(), buffer.size()) > 0) {
@@ -117,7 +117,7 @@ runtime::task<void> EvidenceSources::watch_disk(EvidenceTaker taker, runtime::Ca
   }
 }
 
-// A disk that hangs makes this hang, and so no evidence comes: which is the point.
+// A hanging disk makes this hang on purpose: then no evidence comes.
 runtime::task<Status> EvidenceSources::write_probe() {
   const std::string path = fmt::format("{}/.bellwether-probe-{}", options_.disk_probe, runtime_.self().pid);
   const runtime::OpenOptions options{.create = true, .truncate = true, .write = true, .no_follow = true, .mode = 0600};

@@ -1,4 +1,4 @@
-// Where the evidence comes from that a leader's work is sound: a health command of the user, the progress that the work
+// The sources of evidence that a leader's work is sound: a health command of the user, the progress that the work
 // reports on a pipe, and a small write to a disk.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace bellwether::lead {
 
-// Who is told how sound the guarded work is.
+// Receives the evidence about the guarded work.
 struct EvidenceTaker {
   Callback<void(election::EvidenceKind kind)> good;
   Callback<void(election::EvidenceKind kind, std::string why)> bad;
@@ -31,7 +31,7 @@ class EvidenceSources {
   // Watches until the scope is cancelled.
   void start(runtime::Scope& scope, EvidenceTaker taker);
   void work_begins();
-  // What the command needs in order to report.
+  // The command's needs for its reports.
   void add_to(CommandOptions& command) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kStartMost = Duration::seconds(10);
 constexpr Duration kLookAtGuardian = Duration::millis(50);  // between looks at a guardian that is silent
-constexpr Duration kAgain = Duration::millis(2);            // and at what was killed, until nothing of it is left
+constexpr Duration kAgain = Duration::millis(2);            // and at killed processes, until none is left
 constexpr const char* kMark = "BELLWETHER_GUARD";           // in the environment of a command and all that it starts
 
 std::string_view word(std::string_view& text) {
@@ -40,7 +40,7 @@ GuardedCommand::GuardedCommand(runtime::Runtime& runtime, CommandOptions options
 }
 
 GuardedCommand::~GuardedCommand() {
-  // Its end is what tells the guardian that nobody leads any more.
+  // Its end informs the guardian that this process leads no more.
   ::close(socket_fd_);
   if (guardian_fd_ >= 0) ::close(guardian_fd_);
   if (guardian_ != nullptr) guardian_->let_go();
@@ -94,7 +94,7 @@ runtime::task<Status> GuardedCommand::start() {
     const int reason = static_cast<int>(parse_u64(word(text)).value_or(0));
     co_return fail(errc_from_errno(reason), std::string(text));
   }
-  // It may have started the command and died, or been stopped, before it could say so.
+  // It may have started the command and died, or been stopped, before its report.
   (void)guardian_->signal(SIGKILL);
   while (!kill_ourselves()) co_await runtime_.sleep(kAgain);
   co_return fail(Errc::kIo, "the guardian did not start the command");
@@ -122,7 +122,7 @@ void GuardedCommand::kill() {
 
 void GuardedCommand::signal(int number) { tell(fmt::format("signal {}", number)); }
 
-// The next thing that the guardian says; empty when it is gone, or silent until `deadline`.
+// The next message of the guardian; empty when it is gone, or silent until `deadline`.
 runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cancellation* cancel) {
   const auto ready = co_await runtime_.wait_descriptor(socket_fd_, true, false, deadline, cancel);
   if (!ready) co_return std::string();
@@ -131,13 +131,13 @@ runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cance
   co_return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string("gone");
 }
 
-// A guardian that was stopped does not act, one that was killed has taken only the command itself with it. SIGKILL
-// reaches everything, whatever state it is in. True when nothing is left.
+// A stopped guardian does not act; a killed one has taken only the command itself with it. SIGKILL reaches processes in
+// every state. True when nothing is left.
 bool GuardedCommand::kill_ourselves() const {
   const auto group = static_cast<pid_t>(pid_ > 0 ? pid_ : -1);  // unknown when the guardian never told it
   if (group > 0) ::kill(-group, SIGKILL);
-  // The group may have members that nobody collects, and what has left it, for example into a session of its own, is
-  // to be ended as well.
+  // The group may have members that no parent collects. Processes that have left it, for example into another session,
+  // must end as well.
   const Living living = living_of(group, mark_);
   bool empty = living.complete;
   for (const pid_t pid : living.pids) {
@@ -176,7 +176,7 @@ runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
     }
     const bool late = runtime_.boot_now() >= page_.kill_at();
     if ((late || guardian_gone) && kill_ourselves()) {
-      // A guardian that does not say so is stopped. Nobody needs it any more.
+      // A guardian that does not report so is stopped. It has no further use.
       (void)guardian_->signal(SIGKILL);
       break;
     }

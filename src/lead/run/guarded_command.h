@@ -21,7 +21,7 @@ struct CommandOptions {
   std::vector<std::pair<std::string, std::string>> environment;
   int stop_signal = 15;
   int lock_fd = -1;              // held until nothing of the command is left; -1: none
-  bool command_has_lock = true;  // and by the command and what it starts, should its guardian die
+  bool command_has_lock = true;  // and by the command and its children, should its guardian die
   std::vector<int> more_open;    // further descriptors that the command has
   Instant term_ends;             // boot clock
   Instant kill_at;
@@ -30,7 +30,7 @@ struct CommandOptions {
 // How it ended: by itself, or because it was asked or made to.
 struct CommandEnd : runtime::ChildEnd {
   bool asked = false;
-  // One that was asked to end may say 0 without having done its work.
+  // A command that got a stop signal may exit with 0 without having done its work.
   bool did_its_work() const { return succeeded() && !asked; }
   // As a shell would say it.
   int shell_code() const { return signal != 0 ? 128 + signal : exit_code; }
@@ -41,7 +41,7 @@ std::string how_it_ended(const runtime::ChildEnd& end);
 
 class GuardedCommand {
  public:
-  // One that is not started. What it is told from here on holds: a start may take longer than a lease, which is renewed
+  // A command that is not started. Orders from here on hold: a start may take longer than a lease, which is renewed
   // meanwhile, or lost.
   static Result<std::unique_ptr<GuardedCommand>> create(runtime::Runtime& runtime, CommandOptions options);
   ~GuardedCommand();
@@ -55,8 +55,8 @@ class GuardedCommand {
   void kill();
   void signal(int number);
 
-  // When nothing of it is left, not even of what it started. Kills it itself when the time has come and the guardian
-  // has not done it, or is gone.
+  // When no process of it is left, children included. Kills it itself when the time has come and the guardian has not
+  // done it, or is gone.
   runtime::task<CommandEnd> wait_until_gone();
 
  private:
@@ -76,24 +76,24 @@ class GuardedCommand {
   bool asked_ = false;
 };
 
-// The commands that one leader runs in its term of office: each under a guardian that ends it with the term, and all
-// hear when the times of the term move. One thread, that of its runtime.
+// The commands that a leader runs in its term of office: each under a guardian that ends it with the term, and each
+// receives the changes of the term's times. One thread, that of its runtime.
 class TermCommands {
  public:
-  // `runtime` must outlive it, and it whatever run() has begun.
+  // `runtime` must outlive it, and it must outlive all coroutines of run().
   explicit TermCommands(runtime::Runtime& runtime) : runtime_(runtime) {}
   TermCommands(const TermCommands&) = delete;
   TermCommands& operator=(const TermCommands&) = delete;
 
-  // The times of the term (boot clock), for what runs and for what begins later.
+  // The times of the term (boot clock), for present and later commands.
   void set_deadlines(Instant term_ends, Instant kill_at);
   Instant term_ends() const { return term_ends_; }
   // All that run, or are being started.
   void stop();
   void kill();
 
-  // Until nothing of the command is left. With `stop` it is asked to end, with `kill` it is killed; both may be
-  // nullptr. The times in `options` are set here. Errors are those of GuardedCommand::start().
+  // Until no process of the command is left. `stop` sends the stop signal, `kill` kills it; both may be nullptr. The
+  // times in `options` are set here. Errors are those of GuardedCommand::start().
   runtime::task<Result<CommandEnd>> run(CommandOptions options, runtime::Cancellation* stop = nullptr,
                                         runtime::Cancellation* kill = nullptr);
 

@@ -41,7 +41,7 @@ std::optional<std::string> read_all(const std::string& path) {
   return text;
 }
 
-// What /proc/PID/stat says of a process that lives (proc(5) numbers the fields).
+// The line /proc/PID/stat of a living process (proc(5) numbers the fields).
 struct Stat {
   pid_t group = -1;             // 5
   bool kernel = false;          // 9: a thread of the kernel
@@ -83,8 +83,8 @@ void add_children(pid_t parent, std::vector<pid_t>& found) {
 
 constexpr std::string_view kName = "lead-guardian";
 constexpr Duration kGraceAlone = Duration::seconds(5);       // for the command when the leader's process is gone
-constexpr Duration kBetweenKills = Duration::millis(2);      // until what was killed is looked for again
-constexpr Duration kStragglersGrace = Duration::seconds(2);  // for what the command has left behind
+constexpr Duration kBetweenKills = Duration::millis(2);      // until the next search for killed processes
+constexpr Duration kStragglersGrace = Duration::seconds(2);  // for the processes that the command has left behind
 
 class Guardian {
  public:
@@ -110,7 +110,7 @@ class Guardian {
       std::signal(ignored, SIG_IGN);
     }
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    // Best effort, none of them needed on a healthy machine: not to be swapped out, not to wait behind the load.
+    // Best effort, none needed on a healthy machine: not to be swapped out, not to wait behind the load.
     ::mlockall(MCL_CURRENT);
     ::setpriority(PRIO_PROCESS, 0, -20);
     sigset_t child;
@@ -128,7 +128,7 @@ class Guardian {
     group_ = ::fork();
     if (group_ < 0) return failed("no process", errno);
     if (group_ == 0) become_command(report[1], parent);
-    ::setpgid(group_, group_);  // here and in the child: whoever comes first
+    ::setpgid(group_, group_);  // here and in the child: the first call counts
     // Only a leader that the terminal listens to can hand it on; one in the background must not take it.
     leader_group_ = ::getpgid(::getppid());
     if (leader_group_ > 0 && ::tcgetpgrp(STDIN_FILENO) == leader_group_) ::tcsetpgrp(STDIN_FILENO, group_);
@@ -175,7 +175,7 @@ class Guardian {
     [[maybe_unused]] const auto sent = ::send(call_.socket_fd, text.data(), text.size(), MSG_NOSIGNAL);
   }
 
-  // What is due by now. The times on the page move on with every renewal.
+  // Acts that are due by now. The times on the page move on with every renewal.
   void act_on_time() {
     const Instant now = runtime::BootClock::now();
     const Instant kill_at = std::min(page_.kill_at(), wish_kill_at_);
@@ -189,7 +189,7 @@ class Guardian {
   void ask_to_stop() {
     asked_to_stop_ = true;
     ::kill(-group_, call_.stop_signal);
-    ::kill(-group_, SIGCONT);  // what is stopped does not hear
+    ::kill(-group_, SIGCONT);  // stopped processes do not react
     if (ended_) signal_descendants(call_.stop_signal);
   }
 
@@ -243,7 +243,7 @@ class Guardian {
     while ((pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
       if (pid != group_) continue;
       if (WIFSTOPPED(status)) {
-        // Ctrl-Z: the leader goes on, so its command does too. Else it would stand there with the terminal for ever.
+        // Ctrl-Z: the leader goes on, and so does its command. Else it would keep the terminal for ever.
         if (WSTOPSIG(status) == SIGTSTP) ::kill(-group_, SIGCONT);
         continue;
       }
@@ -251,7 +251,7 @@ class Guardian {
       if (::tcgetpgrp(STDIN_FILENO) == group_) ::tcsetpgrp(STDIN_FILENO, leader_group_);
       tell(WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status))
                              : fmt::format("signal {}", WTERMSIG(status)));
-      // What it has left behind is guarded work as well.
+      // The processes that it has left behind are guarded work as well.
       ::kill(-group_, call_.stop_signal);
       signal_descendants(call_.stop_signal);
       asked_to_stop_ = true;
@@ -270,7 +270,7 @@ class Guardian {
   bool asked_to_stop_ = false;
   bool killing_ = false;
   bool ended_ = false;  // the command itself
-  bool empty_ = false;  // and everything that it has left behind
+  bool empty_ = false;  // and all its descendants
   Instant wish_kill_at_;
 };
 

@@ -1,7 +1,7 @@
-// The guardian: a small process between `bellwether lead` and the command it runs. It starts the command in a process
-// group of its own, and ends it and everything it has left behind when it is told to, when the leader's process is
-// gone, or when the time for it has come (DeadlinePage). It needs no store, no network and no disk, so it acts in
-// time when its leader is stopped, starved or stuck.
+// The guardian: a small process between `bellwether lead` and its command. It starts the command in a new process
+// group, and ends it and everything it has left behind on order, when the leader's process is gone, or when the time
+// for it has come (DeadlinePage). It needs no store, no network and no disk, so it acts in time when its leader is
+// stopped, starved or stuck.
 //
 // Between the two lies a socket of packets. To the guardian: "signal N" (to the group), "stop" (in good order; killed
 // at the kill time), "kill" (now), "look" (the times on the page are earlier than before). From it: "started PID",
@@ -22,14 +22,14 @@ namespace bellwether::lead {
 
 // The processes that a command left behind when it went into the background.
 
-// Those that come from this process and still live, over all generations. REQUIRES that this process is their
-// subreaper, so that orphans come back to it.
+// The living descendants of this process, over all generations. REQUIRES that this process is their subreaper, so that
+// orphans come back to it.
 std::vector<pid_t> descendants();
 void signal_descendants(int number);
 
-// Those that live and are of this process group, or have "NAME=VALUE" in the environment that they were started with,
-// whoever their parents are by now. Outside the group it does not find what was started with an environment made anew,
-// nor what this process may not look at.
+// The living processes of this process group, or with "NAME=VALUE" in the environment that they were started with,
+// regardless of their present parents. Outside the group it misses processes with a new environment, and those that
+// this process may not inspect.
 struct Living {
   std::vector<pid_t> pids;
   bool complete =
@@ -37,11 +37,11 @@ struct Living {
 };
 Living living_of(pid_t group, std::string_view mark);
 
-// The two times by which guarded work must end, in memory that the leader's process writes and its guardian reads: so
-// the guardian knows them although the leader is stopped, hangs on a disk, or is gone. Times are of the boot clock.
+// The two times by which guarded work must end, in memory that the leader's process writes and its guardian reads. So
+// the guardian knows them even when the leader is stopped, hangs on a disk, or is gone. Times are of the boot clock.
 struct Deadlines {
-  std::atomic<int64_t> term_ends_ns;  // from then on the work is asked to stop
-  std::atomic<int64_t> kill_at_ns;    // from then on it is killed, whatever it says
+  std::atomic<int64_t> term_ends_ns;  // from then on the work gets the stop signal
+  std::atomic<int64_t> kill_at_ns;    // from then on it is killed, regardless of its state
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 

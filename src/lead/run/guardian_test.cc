@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kFar = Duration::hours(1);
 
-// A guardian in a process of its own, with the test in the leader's place.
+// A guardian in a separate process, with the test in the leader's place.
 class GuardianTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -53,7 +53,7 @@ TEST(JournalTest, appends_to_the_log_of_earlier_lives_and_refuses_a_file_that_ca
 // Hooks on a simulated machine whose programs take as long as their command says in seconds.
 struct Stage {
   Journal journal{-1, false, "lead"};
-  std::vector<std::pair<std::string, std::string>> wanted;  // calls: seconds and what they tell
+  std::vector<std::pair<std::string, std::string>> wanted;  // calls: seconds and their texts
   bool end = false;
   std::vector<std::string> begun;
   bool over = false;

@@ -56,7 +56,7 @@ class LeaderRun final : public Campaign::Listener {
   Journal& journal_;
   Campaign& campaign_;
   TermReport report_;
-  runtime::Scope* scope_ = nullptr;  // of what runs beside the campaign
+  runtime::Scope* scope_ = nullptr;  // of the coroutines beside the campaign
   std::unique_ptr<EvidenceSources> evidence_;
   std::unique_ptr<runtime::Signals> signals_;
 
@@ -72,7 +72,7 @@ class LeaderRun final : public Campaign::Listener {
   int exit_code_ = 0;
 };
 
-// --- what the campaign says ------------------------------------------------------------------------------------------
+// --- events of the campaign ------------------------------------------------------------------------------------------
 
 void LeaderRun::on_elected(const election::TermOfOffice& term) {
   ever_elected_ = true;
@@ -89,7 +89,7 @@ void LeaderRun::on_elected(const election::TermOfOffice& term) {
 void LeaderRun::on_renewed(Instant ends_at, Duration took) {
   term_ends_ = ends_at;
   kill_at_ = ends_at + campaign_.stop_grace();
-  // Said before it becomes true, so that what is said never promises less time than the command has.
+  // Reported before it becomes true, so that a report never promises less time than the command has.
   const bool confirmed = took > Duration::zero();  // else only the times have become shorter
   if (confirmed) report_.renewed(ends(), took);
   if (command_ != nullptr) command_->set_deadlines(term_ends_, kill_at_);
@@ -98,7 +98,7 @@ void LeaderRun::on_renewed(Instant ends_at, Duration took) {
 void LeaderRun::on_drain(const std::string& cause) {
   if (command_ != nullptr) journal_.detail(runtime_.wall_now(), "stopping the command: " + cause);
   stop_wanted_ = true;
-  // A signal was handed on as it came; the command knows what to do with it.
+  // The command has received the signal itself, and knows what to do.
   if (command_ != nullptr && signal_ == 0) command_->stop();
   if (options_.drain_most) scope_->spawn(drain_at_most(*options_.drain_most, term_, scope_->cancellation()));
 }

@@ -12,7 +12,7 @@ namespace bellwether::lead {
 using election::Verdict;
 using runtime::task;
 
-// --- what the candidate says -----------------------------------------------------------------------------------------
+// --- events of the candidate -----------------------------------------------------------------------------------------
 
 void StoreCampaign::on_renewed(Instant ends, Duration took) {
   listener_->on_renewed(ends, took);
@@ -31,7 +31,7 @@ void StoreCampaign::on_store_error(bool renewal, const std::string& why) {
     listener_->on_renewal_failed();
     store_failed();
   }
-  // One slow answer does not say that somebody else leads.
+  // One slow answer does not mean that another process leads.
   const bool patient = runtime_.boot_now() - began_ < options_.timing.renew_deadline;
   if (!patient) listener_->on_unknown("the store did not answer: " + why);
 }
@@ -79,7 +79,7 @@ task<Result<election::ElectorConfig>> StoreCampaign::configure() {
   co_return config;
 }
 
-// Who elects nobody has a store of its own, where nobody else ever stands.
+// Without an election each process has a private store, in which no other candidate stands.
 task<Status> StoreCampaign::open(const election::Evidence& wanted, Campaign::Listener& listener) {
   listener_ = &listener;
   began_ = runtime_.boot_now();

@@ -1,5 +1,5 @@
-// The campaign of one process for a key in a store: a candidate (election/store/candidate.h), its name, and what this
-// machine remembers of epochs.
+// The campaign of one process for a key in a store: a candidate (election/store/candidate.h), its name, and the epochs
+// that this machine remembers.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What `bellwether lead` lets the world know of what happens to its key: lines and audit, hooks, and figures. It
-// decides nothing.
+// The reports of `bellwether lead` about its key: lines and audit, hooks, and figures. It decides nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +17,16 @@
 
 namespace bellwether::lead {
 
-// Shell commands that are told of transitions: one after the other, in the order of what happened, never several at
-// once, each within a limit of time. Renewals do not wait for them.
+// Shell commands that run at transitions: one after the other, in the order of the events, never several at once, each
+// with a time limit. Renewals do not wait for them.
 class Hooks {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
   Hooks(runtime::Runtime& runtime, Journal& journal) : runtime_(runtime), journal_(journal) {}
 
-  // Queues it; does nothing for an empty command. Beyond 64 waiting ones the oldest is dropped, and that is told.
+  // Queues it; does nothing for an empty command. Beyond 64 waiting ones it drops the oldest and reports that.
   void call(std::string command, Environment environment);
-  // Runs what is queued until `cancel`; then what is left, for at most the time of one hook.
+  // Runs queued commands until `cancel`; then the rest, for at most the time of one hook.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
  private:
@@ -54,11 +53,11 @@ class TermReport {
   void set_holder(std::string holder) { holder_ = std::move(holder); }
   LeaseFigures& figures() { return figures_; }
   Hooks& hooks() { return hooks_; }
-  // What the command and the hooks see.
+  // The environment of the command and the hooks.
   Hooks::Environment environment(election::Epoch epoch) const;
 
-  // The ends of a term by the boot clock: by when the work is asked to stop, by when it is killed, and from when on
-  // another may take the key.
+  // The ends of a term by the boot clock: the stop signal of the work, its kill time, and the time from which another
+  // may take the key.
   struct Ends {
     Instant term;
     Instant kill_at;

@@ -48,7 +48,7 @@ std::string form(const LeasePage& page, const PageLease& lease, const char* act,
                      inner);
 }
 
-// What an operator can do about a key that is held.
+// An operator's acts on a held key.
 std::string actions(const LeasePage& page, const PageLease& lease) {
   if (page.read_only || !lease.seen.record.held()) return "";
   const std::string by = "<label>you: <input type=\"text\" name=\"by\" maxlength=\"100\" required></label> ";

@@ -1,6 +1,5 @@
 // The page of the leases of a store, as HTML and as JSON. Complete in itself: no script, no picture, nothing from
-// elsewhere; light or dark as the reader's system is. Whatever a store holds is shown as text, whatever its bytes.
-// Pure.
+// elsewhere; light or dark as the reader's system is. All content of a store is shown as text, with any bytes. Pure.
 #pragma once
 
 #include <string>
@@ -34,18 +33,18 @@ struct LeasePage {
   bool read_only = false;
   std::string form_secret;  // of forms that act (request_guard.h)
   std::string style_nonce;
-  int refresh_s = 0;  // load anew after so many seconds; 0: only when asked
+  int refresh_s = 0;  // reload time in seconds; 0: only on request
   WallTime now;
 };
 
 std::string html_of(const LeasePage& page);
 std::string json_of(const LeasePage& page);
 
-// What browsers are to hold the page to: nothing but its own style, no frame around it, forms to itself only.
+// The policy that browsers enforce on the page: only its own style, no frame around it, forms to itself only.
 std::string content_policy(const std::string& style_nonce);
 
-// A text of any bytes for HTML, also within quotes. Control characters, line ends and what is no UTF-8 are shown as
-// \xNN.
+// A text of any bytes for HTML, also within quotes. Control characters, line ends and bytes that are not UTF-8 appear
+// as \xNN.
 std::string html_text(std::string_view text);
 
 }  // namespace bellwether::lead

@@ -31,7 +31,7 @@ constexpr std::size_t kActsKept = 20;
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kSecretBytesMin = 16;
 
-// 128 bits that nobody guesses, in hexadecimal.
+// 128 random bits, unguessable, in hexadecimal.
 std::string draw_secret() {
   std::array<char, 16> bytes{};
   check(::getentropy(bytes.data(), bytes.size()) == 0, "the kernel gives random bytes");
@@ -51,7 +51,7 @@ std::string value_of(const Fields& fields, std::string_view name) {
   return found == fields.end() ? std::string() : found->second;
 }
 
-// What a form asks for.
+// The request of a form.
 struct Asked {
   std::string act;
   std::string key;
@@ -113,7 +113,7 @@ class LeaseWeb final : public web::Handler {
   std::deque<PageAct> acts_;  // the latest first
 };
 
-// Decides who may come, from where it listens.
+// Decides the permitted clients, from the address it listens on.
 Status LeaseWeb::guard(const runtime::Endpoint& at) {
   const bool here = web::is_loopback(at.address);
   if (!here && options_.bearer.empty()) {

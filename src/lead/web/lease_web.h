@@ -1,5 +1,5 @@
-// The leases of a store as a web page: who holds what, and the same that an operator can do on the command line. One
-// thread; requests are answered side by side (http_server.h), and guarded (request_guard.h).
+// The leases of a store as a web page: their holders, and the acts of the command line. One thread; requests are
+// answered side by side (http_server.h), and guarded (request_guard.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct LeaseWebOptions {
   bool read_only = false;
   std::size_t most = 1000;  // keys on the page
   Duration timeout = Duration::seconds(5);
-  std::string audit_file;  // what was asked for through the page, one JSON object a line; empty: none
+  std::string audit_file;  // requests through the page, one JSON object a line; empty: none
 };
 
 // Until SIGINT or SIGTERM. The exit code of the process: 0, or 104 when it cannot be served as asked for. REQUIRES that

@@ -111,7 +111,7 @@ class GuardedWork final : public node::NodeRole {
   bool careless_;
   std::optional<node::NodeTools> tools_;
   std::string leader_;                   // the last one
-  std::optional<election::Epoch> term_;  // as it was told
+  std::optional<election::Epoch> term_;  // as reported
   bool working_ = false;
   uint64_t work_ = 0;
   std::optional<Instant> ended_by_;  // of a term that is over: the end of its last act
@@ -119,7 +119,7 @@ class GuardedWork final : public node::NodeRole {
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 
-// --- what is kept ----------------------------------------------------------------------------------------------------
+// --- the ledger ------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -127,11 +127,11 @@ constexpr const char* kLeft = "ledger/left";
 constexpr const char* kRight = "ledger/right";
 constexpr Duration kWordEvery = Duration::millis(200);
 
-// A ledger with two columns, in which each start of its process writes a line before anybody is answered from it.
+// A ledger with two columns, in which each start of its process writes a line before it answers from it.
 class Ledger final : public node::NodeRole, public cluster::Service {
  public:
   explicit Ledger(ClusterPlace& place) : place_(place) {}
-  // Who is kept alive has nothing left to take itself off from.
+  // An object that outlives its node has no switchboard left.
   ~Ledger() override {
     if (connected_ && !place_.is("outlives-node")) tools_->port.switchboard().disconnect(kType);
   }
@@ -177,7 +177,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
   }
 
  private:
-  // What registers of jobs are asked with; these nodes keep none.
+  // The type for registers of jobs; these nodes keep none.
   static constexpr uint16_t kType = cluster::message_type::kJobs;
   void connect() {
     tools_->port.switchboard().connect(kType, *this);

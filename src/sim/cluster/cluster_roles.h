@@ -1,5 +1,5 @@
 // The roles of the nodes of the world `cluster` (cluster_world.h): one with work that only a leader may do, and one
-// that keeps something on its disk and is talked to by the others. Where a node is put together wrong, it is here.
+// that keeps data on its disk and receives messages of the others. Mistakes in the assembly of a node are made here.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
 class GuardedWork;
 
 struct ClusterPlace final : NodePlace {
-  // Who looks at what must always hold, where a process sees it.
+  // Checks the rules where a process sees the events.
   struct Watcher {
     Callback<void(ClusterPlace& place, uint64_t term)> elected;
     Callback<void(ClusterPlace& place)> prepares;
@@ -38,7 +38,7 @@ struct ClusterPlace final : NodePlace {
   std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
   void ended() override;
 
-  // By its machine's boot clock: something of the guarded work may act at this time.
+  // By its machine's boot clock: guarded work may act at this time.
   bool may_act(Instant boot) const;
   // A role works on a term that its node knows to be over.
   bool is_misled() const;

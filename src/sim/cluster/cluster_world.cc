@@ -13,8 +13,8 @@ namespace {
 
 constexpr Duration kHandOver = Duration::seconds(1);
 constexpr Duration kPreparesWithin = Duration::millis(12);
-// The dead are asked again each five seconds, and links wait up to five seconds to be made again. One that began a
-// cluster of its own because it was cut off is found later: each asks one of its seeds a minute.
+// Members ask the dead again each five seconds, and links wait up to five seconds to be made again. A member that was
+// cut off and began a separate cluster is found later: each asks one of its seeds a minute.
 constexpr Duration kAgreeWithin = Duration::minutes(6);
 // The worst that budget_of() says, and rounds in which two stand at once.
 constexpr Duration kTakeOverWithin = Duration::seconds(5);
@@ -46,7 +46,7 @@ struct ClusterWorld final : MachineWorld {
     return process != nullptr && process->leaves();
   }
 
-  // --- what must always hold
+  // --- rules that always hold
   void elected(ClusterPlace& place, uint64_t term) {
     place.say(fmt::format("elected, term {}", term));
     ++terms_;
@@ -86,8 +86,7 @@ struct ClusterWorld final : MachineWorld {
   }
 
   // --- faults
-  // A node whose disk is another one follows from then on. Fewer than half of the voters may lose theirs, as is
-  // assumed.
+  // A node with another disk only follows from then on. Fewer than half of the voters may lose theirs, by assumption.
   bool replace_disk(ClusterPlace& place) {
     const auto lost = std::count_if(places_.begin(), places_.end(), [](const auto& one) { return one->lost; });
     if (place.lost || (static_cast<std::size_t>(lost) + 1) * 2 >= places_.size()) return false;
@@ -148,8 +147,8 @@ struct ClusterWorld final : MachineWorld {
     return process.members().kernel().degradation() == membership::Degradation::kNormal &&
            (place.lost || process.admin().not_ready().empty());
   }
-  // All are there and say the same, those that still have their votes are ready for work, and nobody who was cut off
-  // feels unwell: such a one hands over soon.
+  // All members are present and agree, those that still have their votes are ready for work, and no member that was cut
+  // off feels unwell: such a member hands over soon.
   bool agreed() {
     const ClusterPlace* chief = leader();
     return chief != nullptr && std::all_of(places_.begin(), places_.end(), [&](const auto& place) {
@@ -176,7 +175,7 @@ struct ClusterWorld final : MachineWorld {
     ClusterPlace* chief = leader();
     const auto voters = std::count_if(places_.begin(), places_.end(),
                                       [&](const auto& place) { return place.get() != chief && takes_part(*place); });
-    // Who has lost its disk is as good as gone already.
+    // A node that has lost its disk counts as gone already.
     if (static_cast<std::size_t>(voters) < quorum::majority_of(places_.size())) return;
     const uint64_t term = term_of(*chief);
     say(chief->name + " loses its power");

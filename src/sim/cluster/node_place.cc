@@ -46,9 +46,9 @@ void NodePlace::on_line(std::string_view event, const std::string& text, const J
   say(fmt::format("{}: {}", event, text));
 }
 
-// --- what is seen of it ----------------------------------------------------------------------------------------------
+// --- observations ----------------------------------------------------------------------------------------------------
 
-// Of all that can decide who leads, these nodes have the votes of a quorum.
+// These nodes elect by the votes of a quorum.
 const cluster::ElectionDriver* NodePlace::election() const {
   return process == nullptr ? nullptr : static_cast<const cluster::ElectionDriver*>(process->election().leadership());
 }

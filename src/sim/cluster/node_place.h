@@ -1,6 +1,6 @@
-// Where a simulated node lives: what its operator says, what outlives its processes, and where its process is found
-// while one runs. The node is the product's own (cluster/node/cluster_node.h), made anew at each start; a world brings
-// its roles and supplies.
+// The place of a simulated node: its operator's settings, the data that outlives its processes, and its process while
+// one runs. The node is the product's own (cluster/node/cluster_node.h), made anew at each start; a world brings its
+// roles and supplies.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace bellwether::sim {
 
 inline constexpr uint16_t kNodePort = 7400;
 
-// What all simulated nodes and clients know, and what their cluster is called.
+// The keys of all simulated nodes and clients, and the name of their cluster.
 wire::Keyring keyring_of_nodes();
 cluster::NodeConfig config_of_nodes();
 
@@ -47,9 +47,9 @@ struct NodePlace {
   // nullptr: it has found no cluster yet, or does not vote.
   const cluster::ElectionDriver* election() const;
   bool leads(Instant world) const;
-  // Of all members that it knows, those that are there, itself included.
+  // The living members in its view, itself included.
   std::size_t alive() const;
-  // An operator asks it, in its own next turn, to hand over to `heir`; to anybody when it is empty.
+  // An operator asks it, in its next turn, to hand over to `heir`; to any node when it is empty.
   void post_hand_over(const std::string& heir);
 
   Node& machine;
@@ -57,11 +57,11 @@ struct NodePlace {
   std::size_t index;
   std::string name;
   node::NodeOptions options;
-  StoredKeys stored;  // its votes, and what else it remembers
+  StoredKeys stored;  // its votes, and its other memory
   bool remembers = true;
   bool careless_disk = false;
   bool founds = false;  // an operator says that this is the first node, when it starts for the first time
-  bool lost = false;    // its disk was replaced: what it had voted is not known any more
+  bool lost = false;    // its disk was replaced: its votes are unknown
   uint32_t starts = 0;
   node::ClusterNode* process = nullptr;  // nullptr: none runs
   SimKv* kv = nullptr;                   // of that process
@@ -70,7 +70,7 @@ struct NodePlace {
   std::string heir_;
 };
 
-// For Node::start(); `context` is a NodePlace. Ends when the node is asked to leave, or when another process bears its
+// For Node::start(); `context` is a NodePlace. Ends when the node is asked to leave, or when another process has its
 // name.
 runtime::task<void> run_node(runtime::Runtime& runtime, void* context);
 

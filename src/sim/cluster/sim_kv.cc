@@ -14,9 +14,9 @@ namespace {
 
 // Of failures: how many leave nothing but a new start.
 constexpr double kFinal = 0.2;
-// How many of those that failed are on the disk all the same.
+// The portion of failed writes that are on the disk all the same.
 constexpr double kThereAllTheSame = 0.3;
-// How long a system keeps in memory what nobody syncs.
+// How long a system keeps unsynced data in memory.
 constexpr Duration kWrittenBack = Duration::seconds(5);
 
 Error gone() { return {Errc::kIo, "the simulated disk has failed: nothing is read or written before a new start"}; }
@@ -41,7 +41,7 @@ SimKv::~SimKv() {
   stored_.under_way_.clear();
 }
 
-// What the system has written by now, although nobody waited for it.
+// The data that the system has written by now, although no caller waited for it.
 void SimKv::write_back() {
   while (careless_ && !stored_.under_way_.empty() && stored_.under_way_.front().done_at <= runtime_.now()) {
     stored_.apply_first();
@@ -82,7 +82,7 @@ bool SimKv::too_large(const std::vector<KvChange>& changes) {
   });
 }
 
-// One after the other, as they were asked for.
+// One after the other, in the order of the calls.
 task<Status> SimKv::put(std::vector<KvChange> changes) {
   if (too_large(changes)) co_return fail(Errc::kTooLarge, "a key or a value is longer than may be stored");
   if (broken_) co_return tl::unexpected(gone());

@@ -1,5 +1,5 @@
-// What simulated nodes remember (cluster/net/kv.h): a table on a disk that takes its time, fails, and loses what it has
-// not confirmed. The disk outlives the process that has it open.
+// The memory of simulated nodes (cluster/net/kv.h): a table on a disk that is slow, fails, and loses unconfirmed data.
+// The disk outlives the process that has it open.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@
 
 namespace bellwether::sim {
 
-// The disk's half: one for each machine. How fast it is and how often it fails is what Disk::settings() says of syncs.
+// The disk's half: one for each machine. Disk::settings() of syncs give its speed and its failures.
 class StoredKeys {
  public:
   StoredKeys(Prng& prng, Disk& disk) : prng_(prng), disk_(disk) {}
@@ -30,7 +30,7 @@ class StoredKeys {
   struct Write {
     std::vector<cluster::KvChange> changes;
     Instant done_at;                 // of a careless one: by the clock of the process
-    runtime::Event* turn = nullptr;  // of a careful one: set when those before it are done
+    runtime::Event* turn = nullptr;  // of a careful write: set when the earlier ones are done
   };
   void apply_first();
 
@@ -40,7 +40,7 @@ class StoredKeys {
   std::deque<Write> under_way_;  // asked for and not done, in order
 };
 
-// The process's half. Of what was under way when its process ends, the first part may have arrived, in order.
+// The process's half. When its process ends, the first part of its pending writes may have arrived, in order.
 class SimKv final : public cluster::Kv {
  public:
   // `careless`: a change counts as durable while it is only in the memory of the system, which writes it when it likes:

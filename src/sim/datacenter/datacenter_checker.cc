@@ -27,7 +27,7 @@ bool overlap(const dispatch::PartRange& a, const dispatch::PartRange& b) {
   return a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
-// What is a sum in it, as bytes.
+// The sums in it, as bytes.
 std::string sums_of(const metrics::Window& window, const account::Shape& shape) {
   metrics::Window sums(shape);
   sums.merge(window);
@@ -37,7 +37,7 @@ std::string sums_of(const metrics::Window& window, const account::Shape& shape) 
   return account::encode_window(sums);
 }
 
-// The numbers that what a share told has in its stream (jobs/dispatch/letters.h), and the seconds of the run.
+// The numbers of an assignment's reports in its stream (jobs/dispatch/letters.h), and the seconds of the run.
 struct Numbered {
   uint64_t number = 0;
   uint64_t second = 0;
@@ -131,7 +131,7 @@ class JobJudge {
     return twice_;
   }
 
-  // Where a share goes on in the middle of a second, that second is told by two.
+  // Where an assignment goes on in the middle of a second, two assignments report that second.
   void take(const ShareStory& share, const Numbered& one, bool may_be_double) {
     const auto window = account::decode_window(one.told->window, job_.shape);
     if (!sum_) sum_.emplace(job_.shape);
@@ -165,7 +165,7 @@ class JobJudge {
     });
   }
 
-  // What was planned and does not count is a loss that somebody is told of.
+  // Planned load that does not count is a reported loss.
   std::string look_for_gaps() const {
     if (job_.sheet.stop) return {};
     for (uint16_t w = 0; w < job_.spec.size(); ++w) {
@@ -185,7 +185,7 @@ class JobJudge {
     return {};
   }
 
-  // Of a number of iterations none counts twice, and one that nobody has begun is a loss that somebody is told of.
+  // No iteration counts twice, and an iteration that no assignment has begun is a reported loss.
   std::string look_at_iterations() const {
     for (uint16_t w = 0; w < job_.spec.size(); ++w) {
       const dispatch::WorkflowSheet& one = job_.sheet.workflows[w];
@@ -203,7 +203,7 @@ class JobJudge {
     return {};
   }
 
-  // All shares of a workflow begin with the same values, which somebody provided, or a missing one is told of.
+  // All assignments of a workflow begin with the same values, which a workflow provided; a missing one is reported.
   std::string look_at_values() const {
     const auto& events = job_.sheet.events;
     const bool told = job_.sheet.events_dropped > 0 || std::any_of(events.begin(), events.end(), [](const auto& one) {
@@ -261,7 +261,7 @@ std::string fault_of(const JobStory& job, const std::string& account, CountedSec
 
 std::string loss_of(const JobStory& job) {
   const auto& events = job.sheet.events;
-  // Managers that are away for long are enough for that.
+  // A long absence of managers is enough for that.
   const bool unsynced =
       std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "layer_sync_failed"; });
   if (!job.sheet.losses.empty() && !unsynced) {

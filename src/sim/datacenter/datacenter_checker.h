@@ -1,5 +1,5 @@
-// What must hold of the jobs of a simulated datacenter, judged from outside: from what their shares have told, what
-// managers keep, and what a client has seen. Each function says what is wrong; empty: nothing.
+// The rules for the jobs of a simulated datacenter, judged from outside: from the reports of their assignments, the
+// data of the managers, and the observations of a client. Each function returns the fault; empty: none.
 #pragma once
 
 #include <string>

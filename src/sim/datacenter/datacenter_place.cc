@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kInquestMost = Duration::seconds(10);
 
-// Jobs that have ended are asked of the disks soon; whoever is stuck is not waited for as long as in life, where jobs
+// Managers ask the disks for ended jobs soon, and wait for a stuck process for a shorter time than in life, where jobs
 // take longer.
 node::ManagerSettings manager_settings() {
   node::ManagerSettings settings;
@@ -104,7 +104,7 @@ DatacenterPlace::DatacenterPlace(Node& on, FaultyWorld& lives_in, DatacenterStag
   if (kind == Kind::kManager) options.config.context = context_settings_of_nodes();
 }
 
-// As `bellwether node` gives them to a node (cli/cluster/node.cc), but for the load, which is a model.
+// As `bellwether node` gives them to a node (cli/cluster/node.cc), except for the load, which is a model.
 std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime::Runtime& runtime) {
   Sight::Roles roles;
   std::vector<std::shared_ptr<node::NodeRole>> all;

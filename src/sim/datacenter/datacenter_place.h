@@ -1,5 +1,5 @@
-// Where a node of a simulated datacenter lives (sim/cluster/node_place.h): what it is for, with the product's own roles
-// (node/roles), and what the world sees of these.
+// The place of a node of a simulated datacenter (sim/cluster/node_place.h): its purpose, with the product's own roles
+// (node/roles), and the world's view of these.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace bellwether::sim {
 
-// What is asked of a manager at the end.
+// A question to a manager at the end.
 struct Inquest {
   std::string job;
   bool answered = false;
-  std::string account;  // its last copy; empty: there is none
+  std::string account;  // its last copy; empty: none
   std::string trouble;
 };
 
@@ -34,17 +34,17 @@ struct DatacenterPlace final : NodePlace {
   bool disk_is_broken() const override;
   void on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) override;
 
-  // Why a worker has something to do, or to keep; empty: it has not.
+  // Why a worker is busy, or keeps data; empty: it does neither.
   std::string business() const;
-  // Has a manager fill in the answer, in its own next turn. REQUIRES one whose roles are prepared.
+  // Has a manager fill in the answer, in its next turn. REQUIRES a manager with prepared roles.
   void hold(Inquest& inquest);
   void post_drain();
 
   DatacenterStage* stage;
   Kind kind;
   uint32_t cores = 0;        // of a worker
-  bool pressed = false;      // a worker whose machine has too much to do
-  std::size_t children = 0;  // processes of shares
+  bool pressed = false;      // a worker on an overloaded machine
+  std::size_t children = 0;  // processes of assignments
   StoredKeys copies;         // of a manager
 
   // Of a process whose roles are prepared; nullptr: it has no such role.

@@ -1,4 +1,4 @@
-// What the processes of a simulated datacenter are told, and what is seen of them from outside. It outlives them all.
+// The inputs of the processes of a simulated datacenter, and their outputs as seen from outside. It outlives them all.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace bellwether::sim {
 
-// Well-known ways to lose or to double what was measured.
+// Well-known ways to lose or to double measured data.
 inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"copies-not-durable", "what managers keep of the accounts of jobs is gone with the power of their machines"},
     {"tells-twice", "a share tells some of its seconds twice"},
@@ -27,13 +27,13 @@ inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"makes-on", "contexts are made after the end of the term of who leads them"},
 });
 
-// One second of some parts of a workflow, as a share has told it to its worker.
+// One second of some parts of a workflow, as an assignment has reported it to its worker.
 struct ToldSecond {
   uint64_t second = 0;  // of the workflow's clock
   std::string window;
 };
 
-// One share in a process of its own.
+// One assignment in a separate process.
 struct ShareStory {
   std::string worker;
   uint64_t life = 0;  // of the worker
@@ -47,7 +47,7 @@ struct ShareStory {
   std::vector<std::string> provided;  // for others, when it ended
 };
 
-// One job: what it is, what its client has heard of it, and what its shares have done.
+// One job: its scenario, its client's view, and the history of its assignments.
 struct JobStory {
   std::string id;
   uint64_t number = 0;  // in the upper half of its seed
@@ -64,18 +64,18 @@ struct JobStory {
   std::string refused;
   bool followed = false;     // to its end
   dispatch::JobSheet sheet;  // the last that its client has seen
-  std::string totals;        // and what it counts
+  std::string totals;        // and its counts
 
   std::map<uint32_t, ShareStory> shares;
 };
 
-// A context that is asked for.
+// A requested context.
 struct ContextStory {
   std::string payload;
-  std::optional<WallTime> submitted_at;  // by the clock of who asked first
+  std::optional<WallTime> submitted_at;  // by the clock of the first client
   bool accepted = false;
   bool made = false;
-  std::string trouble;  // what was last said of it
+  std::string trouble;  // the last report about it
 };
 
 struct DatacenterStage {
@@ -84,7 +84,7 @@ struct DatacenterStage {
   std::vector<HostPort> managers;
   std::vector<std::unique_ptr<JobStory>> jobs;
   std::vector<ContextStory> contexts;
-  bool shares_fail = false;  // some of them
+  bool shares_fail = false;  // some assignments fail
   uint32_t owners = 0;
   std::string violation;  // that a process has seen itself
 };

@@ -26,8 +26,8 @@ std::vector<std::string> keys_of(const jobs::JobKeeper& keeper) {
 constexpr int64_t kVusOfFew = 40;  // at most, of a workflow
 constexpr int64_t kVusOfMany = 400;
 constexpr Duration kLookEvery = Duration::millis(250);
-// A share that nobody can be found for fails its workflow after five minutes, and a worker of which the owner of a job
-// does not hear keeps what it has for two more.
+// An assignment without a worker fails its workflow after five minutes. A worker without a message of the job's owner
+// keeps its assignments for two more.
 constexpr Duration kRestWithin = Duration::minutes(15);
 constexpr Duration kAnswerWithin = Duration::seconds(30);
 
@@ -60,7 +60,7 @@ struct DatacenterWorld : MachineWorld {
     if (kind == Kind::kManager) stage_.managers.push_back(place->options.config.listen);
     places_.push_back(std::move(place));
   }
-  // What operators have written into the settings of all nodes.
+  // The operators' settings of all nodes.
   void introduce() {
     places_.front()->founds = true;
     std::vector<std::string> names;
@@ -101,7 +101,7 @@ struct DatacenterWorld : MachineWorld {
     const node::ClusterNode* process = places_[node.index()]->process;
     return process != nullptr && process->leaves();
   }
-  // Somebody sees to it that what has ended by itself is started again, and what cannot use its disk any more, too.
+  // An operator restarts processes that have ended by themselves, or cannot use their disk any more.
   void start_what_ended() {
     for (const auto& place : places_) {
       Node& node = place->machine;
@@ -115,7 +115,7 @@ struct DatacenterWorld : MachineWorld {
     }
   }
 
-  // --- what must always hold
+  // --- rules that always hold
   void look() {
     ++events_;
     if (!stage_.violation.empty()) fail(stage_.violation);
@@ -223,7 +223,7 @@ struct DatacenterWorld : MachineWorld {
     }
     if (holds()) expect_no_others();
   }
-  // What is still to be done; empty: everything is at rest.
+  // The open work; empty: everything is at rest.
   std::string unrest() {
     for (const auto& job : stage_.jobs) {
       if (!job->refused.empty()) return fmt::format("job '{}' is refused: {}", job->id, job->refused);
@@ -292,7 +292,7 @@ struct DatacenterWorld : MachineWorld {
     }
     if (have * 2 <= managers_) fail(fmt::format("a minority of the managers has the last sheet of job '{}'", job.id));
   }
-  // A job of which its client was told that its id is used up, or nothing at all, does not run.
+  // A job does not run if its client got the answer that its id is used up, or no answer.
   void expect_no_others() {
     for (std::size_t i = 0; i < managers_; ++i) {
       const jobs::JobKeeper& keeper = places_[i]->registers->keeper();
@@ -305,7 +305,7 @@ struct DatacenterWorld : MachineWorld {
       }
     }
   }
-  // Where everything stands at the end of a run that went wrong.
+  // The final states of a run that went wrong.
   void tell_states() override {
     for (const auto& job : stage_.jobs) {
       say(fmt::format("job '{}' is {} for its client", job->id, to_string(job->sheet.state)));

@@ -1,6 +1,6 @@
-// Bytes as every message that is described (core/message/describe.h): whatever decodes survives being encoded and
-// decoded again. A short input also seeds a random value of each message, whose bytes are changed in one place: so
-// whoever describes a message and adds it below has its seeds, too.
+// Bytes as every described message (core/message/describe.h): decoded ones survive being encoded and decoded again. A
+// short input also seeds a random value of each message, whose bytes are changed in one place. So a new description
+// that is added below has its seeds, too.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -36,7 +36,7 @@ std::string steps_of(Prng& prng, bool measured) {
   return text;
 }
 
-// Of workflows that come after others: on whom each depends, with a value of it, or on nobody.
+// Of dependent workflows: the workflow that each depends on, with a value of it, or none.
 using Bonds = std::vector<std::optional<int64_t>>;
 
 std::string bonds_of(const Bonds& bonds, int64_t number) {

@@ -1,5 +1,5 @@
-// A simulated client: submits the jobs of the stage, follows each to its end, and cancels some. When its process is
-// started again it goes on with what was not followed to its end.
+// A simulated client: submits the jobs of the stage, follows each to its end, and cancels some. After a restart of its
+// process it goes on with the jobs that it has not followed to their end.
 #pragma once
 
 #include <memory>

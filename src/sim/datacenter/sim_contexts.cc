@@ -29,7 +29,7 @@ class AbleMachine final : public cluster::ResourceSource {
 
 std::string context_of(const std::string& payload) { return "made of " + payload; }
 
-// What the leader says of a request.
+// The leader's report on a request.
 void hear(ContextStory& story, const cluster::ContextAnswer& answer, DatacenterStage& stage) {
   using Standing = cluster::OutcomeAnswer::Standing;
   if (const auto* refused = std::get_if<cluster::ContextRefused>(&answer)) {

@@ -1,5 +1,5 @@
-// Requests for contexts in a simulated datacenter: what is asked, who makes them on each manager, and an asker. The
-// leadership of contexts is the product's (lead/roles/context_role.h); a context is a text that tells whose it is.
+// Requests for contexts in a simulated datacenter: the requests, the context manager of each node, and a client. The
+// leadership of contexts is the product's (lead/roles/context_role.h); a context is a text that names its request.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ cluster::ContextChoice context_settings_of_nodes();
 
 std::unique_ptr<cluster::ResourceSource> able_machine();
 
-// What makes contexts on a manager, one after the other; its jobs do not outlive the term.
+// Makes contexts on a manager, one after the other; its jobs do not outlive the term.
 class ContextMaker final : public cluster::ContextManager {
  public:
   ContextMaker(runtime::Runtime& runtime, DatacenterPlace& place);
@@ -37,7 +37,7 @@ class ContextMaker final : public cluster::ContextManager {
   std::size_t running_ = 0;
 };
 
-// Asks whoever leads for the contexts of the stage, until each is made.
+// Asks the leader for the contexts of the stage, until each is made.
 runtime::task<void> ask_for_contexts(const node::NodeTools& tools, DatacenterStage& stage,
                                      runtime::Cancellation* cancel);
 

@@ -22,7 +22,7 @@ constexpr Duration kOnceMost = Duration::seconds(8);
 constexpr int64_t kRequestsMost = 12;
 constexpr uint64_t kPaceMost = 12;  // iterations of a part in a second, where they are counted
 
-// What some parts have measured in a second.
+// The measured data of some parts in a second.
 metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, uint32_t parts) {
   metrics::Window window(job.shape);
   for (std::size_t i = 0; i < job.plan->steps.size(); ++i) {
@@ -138,7 +138,7 @@ class SimShare final : public node::ShareProcess {
     share->listener_.on_ended(end);
   }
 
-  // Values that tell whose they are. Now and then it has found out nothing.
+  // Values that name their assignment. Now and then it provides none.
   void provide(ShareEnd& end) {
     const std::vector<std::string>& names = job_.spec[workflow_].provides;
     if (prng_.chance(0.2)) return;
@@ -247,7 +247,7 @@ class SimShare final : public node::ShareProcess {
   task<void> life_;
 };
 
-// The one that the desk has admitted just now.
+// The assignment that the desk has just admitted.
 SimShares::Key SimShares::key_of(const JobStory& job) const {
   for (const dispatch::WorkerReport::Held& held : place_.worker->service().desk().report().held) {
     if (held.job != job.id || held.phase != dispatch::SharePhase::kPreparing) continue;

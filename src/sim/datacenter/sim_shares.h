@@ -1,6 +1,6 @@
-// Shares without child processes, for simulated workers: each tells the seconds of a made-up load, all of them
-// different and all of them written down, so that a checker knows what should be counted. They prepare for a while, may
-// fail, crash, or not listen when told to stop, and end about when their plan does.
+// Assignments without child processes, for simulated workers. Each reports the seconds of a made-up load, all of them
+// different and recorded, so that a checker knows what should be counted. They prepare for a while, may fail, crash, or
+// ignore a stop order, and end about when their plan does.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
-// The world of a group whose members elect one of them, by whichever rule: quorum_world.cc and vote_world.cc say what
-// is their own. First faults happen while a checker watches; then everything is made whole, and somebody must lead
-// within the budget, stay, hand over when asked to, and be followed in time when crashed.
+// The world of a group whose members elect a leader, by any rule: quorum_world.cc and vote_world.cc supply the rest.
+// First faults happen while a checker watches. Then everything is made whole, and a member must lead within the budget,
+// stay, hand over when asked to, and have a timely successor after a crash.
 //
-// `Kernel` names, beside what kernel_world.h wants: Received, Persist, Persisted, Message, Record, and kMistakes, a
-// table that begins with kGroupMistakes. Its Member is an ElectedMember. What the rule says of itself is said by World:
+// `Kernel` names, beside the needs of kernel_world.h: Received, Persist, Persisted, Message, Record, and kMistakes, a
+// table that begins with kGroupMistakes. Its Member is an ElectedMember. World supplies the facts of the rule:
 //   start(Member&)
 //   takes_part(member)           its votes and promises count
 //   term_of(member)
@@ -13,8 +13,8 @@
 //   calms_within()               from the first leader of a whole group until no other is to come
 //   hands_over_within(), crash_budget()
 //   wish_to_hand_over()          the event
-//   enough_beside(chief)         those that are left without this one can elect another
-//   is_found_out(member, older)  somebody can tell that this record is not the newest one of the member
+//   enough_beside(chief)         the members left without this one can elect another
+//   is_found_out(member, older)  a member can see that this record is not the newest one of the member
 //   end_twin(Member&, Member&)   one of two processes of one id is ended for good
 #pragma once
 
@@ -36,8 +36,8 @@
 
 namespace bellwether::sim {
 
-// The ways to build such an election wrong that all rules share. That a member is quiet after its start hides several
-// of them, and goes with them.
+// The ways to build such an election wrong that all rules share. The quiet time of a member after its start hides
+// several of them; those remove it too.
 inline constexpr auto kGroupMistakes = std::to_array<Mistake>({
     {"vote-before-durable", "a vote leaves before it is on the disk"},
     {"disk-error-ignored", "a write that failed counts as done"},
@@ -59,8 +59,8 @@ inline constexpr auto kGroupMistakes = std::to_array<Mistake>({
 template <class Id, class Elector, class Event, class Record>
 struct ElectedMember : GroupMember {
   Id id;
-  std::unique_ptr<Elector> elector;  // its parts refer to each other, and so it stays where it is
-  std::vector<Event> missed;         // what came while it was paused
+  std::unique_ptr<Elector> elector;  // its parts refer to each other, so it stays where it is
+  std::vector<Event> missed;         // that came while it was paused
   RecordDisk<Record> disk;
   bool lost = false;   // its record was lost once: it can only follow
   bool spare = false;  // no member of the group that was declared
@@ -88,10 +88,10 @@ class ElectedGroup : public KernelWorld<Kernel> {
   struct Times {
     Duration lease;
     Duration promise;      // how long a member that starts anew is quiet, at most
-    Duration step;         // what one round of a vote takes in good order
+    Duration step;         // the normal time of one round of a vote
     Duration sync;         // of a disk, usually, at most
-    Duration beat;         // what is short for a fault
-    Duration longest_act;  // after the sending of what was acknowledged
+    Duration beat;         // the length of a short fault
+    Duration longest_act;  // after the sending of the acknowledged message
     Duration settles;      // from the first start until a first leader is likely
     bool wide = false;     // sites far apart
   };
@@ -103,7 +103,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
 
   bool is(MistakeIn<Kernel::kMistakes> mistake) const { return Base::makes(mistake.number); }
 
-  // --- what a rule of election may say otherwise
+  // --- defaults that a rule of election may override
   bool has_heir(const Member&) const { return true; }
   bool may_be_lost(const Member&) const {
     const auto lost = std::count_if(members_.begin(), members_.end(), [](const Member& one) { return one.lost; });
@@ -216,7 +216,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     Member& m = any();
     if (!Base::pause_for(m, chance(0.3), span)) return false;
     if (!chance(0.3)) return true;
-    // As a machine that was moved elsewhere: it hears what came meanwhile, and nothing more for a while.
+    // Like a machine that was moved elsewhere: it hears the missed messages, and then none for a while.
     after(span, [this, &m, cut = draw(times_.lease / 2, times_.lease * 3)] {
       BW_PROBE("elected group: a member goes on, and nobody hears it");
       network_->isolate(m.index, static_cast<uint32_t>(members_.size()), cut);
@@ -236,7 +236,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     after(draw(times_.lease, times_.lease * 6), [&m] { m.disk.mend(); });
     return true;
   }
-  // Somebody who has recorded messages says them again.
+  // An attacker repeats recorded messages.
   bool replay() {
     for (int i = 0; i < 8 && !old_.empty(); ++i) {
       const Old& old = old_[prng().below(old_.size())];
@@ -246,8 +246,8 @@ class ElectedGroup : public KernelWorld<Kernel> {
     }
     return !old_.empty();
   }
-  // What an election without memory falls for: one member does not hear the leader any more and stands, another one
-  // that has just promised itself to the leader starts anew and is asked for its vote.
+  // The trap for an election without memory: one member does not hear the leader any more and stands. Another one,
+  // which has just promised itself to the leader, starts anew and is asked for its vote.
   bool undermine() {
     Member* chief = leader();
     Member& candidate = members_[prng().below(declared_.size())];
@@ -286,7 +286,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     m.disk.lose();
     m.lost = true;
   }
-  // The disk of a member goes back in time. Somebody who knows better is up, or it could not be found out by anybody.
+  // The disk of a member goes back in time. A member that knows better is up; otherwise no member could find out.
   bool roll_back(Member& m) {
     const bool unnoticed = is("older-disk-unnoticed");
     if (m.spare || m.gone || m.lost || m.disk.kept().size() < 2 || !self().may_be_lost(m)) return false;
@@ -302,7 +302,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     return true;
   }
   bool roll_one_back() { return (is("older-disk-unnoticed") || whole()) && roll_back(any()); }
-  // A copy of a member is started beside it. Either of them may end as one that follows only.
+  // Starts a copy of a member beside it. Either of them may end as a mere follower.
   bool clone(Member& m) {
     if (m.spare || m.gone || m.lost || !m.up || m.paused || twins_ == kTwins || !whole() || !self().may_be_lost(m))
       return false;
@@ -393,7 +393,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
   void expect_takeover() {
     Member* chief = leader();
     if (chief == nullptr) return fail("I13: the leader is gone although nothing was broken");
-    // Who has lost its record is as good as gone already.
+    // A member that has lost its record counts as gone already.
     if (!self().enough_beside(*chief)) return;
     const election::Term term = self().term_of(*chief);
     const Duration at_most =
@@ -401,8 +401,8 @@ class ElectedGroup : public KernelWorld<Kernel> {
     const Instant crashed = now();
     crash(*chief, true);
     if (!other_leads_within(at_most, term)) {
-      // What is left of two processes under one id may be the one that others take for the past one: it is silenced
-      // once it meets them.
+      // The survivor of two processes under one id may be the one that others take for the past one: they silence it
+      // once they meet.
       if (twins_ > 0 && !self().enough_beside(*chief)) return;
       return fail("I13: no takeover within " + format_duration(at_most));
     }
@@ -421,7 +421,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     }
   }
 
-  // --- what is measured
+  // --- measurements
   // In a calm group whose members have been started: at any part of a heartbeat's interval, `apart` each time at least.
   Takeover take_over(Duration interval, Duration apart) {
     expect_leader_that_stays();

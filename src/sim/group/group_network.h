@@ -1,6 +1,6 @@
-// The network between the members of a small group, in the worlds that live through millions of them: for each way from
-// one member to another whether it is open, and for all ways together how slow they are, and what they lose or double.
-// Its faults are rows of kNetworkFaults, below; they mend themselves after a while.
+// The network between the members of a small group, in the worlds that live through millions of them. Each way from one
+// member to another is open or not. All ways together have one delay, one loss and one duplication. Its faults are rows
+// of kNetworkFaults, below; they mend themselves after a while.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class GroupNetwork {
     if (twice_ > 0 && prng().chance(twice_)) travel(from, to, prng().between(quickest_, slowest_ * 2), arrive);
     return true;
   }
-  // What is on its way when the way is shut is lost.
+  // Messages on a way that is shut are lost.
   template <class Arrive>
   void travel(uint32_t from, uint32_t to, Duration span, Arrive arrive) {
     timeline_.after(span, [this, from, to, arrive = std::move(arrive)] {
@@ -49,13 +49,13 @@ class GroupNetwork {
     });
   }
 
-  // Shuts the way for so long; several faults may hold it shut at once.
+  // Shuts the way for `span`; several faults may hold it shut at once.
   void cut(uint32_t from, uint32_t to, Duration span);
   // Nothing reaches the member, and nothing comes from it.
   void isolate(uint32_t one, uint32_t count, Duration span);
   void mend();
 
-  // What a fault acts on: members 0 to count - 1, for `span`. What is short lasts for `beat`, what is long for `lease`.
+  // The object of a fault: members 0 to count - 1, for `span`. A short fault lasts for `beat`, a long one for `lease`.
   struct Extent {
     uint32_t count = 0;
     Duration span;

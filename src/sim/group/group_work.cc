@@ -74,7 +74,7 @@ void GroupWork::renewed(GroupMember& member, Instant ends, Instant stop_by) {
   expect_nobody_beside(member);
 }
 
-// I2 and I8: while this one may act, nobody else may.
+// I2 and I8: while this one may act, no other member may.
 void GroupWork::expect_nobody_beside(const GroupMember& member) {
   for (const GroupMember* other : members_) {
     if (other == &member || !other->working || other->suspended) continue;
@@ -85,7 +85,7 @@ void GroupWork::expect_nobody_beside(const GroupMember& member) {
   }
 }
 
-// Ends the work when its time has come, whatever the elector's process is doing.
+// Ends the work when its time has come, regardless of the elector's process.
 void GroupWork::guard(GroupMember& member, uint64_t work) {
   const Instant at = std::max(member.clock.world_at(member.stop_by), timeline_.now());
   timeline_.after(at - timeline_.now(), [this, &member, work] {
@@ -154,7 +154,7 @@ void GroupWork::act(GroupMember& member, uint64_t work) {
   timeline_.after(draw(habits_.lease / 16, habits_.lease / 4), [this, &member, work] { act(member, work); });
 }
 
-// I4: what was sent under an earlier term comes to nothing.
+// I4: acts sent under an earlier term have no effect.
 void GroupWork::arrives(Term term) {
   if (mistakes_.forgets_fence) resource_ = {};
   if (resource_.admit(term) == decltype(resource_)::Answer::kRefused) {

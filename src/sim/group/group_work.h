@@ -1,5 +1,5 @@
 // The work that leaders guard, the guardian that ends it in time even when the elector's process gets no turns, and the
-// resource that the work acts upon.
+// resource of the work.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ struct Takeover {
   Duration hand_over;  // from the end of the old term to the new one
 };
 
-// The clock that one simulated member lives by: a rate, and where it began.
+// The clock of one simulated member: a rate, and its start.
 struct LocalClock {
   Instant base_world;
   Instant base_local;
@@ -44,8 +44,8 @@ struct LocalClock {
   }
 };
 
-// What every simulated member has, whatever kernel it runs: the clock it lives by, its process, and the work that it
-// guards while it leads. Its times are local; those of the world are named so.
+// The state of every simulated member, with any kernel: its clock, its process, and the work that it guards while it
+// leads. Its times are local; those of the world are named so.
 struct GroupMember {
   uint32_t index = 0;
   LocalClock clock;
@@ -58,15 +58,15 @@ struct GroupMember {
 
   // The guarded work: see group_work.h.
   bool working = false;
-  bool hung = false;  // the work moves no more, and stops only when it is killed
+  bool hung = false;  // the work stands still, and stops only when it is killed
   uint64_t work_number = 0;
   election::Term work_term;
-  Instant term_ends;  // as the work is told
+  Instant term_ends;  // as reported to the work
   Instant stop_by;    // no act of the work comes later
 };
 
-// What must hold wherever somebody is elected, however that is done and whatever breaks. Each rule is named by the
-// invariant it stands for. Members go by their ids.
+// The rules of every election, by any method and under any faults. Each rule has the name of its invariant. Members go
+// by their ids.
 template <class Id>
 std::vector<uint64_t> values(const std::vector<Id>& ids) {
   std::vector<uint64_t> all;
@@ -78,11 +78,11 @@ class GroupChecker {
  public:
   explicit GroupChecker(FaultyWorld& world) : world_(world) {}
 
-  // I5: a member votes once a term. What two processes of one id say is not compared: one of them is not listened to,
-  // and I1 and I6 hold for what is counted.
+  // I5: a member votes once a term. Votes of two processes of one id are not compared: one of them is ignored, and I1
+  // and I6 hold for the counted votes.
   void voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate);
-  // I1: one leader a term. I3: the terms of leaders grow. I6: by a majority of the declared members, while they change
-  // of those before and of those to be; no electorates: nobody votes here.
+  // I1: one leader a term. I3: the terms of leaders grow. I6: by a majority of the declared members; while the members
+  // change, by majorities of the old and of the new ones. No electorates: this group does not vote.
   void elected(uint64_t who, election::Term term, const std::vector<std::vector<uint64_t>>& electorates);
   // I4: the resource accepted an act.
   void accepted(election::Term term);
@@ -97,7 +97,7 @@ class GroupChecker {
     auto operator<=>(const Cast&) const = default;
   };
   FaultyWorld& world_;
-  std::map<Cast, uint64_t> votes_;  // for whom
+  std::map<Cast, uint64_t> votes_;  // for each vote the candidate
   election::Term highest_elected_;
   election::Term highest_accepted_;
   uint32_t terms_ = 0;
@@ -109,12 +109,12 @@ struct WorkMistakes {
   bool keeps_leading_unrenewed = false;  // the end of a term that was not renewed is not obeyed
   bool outlives_term = false;            // no end of a term stops the work
   bool caches_leadership = false;        // the work does not ask again whether its term is still valid
-  bool permits_while_acting = false;     // the work is said to have stopped before it has
+  bool permits_while_acting = false;     // the work is reported as stopped before it has
   bool forgets_fence = false;            // the resource does not compare terms
 };
 
 struct WorkHabits {
-  Duration lease;        // for how long what was renewed last counts
+  Duration lease;        // how long the last renewal counts
   Duration longest_act;  // counted from the renewal; all must outlive it
   bool acts = true;
   bool checks_term = true;  // before each act
@@ -123,7 +123,7 @@ struct WorkHabits {
 
 class GroupWork {
  public:
-  // Whoever makes members go on.
+  // The callbacks into the world.
   struct Host {
     Callback<void(const GroupMember& member, const std::string& text)> say;
     Callback<void(GroupMember& member)> work_has_stopped;
@@ -136,7 +136,7 @@ class GroupWork {
   // The member must stay where it is.
   void add(GroupMember& member) { members_.push_back(&member); }
 
-  // Its elector has said so; `stop_by`: when its last act has ended at the latest.
+  // Its elector has reported it; `stop_by`: the latest end of its last act.
   void elected(GroupMember& member, election::Term term, Instant ends, Instant stop_by);
   void renewed(GroupMember& member, Instant ends, Instant stop_by);
   // The work stops in good order.

@@ -1,5 +1,5 @@
-// A world of a few members that run a kernel each: they are started, killed, paused and go on, live by clocks of their
-// own, and guard work.
+// A world of a few members that run a kernel each: they start, die, pause and go on, have separate clocks, and guard
+// work.
 //
 // `Kernel` names the types: Member (a GroupMember with `id` and `missed`, and perhaps a `disk`), Event, and tick(),
 // which makes the event for "the time of wake() has come"; and World, which derives from this and has
@@ -33,7 +33,7 @@ class KernelWorld : public FaultyWorld {
 
   typename Kernel::World& self() { return static_cast<typename Kernel::World&>(*this); }
   const typename Kernel::World& self() const { return static_cast<const typename Kernel::World&>(*this); }
-  // Of guarded work. work_has_stopped() is what World does then, and has_acted(), when it does something.
+  // Of guarded work. World has work_has_stopped() for its end and has_acted() for each act.
   GroupWork::Host work_host() {
     using World = typename Kernel::World;
     return {.say = callback_to<&KernelWorld::say_of>(*this),
@@ -62,7 +62,7 @@ class KernelWorld : public FaultyWorld {
     ++m.life;
     say(m, "starts");
   }
-  // False: it did not run. The work is the business of who calls.
+  // False: it did not run. The caller handles the work.
   bool end_life(Member& m, bool machine) {
     if (!m.up) return false;
     say(m, machine ? "machine crashes" : "process is killed");
@@ -99,7 +99,7 @@ class KernelWorld : public FaultyWorld {
     }
     if (m.up) self().step(m, Kernel::tick());
   }
-  // For `span`, and with the machine when `machine` says so.
+  // For `span`, and with the machine when `machine` is true.
   bool pause_for(Member& m, bool machine, Duration span) {
     if (!m.up || m.paused) return false;
     pause(m, machine);
@@ -123,7 +123,7 @@ class KernelWorld : public FaultyWorld {
     return found == members_.end() ? nullptr : &*found;
   }
 
-  // I17: whoever reads the log must learn why.
+  // I17: the log must give its reader the reason.
   template <class Effect>
   void expect_evidence(const Effect& effect) {
     const auto must_say = [this](const std::string& text) {
@@ -151,7 +151,7 @@ class KernelWorld : public FaultyWorld {
     if (holds()) timeline_.advance(end);
     return holds();
   }
-  // Until `come()`, which is asked after each event; false when it has not by then, or a rule was broken.
+  // Until `come()`, which is called after each event; false when it has not by then, or a rule was broken.
   template <class Come>
   bool run_until(Instant end, Come come) {
     while (now() < end && !come()) {
@@ -174,7 +174,7 @@ class KernelWorld : public FaultyWorld {
   bool clock_stops_in_suspend_ = false;  // a mistake
 
  private:
-  // What a socket holds while its process stands still is bounded.
+  // Bounds the contents of a socket while its process stands still.
   static constexpr std::size_t kMostMissed = 512;
 };
 

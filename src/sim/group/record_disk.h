@@ -1,5 +1,5 @@
-// The disk of one simulated member, as far as elections see it: a record that is written whole, again and again. What
-// has been confirmed is there after a crash; what has not may be.
+// The disk of one simulated member, as far as elections see it: a record that is written whole, again and again.
+// Confirmed data survives a crash; other data may.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ template <class Record>
 class RecordDisk {
  public:
   RecordDisk() = default;
-  // A copy of another one, but for what is on its way there.
+  // A copy of another one, except for its pending writes.
   explicit RecordDisk(std::vector<Record> kept) : kept_(std::move(kept)) {}
 
   bool empty() const { return kept_.empty(); }
   const Record& newest() const { return kept_.back(); }
   const std::vector<Record>& kept() const { return kept_; }  // oldest first
 
-  // Writes are carried out in their order, each in `usually` and what the disk is slower. Then done(record, ok) is
-  // called, once; not after a crash. Not ok: it may be there all the same. The disk must stay where it is.
+  // Executes writes in order, each in `usually` plus the disk's delay. Then it calls done(record, ok), once; not after
+  // a crash. Not ok: the record may be there all the same. The disk must stay where it is.
   template <class Done>
   void write(Timeline& timeline, const Record& record, Duration usually, Done done) {
     const uint64_t number = ++number_;
@@ -32,7 +32,7 @@ class RecordDisk {
     free_ = std::max(free_, timeline.now()) + usually + timeline.prng().between(Duration::zero(), slow_);
     wait(timeline, free_ - timeline.now(), number, std::move(done));
   }
-  // Of what was on its way the first part may have arrived.
+  // The first part of the pending writes may have arrived.
   void crash(Prng& prng) {
     while (!under_way_.empty() && prng.chance(0.5)) {
       kept_.push_back(under_way_.front().record);

@@ -12,7 +12,7 @@ void FaultyWorld::say(const std::string& text) {
   if (tracing()) run_.trace += fmt::format("{}  {}\n", format_duration(now() - Instant()), text);
 }
 
-// What the fault itself has said comes after its name.
+// The fault's own lines come after its name.
 void FaultyWorld::told(std::size_t row, std::string_view name, std::size_t place_in_trace) {
   ++run_.hits[row];
   if (!tracing()) return;

@@ -3,9 +3,9 @@
 //   begin → faults, drawn by weight from the world's table, while checkers watch what must always hold
 //         → make_whole → the world must recover, and stay well
 //
-// A world says what is its own: who is in it (begin), what may go wrong (a table of Fault), how it can be built wrong
-// (a table of Mistake), what must always hold (it calls fail() where a rule is broken), and what must come to hold
-// (expect_recovery). The first broken rule ends the run. README.md says how to add each of these.
+// A world supplies its members (begin), its faults (a table of Fault), its deliberate mistakes (a table of Mistake),
+// the rules that always hold (it calls fail() where a rule is broken), and the state that must come (expect_recovery).
+// The first broken rule ends the run. README.md says how to add each of these.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@
 
 namespace bellwether::sim {
 
-// Well-known ways to build a thing wrong, which a simulated world can be told to make. The kernels under test are the
-// product's own: what surrounds them (driver, disk, clock, wire, resource) makes the mistake, or takes away what the
-// kernel does against it. A world that does not find each of its mistakes would not find them in the product either.
+// Well-known ways to build a thing wrong, which a simulated world can make on request. The kernels under test are the
+// product's own: their surroundings (driver, disk, clock, wire, resource) make the mistake, or take away the kernel's
+// defence against it. A world that does not find each of its mistakes would not find them in the product either.
 //
-// A mistake is one row in the table of its world; `is("its-name")`, where the world does what it does, makes it.
+// A mistake is one row in the table of its world; `is("its-name")`, where the world does its part, makes it.
 struct Mistake {
   std::string_view name;        // as `bellwether sim --mistake` takes it
   std::string_view what;        // for people
-  std::string_view world = {};  // of the worlds that share the table, one that finds it soon; empty: any
-  bool only_stops = false;      // nothing unsafe comes of it: what it breaks is that somebody leads in time (I13)
+  std::string_view world = {};  // a world with this table that finds it soon; empty: any
+  bool only_stops = false;      // stays safe: it breaks only that a leader comes in time (I13)
 };
 
 // Not defined: a call of it in a constant expression does not compile.
@@ -62,7 +62,7 @@ constexpr std::array<Row, (kSizes + ...)> joined(const std::array<Row, kSizes>&.
 struct RunSettings {
   uint64_t seed = 1;
   std::size_t mistake = 0;  // a row of the world's table, counted from 1; 0: none
-  bool trace = false;       // write down what happens
+  bool trace = false;       // record the events
 };
 
 struct Run {
@@ -76,16 +76,16 @@ struct Run {
   Duration lived;              // how much time passed in the world
   std::vector<Count> counts;   // the same ones, in the same order, in each run of a world
   std::vector<uint64_t> hits;  // how often each row of the table of faults was carried out
-  std::string trace;           // when asked for: what happened, a line each
+  std::string trace;           // when requested: the events, a line each
 };
 
-// One row: something that goes wrong, or that people ask for at the wrong time. Most faults mend themselves after a
-// while: they say so to the timeline when they begin.
+// One row: a fault, or an operator's request at the wrong time. Most faults mend themselves after a while: they
+// schedule that on the timeline when they begin.
 template <class World>
 struct Fault {
   uint32_t weight = 0;               // how often it is drawn, beside the other rows
   std::string_view name;             // "a disk is slow or fails"
-  bool (*strike)(World&) = nullptr;  // false: there is nothing to break just now, and another row is drawn
+  bool (*strike)(World&) = nullptr;  // false: nothing to break just now, and another row is drawn
 };
 
 class FaultyWorld {
@@ -121,7 +121,7 @@ class FaultyWorld {
   // Lets time pass. False: a rule was broken.
   virtual bool run_for(Duration span) = 0;
 
-  // No fault is drawn for so long.
+  // Draws no fault for `span`.
   void spare_for(Duration span) { spared_until_ = now() + span; }
 
  protected:
@@ -134,7 +134,7 @@ class FaultyWorld {
   // Nothing is broken any more, and nothing new breaks. Called twice, with `rest` between.
   virtual void make_whole() = 0;
   virtual void expect_recovery() = 0;
-  // Where everybody stands at the end of a run that went wrong, into the trace.
+  // The states of all members at the end of a run that went wrong, into the trace.
   virtual void tell_states() {}
   virtual uint64_t fingerprint() const = 0;
   virtual std::vector<Run::Count> counts() const = 0;

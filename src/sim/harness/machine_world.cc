@@ -125,7 +125,7 @@ bool MachineWorld::let_clocks_drift(Node& node) {
   return true;
 }
 
-// Nothing may go by what it shows.
+// No decision may depend on the wall clock.
 bool MachineWorld::set_wall_clock(Node& node) {
   const Duration by = draw(-kWallStep, kWallStep);
   say(fmt::format("the wall clock of {} is set by {}", node.name(), format_duration(by)));

@@ -1,5 +1,5 @@
-// A world of whole machines (sim/world.h) with processes that run on the simulated runtime: what happens to machines,
-// links, disks and clocks is the same wherever such processes run. Who derives from it says which processes these are.
+// A world of whole machines (sim/world.h) with processes that run on the simulated runtime. The faults of machines,
+// links, disks and clocks are the same for all such processes. A derived class supplies the processes.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class MachineWorld : public FaultyWorld {
   virtual bool links_break() const { return true; }
 
   Node& any_node() { return world_.node(prng().below(world_.size())); }
-  // What does not run by then; what is leaving once it has left.
+  // Starts it if it does not run by then; a leaving node once it has left.
   void start_later(Node& node);
   bool is_starting(const Node& node) const { return starting_.contains(node.index()); }
 
@@ -62,7 +62,7 @@ class MachineWorld : public FaultyWorld {
 
  protected:
   explicit MachineWorld(const RunSettings& settings) : FaultyWorld(settings), world_(settings.seed) {}
-  // Processes end while what they stand on is still there: the destructor of each world calls it.
+  // Ends processes while their surroundings still exist: the destructor of each world calls it.
   void end_processes();
   // Links, disks and processes that stand still. Processes are not started.
   void heal();

@@ -8,7 +8,7 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr uint64_t kMostTold = 10;  // of the seeds that violate something
+constexpr uint64_t kMostTold = 10;  // seeds with violations
 
 std::string told(const std::vector<Run::Count>& counts, uint64_t events) {
   std::string text;

@@ -1,4 +1,4 @@
-// The worlds as a command and the tests run them: rows of a table, and what is told of one run and of many.
+// The worlds as a command and the tests run them: rows of a table, and the reports on one run and on many.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ class SimReport {
 
   // Of worlds, measurements and mistakes.
   void list() const;
-  // Fails when there is no such world, or no such mistake in it.
+  // Fails for an unknown world, or an unknown mistake in it.
   Result<SimOutcome> run(const SimRequest& request) const;
 
  private:

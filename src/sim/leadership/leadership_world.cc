@@ -14,17 +14,17 @@ using election::WriteRequest;
 struct Contender : GroupMember {
   StrongId<struct ContenderTag, uint64_t> id;
   std::optional<election::Elector> elector;
-  std::vector<election::Event> missed;  // what came while it was paused
+  std::vector<election::Event> missed;  // that came while it was paused
   election::Epoch kept_floor;           // on its disk
-  Duration wall_ahead;                  // of its clock: what it shows to people
+  Duration wall_ahead;                  // of its clock: as people see it
 
-  // What is in flight: the answer to an older question is thrown away.
+  // Identifies the question in flight: the answer to an older one is thrown away.
   uint64_t question = 0;
   bool asking = false;
 
   // Between it and the store.
   bool cut_off = false;
-  bool late = false;  // answers take nearly as long as anybody waits for them
+  bool late = false;  // answers take nearly as long as the longest wait
   bool deaf = false;  // requests arrive, answers do not
 
   std::string name() const { return fmt::format("m{}", id.value()); }
@@ -117,7 +117,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     const bool pid_in_use = chance(0.5);
     end_life(c, machine);
     if (c.working && !machine) {
-      // The guardian ends the work of a dead elector; what holds the key is the life of both.
+      // The guardian ends the work of a dead elector; the life of both holds the key.
       const Instant last = std::max(c.clock.world_at(c.stop_by), now());
       after(draw(Duration::zero(), last - now()), [this, &c, work = c.work_number, record, pid_in_use] {
         work_->stopped(c, work);
@@ -179,7 +179,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     after(way, [this, &c, life, number, event = std::move(event)] { answer(c, life, number, event); });
   }
   WallTime wall_clock(const Contender& c) const { return WallTime{(c.clock.local(now()) + c.wall_ahead).ns()}; }
-  // To the store each life of a contender is somebody else.
+  // To the store each life of a contender is another client.
   static uint32_t client_of(const Contender& c, uint32_t life) { return c.index * 1000 + life; }
   election::Event carried_out(Contender& c, uint32_t life, const election::Act& act, const std::string&) {
     WriteRequest request = act.request;
@@ -294,8 +294,8 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     });
     return true;
   }
-  // As a lease that follows the store does: shorter while the store is quick, and back again when it becomes slow,
-  // which often ends in a store that does not answer. Never longer than what the budgets of this world are made from.
+  // Like a lease that follows the store: shorter while the store is quick, and back again when it becomes slow, which
+  // often ends in a store that does not answer. Never longer than the lease in the budgets of this world.
   bool change_lease(Contender& c) {
     if (!c.up || timing_.lease < Duration::seconds(2)) return false;
     set_lease(c, 0.5 + prng().unit() / 2);
@@ -349,7 +349,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
       after(draw(Duration::zero(), timing_.lease), [this, &c] { start(c); });
     }
   }
-  // From the moment the last holder's process is gone. What a contender adds itself (regions, back-off) is added.
+  // From the end of the last holder's process, with the contender's own waits (regions, back-off).
   Duration takeover_budget() const {
     Duration budget = (timing_.retry + timing_.store_timeout) * 2;
     if (mechanism_ != Mechanism::kHostLock) budget += timing_.takeable_after(timing_.lease);
@@ -359,13 +359,13 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     return Duration::from_seconds_f(budget.seconds_f() / (1 - worst_drift_));  // as the slowest clock shows it
   }
   void expect_recovery() override {
-    // The worst: work winds up for two leases, the lease of a holder that is gone runs out, those who have just given
-    // the key up stay back for one, and a store that forgot is not believed for another.
+    // The worst: work winds up for two leases, the lease of a holder that is gone runs out, candidates that have just
+    // given the key up stay back for one, and a store that forgot is not believed for another.
     const Duration at_most = takeover_budget() + timing_.lease * 8 + Duration::seconds(1);
     if (!somebody_leads_within(at_most)) {
       return fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most));
     }
-    // What was on its way when things were made whole may still end this term; after that none does.
+    // Messages from before the repair may still end this term; after that none does.
     if (!run_for(timing_.lease * 3)) return;
     const uint32_t terms = checker_.terms();
     if (!run_for(timing_.lease * 4)) return;

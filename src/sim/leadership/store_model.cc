@@ -32,7 +32,7 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
   Observation seen;
   seen.present = present_;
   seen.record = record_;
-  // As the real stores do: in which history of the store, who, which epoch, which renewal.
+  // As the real stores do: history of the store, holder, epoch, renewal.
   seen.version = fmt::format("{}.{}.{}.{}.{}{}", history_, record_.token, epoch_.value(), record_.renewal, record_.heir,
                              present_ ? "" : "-");
   if (holder_dead_ && present_ && record_.held()) {
@@ -41,12 +41,12 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
   }
   const bool honest = !is("epoch-in-memory");
   seen.may_have_lost_data = !known_whole_ && honest;
-  // The epoch lives apart from the record; a store that may have lost it begins above whatever it can have been.
+  // The epoch lives apart from the record; a store that may have lost it begins above every possible value.
   if (honest) seen.floor = Epoch(known_whole_ ? epoch_.value() + 1 : std::max(epoch_.value() + 1, clock_epoch(now)));
   return seen;
 }
 
-// Grows faster than anybody is elected, so that an epoch counted from it has not been used before.
+// Grows faster than elections happen, so that an epoch counted from it has not been used before.
 uint64_t StoreModel::clock_epoch(Instant now) const {
   return 1'000'000 + static_cast<uint64_t>(now.ns() / Duration::millis(1).ns());
 }
@@ -101,7 +101,7 @@ void StoreModel::crash(Prng& prng, Instant now) {
     case Mechanism::kLeaseFile:
     case Mechanism::kKubernetes: break;  // every answered write was on the disk
     case Mechanism::kEtcd:
-      // Leases begin anew when the leader changes; claims that nobody renews go away later.
+      // Leases begin anew when the leader changes; claims without renewals go away later.
       for (Claim& claim : queue_) claim.expires = now + claim.lease;
       BW_PROBE("leadership: etcd begins its leases anew");
       break;

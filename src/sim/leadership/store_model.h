@@ -1,4 +1,4 @@
-// The stores of leases as models: what each kind promises, and how it breaks that when it crashes, fails over or is
+// The stores of leases as models: the promises of each kind, and how it breaks them when it crashes, fails over or is
 // emptied. Only one key; times are of the world.
 #pragma once
 
@@ -55,16 +55,16 @@ class StoreModel {
   StoreModel(Mechanism mechanism, std::size_t mistake) : mechanism_(mechanism), mistake_(mistake) {}
 
   election::StoreTraits traits() const;
-  // `token`: of the claim of whoever looks.
+  // `token`: of the reader's claim.
   election::Observation look(uint32_t who, const std::string& token, Instant now);
   election::WriteOutcome act(uint32_t who, const election::WriteRequest& request, Instant now);
 
-  // A process of a holder is gone (host lock only); `pid_in_use`: its number belongs to somebody else now.
+  // A process of a holder is gone (host lock only); `pid_in_use`: its number belongs to another process now.
   void process_died(const std::string& token, bool pid_in_use);
-  // It comes back with what it had kept, with an older state, or with nothing; which of them a mechanism permits is
-  // its own matter.
+  // It comes back with the data that it had kept, with an older state, or empty; each mechanism defines the permitted
+  // ones.
   void crash(Prng& prng, Instant now);
-  // Somebody deletes what expires by hand (DEL, kubectl delete lease, rm). False: there is nothing to delete.
+  // An operator deletes expiring data (DEL, kubectl delete lease, rm). False: nothing to delete.
   bool record_deleted();
 
  private:
@@ -98,7 +98,7 @@ class StoreModel {
     election::LeaseRecord record;
     election::Epoch epoch;
   };
-  std::vector<Past> past_;  // what an older copy may have
+  std::vector<Past> past_;  // the possible states of an older copy
 
   // Queue.
   std::vector<Claim> queue_;

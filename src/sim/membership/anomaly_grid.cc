@@ -116,7 +116,7 @@ IdleCost measure_idle(const membership::Figures& figures, std::size_t members, D
   MemberWorld world({.figures = figures, .seed = seed});
   for (std::size_t i = 0; i < members; ++i) world.add(fmt::format("node-{}", i));
   world.start_all_acquainted();
-  // Until the news of everybody's start has been passed on.
+  // Until the news of every start has been passed on.
   world.run_until(Instant() + Duration::seconds(30));
   const Traffic before = world.traffic();
   world.run_until(world.now() + over);

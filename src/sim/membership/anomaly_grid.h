@@ -1,6 +1,6 @@
-// The experiment that failure detectors with suspicion are compared by (Lifeguard, section V): a group of 128 in which
-// C members at a time are slow, for D at a stretch with I between, over a grid of C, D and I. Counted is who was
-// wrongly declared dead, by whom, and what the group sent for it.
+// The experiment that compares failure detectors with suspicion (Lifeguard, section V): a group of 128 in which C
+// members at a time are slow, for D at a stretch with I between, over a grid of C, D and I. It counts the members
+// wrongly declared dead, the members that declare it, and the messages of the group.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace bellwether::sim {
 
-// How long a group takes to notice a crash, and what a group costs in which nothing happens.
+// The time until a group notices a crash, and the cost of a group without events.
 struct DetectionCase {
   std::size_t members = 100;
   std::size_t crashes = 20;  // one after the other, each in a whole group
@@ -31,7 +31,7 @@ struct Detection {
 };
 Detection measure_detection(const membership::Figures& figures, const DetectionCase& one);
 
-// What one node of an idle group sends in a second, on average: everything included.
+// The average traffic of one node of an idle group in a second: everything included.
 struct IdleCost {
   double messages = 0;
   double bytes = 0;
@@ -51,7 +51,7 @@ struct AnomalyCase {
 
 struct AnomalyCounts {
   uint64_t runs = 0;
-  uint64_t false_positives = 0;             // death of a member that was not slow, at whatever member
+  uint64_t false_positives = 0;             // deaths of members that were not slow, counted at every member
   uint64_t false_positives_at_healthy = 0;  // of these, at members that were not slow
   uint64_t deaths_of_slow = 0;              // for information: slow for longer than the detector allows
   uint64_t messages = 0;
@@ -61,7 +61,7 @@ struct AnomalyCounts {
 
 AnomalyCounts run_anomaly(const AnomalyCase& one, const membership::Figures& figures);
 
-// The grid: C of 1…32, D of 128 ms … 32.8 s, I of 1 ms … 16.4 s. `every` thins it: only each so many-th case.
+// The grid: C of 1…32, D of 128 ms … 32.8 s, I of 1 ms … 16.4 s. `every` thins it: only each `every`-th case.
 std::vector<AnomalyCase> anomaly_grid(Stall kind, uint64_t seed, std::size_t every = 1);
 
 // Runs it for plain SWIM, Lifeguard as published and the profile `lan`; the table, as text.

@@ -143,7 +143,7 @@ void MemberWorld::handle(const Due& due) {
     if (due.process == node.process && node.kernel && due.at == node.stall_ends) end_stall(due.node);
     return;
   }
-  // Datagrams and requests reach whatever process is there; answers only the one that asked.
+  // Datagrams and requests reach any process at the address; answers only the one that asked.
   const bool answer = due.kind == Kind::kAnswered || due.kind == Kind::kFailed;
   if (!node.kernel || (answer && due.process != node.process)) {
     if (due.kind == Kind::kAsked) {
@@ -171,7 +171,7 @@ void MemberWorld::arrive(std::size_t index, Kind kind, uint32_t which) {
     case Kind::kDatagram: return step(index, membership::DatagramArrived{endpoint(it.from), it.bytes});
     case Kind::kAsked:
       check(it.exchange < (uint64_t{1} << 32));
-      // Who asked is kept in the request's number.
+      // The request's number holds the sender.
       return step(index, membership::StreamAsked{uint64_t{it.from} << 32 | it.exchange, it.bytes});
     case Kind::kAnswered: return step(index, membership::StreamAnswered{it.exchange, it.bytes});
     case Kind::kFailed: return step(index, membership::StreamAnswered{it.exchange, std::nullopt});
@@ -228,7 +228,7 @@ void MemberWorld::carry_out(std::size_t index) {
                      out(Kind::kAnswered, {index, static_cast<std::size_t>(reply.request >> 32),
                                            reply.request & 0xffffffff, std::move(reply.bytes)});
                    },
-                   [](const auto&) {}},  // what a watcher may want to see
+                   [](const auto&) {}},  // only for watchers
         effect);
   }
 }

@@ -1,9 +1,8 @@
 // A group of members in virtual time: the product's Membership in each node, a network between them with delays and
 // losses, links that can be cut one way, and processes that crash, restart and stall. Made for 3 to 10,000 nodes on one
-// core: packets are moved as values, nodes share one directory, and nothing but kernels is run.
+// core: packets are moved as values, nodes share one directory, and only kernels run.
 //
-// What happens and what is asserted is decided outside: by worlds that drive it, and by a Watcher that sees every
-// effect.
+// The worlds that drive it decide the events, and a Watcher that sees every effect makes the assertions.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@
 
 namespace bellwether::sim {
 
-// How a slow process is slow. kBlocked: it runs, its timers fire, but what it sends and receives waits until the end
-// (how Lifeguard's authors made slow members). kStopped: nothing of it runs (SIGSTOP, a starved processor).
+// The kind of slowness of a process. kBlocked: it runs, its timers fire, but its messages in both directions wait until
+// the end (how Lifeguard's authors made slow members). kStopped: nothing of it runs (SIGSTOP, a starved processor).
 enum class Stall : uint8_t { kNone, kBlocked, kStopped };
 
 struct MemberWorldSettings {

@@ -27,7 +27,7 @@ constexpr auto kMembershipMistakes = std::to_array<Mistake>({
 // held for half a minute.
 constexpr Duration kAgreeWithin = Duration::seconds(240);
 constexpr std::size_t kMostClones = 3;
-constexpr std::size_t kSeeds = 3;  // the first members, through whom everybody joins
+constexpr std::size_t kSeeds = 3;  // the first members, through which all others join
 
 membership::Figures figures_of(uint64_t seed) {
   membership::Figures figures = seed % 3 == 0 ? membership::local() : membership::lan();
@@ -64,7 +64,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   Duration between(int64_t low_ms, int64_t high_ms) { return Duration::millis(prng().between(low_ms, high_ms)); }
   std::string slot(std::size_t node) const { return fmt::format("{} at slot {}", world_.name(node), node); }
 
-  // --- what must always hold
+  // --- rules that always hold
   void saw(std::size_t node, const membership::Effect& effect, Instant) override {
     std::visit(Overloaded{[&](const membership::MemberEvent& event) {
                             if (tracing()) {
@@ -82,7 +82,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
                             ended_.push_back(node);
                           },
                           [&](const membership::LeftGroup&) { ended_.push_back(node); },
-                          [](const auto&) {}},  // what is judged by what others see of it
+                          [](const auto&) {}},  // judged by the views of others
                effect);
   }
   // A process under this name begins with this incarnation, or has raised it.
@@ -108,7 +108,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     }
     return false;
   }
-  // Empty when its view agrees with the world; else what is wrong in it.
+  // Empty when its view agrees with the world; else the difference.
   std::string wrong_in(std::size_t node) const {
     const membership::MemberTable& view = world_.kernel(node).table();
     std::size_t running = 0;
@@ -159,7 +159,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     bytes = rest;
     return true;
   }
-  // What the drivers of all nodes do wrong, now and then.
+  // Mistakes of the drivers of all nodes, now and then.
   void drivers_err() {
     using namespace membership;
     const std::size_t node = any();
@@ -186,7 +186,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
 
   // --- processes
-  // With all that it knew, with its incarnation only, with one that is outdated, or with nothing.
+  // With its full memory, with its incarnation only, with an outdated memory, or with none.
   bool start(std::size_t node) {
     // A clone's slot is used once.
     if (world_.running(node) || (node >= names_ && memories_[node].started)) return false;
@@ -333,7 +333,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   void make_whole() override {
     heal_links();
     world_.set_loss(0);
-    // Those through whom everybody joins run, and where everybody looks for them: not another process of their name.
+    // The seeds run at their known addresses: not another process of their name.
     for (std::size_t i = 0; i < std::min(kSeeds, names_); ++i) {
       if (world_.running(i)) continue;
       for (std::size_t clone = names_; clone < world_.size(); ++clone) {
@@ -349,7 +349,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     std::string wrong = "nothing was looked at";
     while (!wrong.empty() && now() < end && run_for(Duration::seconds(1))) wrong = disagreement();
     if (!wrong.empty()) return fail("I14: long after the world was whole " + wrong);
-    // What is under way from before ends, then nothing may happen to anybody.
+    // Pending events from before end, then no member may change.
     run_for(Duration::seconds(15));
     calm_ = true;
     run_for(Duration::seconds(30));
@@ -358,7 +358,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   std::vector<Run::Count> counts() const override { return {{"names", names_}}; }
 
-  // What a node keeps over a crash: its last incarnation and a view of some time ago.
+  // A node's data after a crash: its last incarnation and a view of some time ago.
   struct Memory {
     uint32_t incarnation = 0;
     std::vector<membership::Update> view;

@@ -1,8 +1,8 @@
-// A world of members in which everything that may go wrong is drawn from one seed: crashes, restarts with memory, with
-// older memory and without, leaves, two processes under one name, stalls, full and one-way partitions, bridges, rings
-// of majorities, flapping links, swizzle-clog, loss, duplicates, and clocks that run at different rates. What must
-// always hold is that nobody but its owner raises an incarnation; when the world is whole again, all views must agree
-// with it in time, and nobody who lives is declared dead any more.
+// A world of members with all faults drawn from one seed: crashes, restarts with memory, with older memory and without,
+// leaves, two processes under one name, stalls, full and one-way partitions, bridges, rings of majorities, flapping
+// links, swizzle-clog, loss, duplicates, and clocks that run at different rates. Only the owner of an incarnation ever
+// raises it. When the world is whole again, all views must agree with it in time, and declare no living member dead any
+// more.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace bellwether::sim {
 
 WorldRow membership_world();
 
-// The anomaly grid, of which `seeds` says which share is run: 1000 and more the whole, less a part spread over it; and
-// how soon crashes are seen in groups of 3 to 10,000, with what an idle group of 1,000 costs.
+// The anomaly grid: `seeds` selects the portion to run, 1000 and more the whole, less a part spread over it. And the
+// time until groups of 3 to 10,000 see a crash, with the cost of an idle group of 1,000.
 std::span<const Measurement> membership_measurements();
 
 }  // namespace bellwether::sim

@@ -79,7 +79,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
                            is("disk-error-ignored") || is("older-disk-unnoticed") || is("lost-record-is-new");
     if (not_quiet) m.clock.base_local += times_.promise * 2;
     step(m, quorum::StateWritten{m.state});
-    // Somebody who follows a leader asks it for the state.
+    // A follower asks its leader for the state.
     sync_later(m, draw(timing_.lease, timing_.lease * 4));
   }
   void sync_later(QuorumMember& m, Duration span) {
@@ -116,8 +116,8 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
                               MemberId leader_before) {
     const auto* received = std::get_if<quorum::Received>(&event);
     if (received == nullptr || received->message.term >= before) return;
-    // Who grants a pre-vote may know an earlier term than who asked, and that another process has taken over an id is
-    // true in any term.
+    // The member that grants a pre-vote may know an earlier term than the asking one. A process that has taken over an
+    // id is a fact of any term.
     if (std::holds_alternative<quorum::PreVoteAnswer>(received->message.body)) return;
     if (std::holds_alternative<quorum::Superseded>(received->message.body)) return;
     if (elector.term() != before || elector.leader() != leader_before) {
@@ -156,7 +156,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     checker_.elected(m.id.value(), term, electorates);
     work_->elected(m, term, elected.ends, m.elector->stopped_by());
     if (m.elector->active()) return;
-    // It has the state once it has asked everybody who may have some of it.
+    // It has the state once it has asked all members that may have some of it.
     after(draw(network_->slowest(), timing_.lease), [this, &m, life = m.life] {
       if (m.life == life) deliver(m, quorum::Synced{});
     });
@@ -184,7 +184,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
       return &other != &m && !other.spare && other.up && other.elector->record_seen_of(m.id) > older.version;
     });
   }
-  // Whoever of them is not listened to is taken away.
+  // Ends the process that receives no messages.
   void end_twin(QuorumMember& m, QuorumMember& twin) {
     QuorumMember& other = twin.elector->takes_part() ? m : twin;
     crash(other, false);
@@ -210,7 +210,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     const MemberId suspect = m.elector->leader();
     deliver(m, quorum::LeaderSuspected{suspect});
     if (is("suspicion-ends-promise")) deliver(m, quorum::LeaderDead{suspect, m.elector->promised_life()});
-    // Death is said only of lives that are over.
+    // Only lives that are over are declared dead.
     const MemberId promised = m.elector->promised_to();
     const uint64_t life = m.elector->promised_life();
     const bool over = std::none_of(members_.begin(), members_.end(), [&](const QuorumMember& other) {
@@ -250,7 +250,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
   Duration slack() const {
     const auto members = static_cast<int64_t>(members_.size());
     const Duration rounds = (timing_.vote_timeout + timing_.step * members * 2) * 3;
-    const Duration order = timing_.step * members;  // of those with a lower priority
+    const Duration order = timing_.step * members;  // of members with a lower priority
     return Duration::from_seconds_f((rounds + order + timing_.lease * 2).seconds_f() / (1 - worst_drift_));
   }
   // A member that has just started is quiet for a lease, a leader that has lost its quorum yields for another, and
@@ -284,7 +284,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     return text;
   }
 
-  // --- what is measured
+  // --- measurements
   void start_all() {
     for (QuorumMember& m : members_) {
       start(m);
@@ -303,7 +303,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     }
     for (const Instant end = now() + time; now() < end && holds();) {
       for (QuorumMember* m : others) {
-        // As a machine does that gets no processor time: it stands still, reads what has piled up, and suspects others.
+        // Like a machine without processor time: it stands still, reads the backlog, and suspects others.
         const Duration still = draw(Duration::millis(16), Duration::seconds(16));
         after(draw(Duration::zero(), Duration::seconds(4)), [this, m, still, &calm] {
           if (m->paused) return;

@@ -1,9 +1,9 @@
 // A world of members that elect a leader among them, small and fast enough for millions of runs: the product's
-// QuorumElector in each, and between and under them networks, disks and clocks that break as one seed says.
+// QuorumElector in each, with networks, disks and clocks that break as one seed says.
 //
-// What is not permitted to break is what the safety argument assumes (docs/cluster/election.md): a disk keeps what it
-// has confirmed, or its member meets somebody who can tell; clocks keep within the declared drift; fewer than half of
-// the members lose their records.
+// Only the assumptions of the safety argument (docs/cluster/election.md) do not break. A disk keeps what it has
+// confirmed, or its member meets another one that sees the loss. Clocks keep within the declared drift. Fewer than half
+// of the members lose their records.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace bellwether::sim {
 
 WorldRow quorum_world();
 
-// Of a healthy group of so many members in the LAN profile.
+// Of a healthy group of `members` in the LAN profile.
 Takeover measure_takeover(uint64_t seed, std::size_t members);
 
-// How many needless changes of the leader there are in so much time with a healthy leader, and as many of the
-// other voters as there may be at once stalling again and again and suspecting everybody.
+// The needless changes of the leader in `time` with a healthy leader, while the largest permitted number of other
+// voters stalls again and again and suspects every member.
 struct QuorumCalm {
   uint32_t changes = 0;
   uint64_t stalls = 0;

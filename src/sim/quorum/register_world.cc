@@ -32,10 +32,10 @@ constexpr auto kRegisterMistakes = std::to_array<Mistake>({
 std::string show_place(Place place) { return fmt::format("{}.{}", place.fence.value(), place.write); }
 
 // The history of one register, checked as it happens. A register with one owner at a time has a known order of writes:
-// that of their places. What is left to check is that this order agrees with the time of the world.
+// that of their places. This checks that the order agrees with the time of the world.
 class RegisterChecker {
  public:
-  // What was known to have taken effect when an operation was asked for.
+  // The operations known to have taken effect when an operation began.
   struct Floor {
     Place place;
     Place origin;  // where the value was first written
@@ -69,7 +69,7 @@ class RegisterChecker {
     floor_.place = std::max(floor_.place, place);
     floor_.origin = std::max(floor_.origin, origin);
   }
-  // Somebody holds this write for one that every later owner sees.
+  // An owner believes that every later owner sees this write.
   void settled(Place place) {
     if (place == Place() || done_.contains(place)) return;
     world_.fail(fmt::format("the write at {} counts as settled, and is not done", show_place(place)));
@@ -89,7 +89,7 @@ class RegisterChecker {
   Floor floor_;
 };
 
-// One node: an acceptor with its disk, and one who wants to own the job.
+// One node: an acceptor with its disk, and a peer that wants to own the job.
 struct RegisterNode : GroupMember {
   struct Operation {
     bool write = false;
@@ -244,7 +244,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
       fail(fmt::format("I2: nodes {} and {} hold the job at once", n.id.value(), other.id.value()));
     }
   }
-  // What whoever owns the job does with it.
+  // The owner writes or reads the job.
   void use(RegisterNode& n, uint32_t life) {
     if (!n.up || n.life != life) return;
     if (!n.paused && leads(n)) {

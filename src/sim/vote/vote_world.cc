@@ -26,7 +26,7 @@ struct VoteWorth {
 struct VoteMember : ElectedMember<NodeId, vote::VoteElector, vote::Event, vote::Record>, VoteWorth {
   Instant started;
   Duration boast;                      // how much more uptime it claims than it has
-  std::optional<vote::Message> spoke;  // last; for those who would speak in its name
+  std::optional<vote::Message> spoke;  // last; for impostors
 };
 
 struct VoteWorld;
@@ -102,11 +102,11 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     }
     if (is("vote-forgotten")) begin.record.term = std::min(begin.record.term, begin.record.promised);
     if (is("term-forgotten")) begin.record.term = begin.record.promised = election::Term();
-    // With these, what is forgotten must not be covered by a node that is quiet after its start.
+    // With these, a node that is quiet after its start must not cover the forgotten data.
     const bool not_quiet = is("promise-forgotten") || is("vote-forgotten") || is("vote-before-durable") ||
                            is("disk-error-ignored") || is("older-disk-unnoticed") || is("term-forgotten");
     if (not_quiet) begin.record.longest_promise = Duration::zero();
-    // Nobody compares the number of its start.
+    // No voter compares the number of its start.
     if (is("older-disk-unnoticed") || is("lost-record-is-new")) begin.record.start = m.life;
     m.elector = std::make_unique<vote::VoteElector>(std::move(config), prng().next());
     measure(m);
@@ -170,7 +170,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
       send(from, other, sent);
     }
   }
-  // Somebody tells `to` that all others have voted for it.
+  // A forger reports to `to` that all others have voted for it.
   void forge_vote(const VoteMember& from, VoteMember& to, const vote::Vote& vote) {
     for (const VoteMember& other : members_) {
       if (&other == &from || &other == &to || !other.spoke || !chance(0.2)) continue;
@@ -219,7 +219,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   void work_has_stopped(GroupMember& member) { deliver(members_[member.index], vote::WorkStopped{}); }
 
   // --- faults
-  // Fewer than half are lost, and one of those that are left may stand.
+  // Fewer than half are lost, and one of the remaining nodes may stand.
   bool may_be_lost(const VoteMember& m) const {
     const bool one_stands = std::any_of(members_.begin(), members_.end(), [&m](const VoteMember& one) {
       return one.id != m.id && !one.lost && !one.gone && vote::may_stand(one.claim.capabilities);
@@ -231,7 +231,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   bool is_found_out(const VoteMember& m, const vote::Record& older) const {
     return older.start + 1 < m.disk.newest().start;
   }
-  // One of them is ended, and the other one started anew: it may be silent. Its disk may have become the older one.
+  // Ends one of them, and starts the other one anew: it may be silent. Its disk may have become the older one.
   void end_twin(VoteMember& m, VoteMember& twin) {
     crash(m, false);
     m.gone = true;
@@ -285,8 +285,8 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     keys_are_there_ = !needs_keys_ || chance(0.5);
     ElectedGroup::begin();
   }
-  // Rounds that split because voters do not believe the same candidates, which those wait out who do not know it; keys
-  // that are put together, and clocks that run slow.
+  // Rounds that split because voters do not believe the same candidates, while candidates that do not know it wait;
+  // keys under reconstruction, and clocks that run slow.
   Duration slack() const {
     const Duration round = timing_.election + timing_.discovery_backoff * 2;
     return Duration::from_seconds_f((round * 5 + times_.lease * 2).seconds_f() / (1 - worst_drift_));
@@ -295,7 +295,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
   Duration recovers_within() const {
     return times_.promise * 4 + timing_.discovery * 4 + timing_.transfer * 2 + slack() * 3;
   }
-  // What was asked for before may still come.
+  // Earlier requests may still come.
   Duration calms_within() const { return times_.lease * 6 + timing_.transfer * 2 + timing_.discovery * 2; }
   Duration hands_over_within() const { return times_.lease * 4 + timing_.transfer + slack(); }
   Duration crash_budget() const {
@@ -335,7 +335,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     return text;
   }
 
-  // --- what is measured
+  // --- measurements
   void start_all() {
     for (VoteMember& m : members_) start(m);
   }

@@ -68,7 +68,7 @@ BlockingPool::~BlockingPool() {
     worker_->stopping = true;
   }
   worker_->changed.notify_one();
-  // There may be no result of those that are open: nobody is woken, who waits is about to be destroyed.
+  // Open operations may have no result. Their coroutines are not woken: they are about to be destroyed.
   if (worker_->thread.joinable()) worker_->thread.join();
 }
 

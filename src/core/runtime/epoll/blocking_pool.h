@@ -15,17 +15,17 @@ namespace bellwether::runtime {
 class BlockingPool {
  public:
   explicit BlockingPool(Runtime& runtime);
-  // Waits for the operation that runs; those that wait are not run, and nobody is woken. REQUIRES that the loop does
-  // not run any more.
+  // Waits for the operation that runs; waiting operations do not run, and their coroutines are not woken. REQUIRES that
+  // the loop does not run any more.
   ~BlockingPool();
 
-  // co_await pool.run(operation): runs `operation()` on the worker and gives its result. The operation must own what it
-  // uses, for it goes on when the waiting coroutine is destroyed; its result is then thrown away.
+  // co_await pool.run(operation): runs `operation()` on the worker and returns its result. The operation must own its
+  // data, for it goes on when the waiting coroutine is destroyed; its result is then thrown away.
   template <class Operation>
   auto run(Operation operation);
 
  private:
-  // Lives until the loop has heard of its end, and nobody waits for it any more.
+  // Lives until the loop has seen its end, and no coroutine waits for it.
   struct Job {
     Callback<void()> execute;
     RunQueue::Entry* waiter = nullptr;  // on the loop's thread only

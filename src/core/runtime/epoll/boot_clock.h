@@ -1,4 +1,4 @@
-// The one descriptor that wakes a loop at the earliest deadline of its boot timers, also when the machine slept in
+// The one descriptor that wakes a loop at the earliest deadline of its boot timers, even if the machine slept in
 // between.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace {
 
 class ChildLifeTest : public ChildTest {
  protected:
-  // A script that starts another program, and tells its process id.
+  // A script that starts another program, and prints its process id.
   static SpawnOptions family(SpawnOptions::Group group, const std::string& then) {
     SpawnOptions options = script("sleep 1000 >&- & echo $!; " + then);
     options.group = group;

@@ -1,5 +1,5 @@
-// An open descriptor of the operating system that several owners share, such as a file and the operations on their way:
-// closed when the last lets go, so that neither a closed file nor a destroyed coroutine pulls it from under a call.
+// An open descriptor of the operating system that several owners share, such as a file and its pending operations. The
+// last owner closes it, so that neither a closed file nor a destroyed coroutine takes it from a call.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ struct Descriptor {
   Descriptor(int number, std::string name) : fd(number), path(std::move(name)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  // Closing alone would leave a lock to whoever has a copy of the descriptor: a process between fork and exec.
+  // Closing alone would leave a lock to another owner of a copy of the descriptor: a process between fork and exec.
   ~Descriptor() {
     if (locked) ::flock(fd, LOCK_UN);
     if (held) {

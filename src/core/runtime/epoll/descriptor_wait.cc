@@ -16,7 +16,7 @@ static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR &&
 constexpr uint32_t kReading = EPOLLIN | EPOLLRDHUP;
 constexpr uint32_t kBroken = EPOLLHUP | EPOLLERR;
 
-// A broken or ended descriptor is ready: the next operation on it says what is the matter.
+// A broken or ended descriptor is ready: the next operation on it reports the fault.
 Readiness as_readiness(uint32_t wanted, uint32_t seen) {
   return {(wanted & EPOLLIN) != 0 && (seen & (kReading | kBroken)) != 0,
           (wanted & EPOLLOUT) != 0 && (seen & (EPOLLOUT | kBroken)) != 0};

@@ -1,6 +1,6 @@
-// The system calls of every request. The C library makes them points at which a thread may be cancelled, and pays two
-// locked instructions around each of them for that in a process of several threads. Nobody cancels threads here.
-// Arguments, results and errno are those of the functions in the manual, sections 2.
+// The system calls of every request. The C library makes them points at which a thread may be cancelled. In a process
+// of several threads that costs two locked instructions around each of them. No code here cancels threads. Arguments,
+// results and errno are those of the functions in the manual, sections 2.
 #pragma once
 
 #include <ctime>

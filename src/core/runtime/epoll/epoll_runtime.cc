@@ -25,7 +25,7 @@
 namespace bellwether::runtime {
 namespace {
 
-// The lowest bit of epoll's user data tells a stream (0), which needs no virtual call, from another source (1).
+// The lowest bit of epoll's user data distinguishes a stream (0), which needs no virtual call, from another source (1).
 constexpr uint64_t kSourceTag = 1;
 constexpr int kEventsPerWait = 256;
 // Bound on the coroutines resumed between two looks at the network, so that a busy group cannot starve the rest.
@@ -51,7 +51,7 @@ void SocketStream::on_events(uint32_t epoll_events) {
 // Calls from other threads: a bounded list and a descriptor that wakes the loop.
 struct EpollRuntime::Mailbox final : EventSource {
   using Call = std::pair<void (*)(void*), void*>;
-  // All the memory it will ever need: posting is part of what load threads do while they measure.
+  // Allocates all its memory here: load threads post while they measure.
   Mailbox(int fd, std::size_t most) : event_fd(fd), capacity(most) {
     calls.reserve(most);
     running.reserve(most);
@@ -161,7 +161,7 @@ int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
     const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
     const int count = direct::epoll_wait(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout);
     if (count >= 0 || errno != ENOSYS) return count;
-    coarse_wait_ = true;  // a kernel before 5.11, or something that imitates one
+    coarse_wait_ = true;  // a kernel before 5.11, or an imitation
   }
   const int64_t ms = (ns + 999'999) / 1'000'000;
   return ::epoll_wait(epoll_fd_, events, most,

@@ -37,7 +37,7 @@ class EpollRuntime final : public Runtime {
     uint64_t seed = 0;                   // 0: taken from the operating system
     Duration timer_slack;                // 0: the kernel's default (50 µs); smaller wakes earlier and costs CPU
     std::size_t mailbox = 1024;          // most posts waiting
-    std::vector<Endpoint> name_servers;  // to ask for names; empty: those of the system
+    std::vector<Endpoint> name_servers;  // for names; empty: those of the system
   };
   // Fails when the process is out of descriptors.
   static Result<std::unique_ptr<EpollRuntime>> create(Options options);

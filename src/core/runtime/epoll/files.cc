@@ -104,11 +104,11 @@ Status write_all(const Descriptor& file, uint64_t offset, Bytes bytes) {
   return {};
 }
 
-// Locks are tried again after a pause, so that a lock held for long never holds up the thread of all files.
+// Locks are tried again after a pause, so that a lock with a long hold never holds up the thread of all files.
 constexpr Duration kShortestPause = Duration::millis(1);
 constexpr Duration kLongestPause = Duration::millis(20);
 
-// True when the lock was taken, false when somebody else has it.
+// True when the lock was taken, false when another file has it.
 Result<bool> try_lock(Descriptor& file) {
   while (::flock(file.fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -246,7 +246,7 @@ class OsFile final : public File {
   bool follow_;
 };
 
-// What is no file, for a message; nothing for what is one.
+// The kind of a path that is no file, for a message; nothing for a file.
 const char* other_kind(mode_t mode, bool devices) {
   if (S_ISREG(mode)) return nullptr;
   if (S_ISDIR(mode)) return "a folder";
@@ -266,7 +266,7 @@ tl::unexpected<Error> refuse_to_open(int error, const std::string& path, OpenOpt
   return fail_errno(error, fmt::format("opening '{}'", path));
 }
 
-// Opening a named pipe would wait for its other end, so nothing is opened in a way that waits.
+// Opening a named pipe would wait for its other end, so every open is non-blocking.
 Result<std::shared_ptr<Descriptor>> open_descriptor(const std::string& path, OpenOptions options) {
   int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (options.write ? O_RDWR : O_RDONLY);
   if (options.create) flags |= O_CREAT;

@@ -1,4 +1,4 @@
-// Files of the operating system, used through a thread that may block. Paths in messages are as given.
+// Files of the operating system, through a thread that may block. Paths in error texts are as given.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace bellwether::runtime {
 
-// Names on the disks of the operating system, used through a thread that may block: what Runtime offers of folders,
-// renaming and removing. Paths in messages are as given.
+// Names on the disks of the operating system, through a thread that may block: folders, renaming and removing for
+// Runtime. Paths in messages are as given.
 task<Status> rename_file(BlockingPool& pool, std::string from, std::string to);
 task<Status> remove_file(BlockingPool& pool, std::string path);
 task<Status> sync_directory(BlockingPool& pool, std::string path);

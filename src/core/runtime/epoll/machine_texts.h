@@ -1,5 +1,5 @@
-// What texts and folders of the kernel say about the machine (proc(5), and control groups v2). Each gives nothing when
-// what it is given is not what it should be.
+// Reads texts and folders of the kernel about the machine (proc(5), and control groups v2). Each function returns
+// nothing for malformed input.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace bellwether::runtime {
 
-// A small text that the kernel makes up when it is read, such as those below /proc: it has no size, and reading it does
-// not wait for a disk. Its first `most` bytes at most; empty when it cannot be read.
+// A small text that the kernel makes at each reading, such as those below /proc: it has no size, and reading it does
+// not wait for a disk. At most its first `most` bytes; empty when it cannot be read.
 std::string read_system_text(const char* path, std::size_t most = 4096);
 
 // The numbers of the first line that begins with `key`, up to the first word that is none.
 std::vector<uint64_t> numbers_after(std::string_view text, std::string_view key);
-// The first of them.
+// The first number.
 std::optional<uint64_t> number_after(std::string_view text, std::string_view key);
 
 // /proc/self/cgroup: the group of the one hierarchy, as a path from its root.
@@ -34,9 +34,9 @@ uint64_t entries_of(const char* folder);
 // The kind of network file system that the existing `path` is on ("nfs", "cifs", "fuse.sshfs"); empty for a local one.
 task<Result<std::string>> network_file_system(BlockingPool& pool, std::string path);
 
-// The parts of it that need no disk. The kind for a magic number of statfs(2); empty for a local one. What a program
-// behind FUSE does with locks is unknown, so that all of them count, but for block devices.
-// `type` is what the system's list of mounts says, empty when it says nothing.
+// The parts of it that need no disk. The kind for a magic number of statfs(2); empty for a local one. The locks of a
+// program behind FUSE are unknown, so all of them count, except block devices. `type` comes from the system's list of
+// mounts, or is empty.
 std::string network_kind(uint64_t magic, std::string_view type);
 // The type of the mounted file system with this device number, from the text of /proc/self/mountinfo; empty when it is
 // not in there.

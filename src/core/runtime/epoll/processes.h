@@ -8,21 +8,21 @@
 
 namespace bellwether::runtime {
 
-// Who a process is, so that another one can tell later whether it still lives: a process id alone is given to another
-// process some day, and means nothing on another machine, after a restart of this one, or in another container. What is
-// not known (because /proc is not there) is 0 or empty, and equals nothing.
+// The identity of a process, so that another process can later determine whether it still lives. A process id alone is
+// not enough: the system reuses it, and it means nothing on another machine, after a restart of this one, or in another
+// container. Unknown members (because /proc is absent) are 0 or empty, and equal nothing.
 struct ProcessIdentity {
   int64_t pid = 0;
   uint64_t start_time = 0;    // clock ticks from the start of the machine to that of the process
   std::string boot_id;        // another one at each start of the machine
-  std::string pid_namespace;  // process ids mean something only within it
+  std::string pid_namespace;  // process ids are valid only within it
   std::string host;           // the name of the machine, for people
 };
 
 struct ProcessSight {
   enum class State : unsigned char {
-    kDead,   // surely: there is no such process, or it has ended and its parent has not noticed yet
-    kAlive,  // there is a process of this id, or nobody can tell
+    kDead,   // certain: no such process exists, or it has ended and its parent has not noticed yet
+    kAlive,  // a process of this id exists, or its state is unknown
   };
   State state = State::kAlive;
   std::optional<uint64_t> start_time;  // as in ProcessIdentity; none when the system hides it
@@ -32,7 +32,7 @@ ProcessIdentity identify_self();
 // An id that no process can have (zero, negative, too large) is one of a dead process.
 ProcessSight look_at_process(int64_t pid);
 
-// What is needed of /proc/PID/stat: "17 (name, with any characters) S 1 …".
+// The needed fields of /proc/PID/stat: "17 (name, with any characters) S 1 …".
 struct ProcessStat {
   char state;
   uint64_t start_time;

@@ -175,7 +175,7 @@ task<Result<std::vector<ServicePlace>>> Resolver::resolve_service(std::string na
   co_return entry.places;
 }
 
-// To be kept by who waits: it may be forgotten between the answer and the next turn of the loop.
+// The waiter keeps it: the table may forget it between the answer and the next turn of the loop.
 std::shared_ptr<Resolver::Entry> Resolver::entry_of(const Question& question) {
   std::shared_ptr<Entry>& slot = names_[question];
   if (slot == nullptr) {
@@ -203,7 +203,7 @@ Status Resolver::ask(Entry& entry) {
   if (entry.asking || entry.good_until > runtime_.now()) return {};
   BW_RETURN_IF_ERROR(start());
   entry.asking = true;
-  closed_.clear();  // no event of theirs can be under way: this is not called from one
+  closed_.clear();  // none of their events can be under way: no event calls this
   if (entry.is_service) {
     const auto on_reply = [](void* context, int status, int, unsigned char* reply, int size) {
       auto* asked = static_cast<Entry*>(context);

@@ -19,14 +19,14 @@ struct ares_channeldata;
 
 namespace bellwether::runtime {
 
-// What the library for names does not tell of a reply, how long it may be believed: the least time to live among its
-// answers (RFC 1035, section 4.1). Nothing when the reply is broken or answers nothing. Takes bytes from anywhere.
+// How long a reply may be used, which the library for names does not report: the least time to live among its answers
+// (RFC 1035, section 4.1). Nothing when the reply is broken or answers nothing. Accepts bytes from anywhere.
 std::optional<Duration> least_ttl(Bytes reply);
 
 class Resolver {
  public:
-  // Answers are kept for as long as they say, within these bounds; failures for a second, so that a name that does not
-  // exist is not asked for with every connection.
+  // Answers are kept for their time to live, within these bounds. Failures are kept for a second, so that not every
+  // connection asks again for a name that does not exist.
   static constexpr Duration kKeepMin = Duration::seconds(1);
   static constexpr Duration kKeepMax = Duration::minutes(5);
   static constexpr Duration kKeepFailure = Duration::seconds(1);
@@ -43,9 +43,9 @@ class Resolver {
   task<Result<std::vector<ServicePlace>>> resolve_service(std::string name, Cancellation* cancel);
 
  private:
-  struct Entry;  // one name: its answer, or those who wait for it
+  struct Entry;  // one name: its answer, or its waiters
   class Socket;  // a descriptor of c-ares on the loop
-  class Answer;  // one who waits
+  class Answer;  // a waiter
   Status start();
   Status set_name_servers();
   // A question: a name, and whether its services are meant.
@@ -63,7 +63,7 @@ class Resolver {
   EpollRuntime& runtime_;
   std::vector<Endpoint> name_servers_;
   ares_channeldata* channel_ = nullptr;
-  std::map<Question, std::shared_ptr<Entry>> names_;  // shared with those who wait
+  std::map<Question, std::shared_ptr<Entry>> names_;  // shared with the waiters
   std::map<int, std::unique_ptr<Socket>> sockets_;
   std::vector<std::unique_ptr<Socket>> closed_;  // kept until the loop has left them
   Timer timer_;

@@ -1,4 +1,4 @@
-// Signals of the process as something a coroutine can wait for.
+// Signals of the process, for coroutines to wait for.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// TCP and UDP of the operating system: what EpollRuntime offers of them. The runtime outlives what they give.
+// TCP and UDP of the operating system for EpollRuntime. The runtime outlives the objects that these functions return.
 #pragma once
 
 #include <memory>
@@ -34,9 +34,9 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-// What getsockname() says; an empty endpoint when it fails.
+// The result of getsockname(); an empty endpoint when it fails.
 Endpoint local_endpoint(int socket);
-// What getpeername() says; an empty endpoint when it fails.
+// The result of getpeername(); an empty endpoint when it fails.
 Endpoint peer_endpoint(int socket);
 
 task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoint to, ConnectOptions options,

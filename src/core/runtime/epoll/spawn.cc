@@ -23,7 +23,7 @@ constexpr unsigned kCloseRangeCloexec = 4;  // CLOSE_RANGE_CLOEXEC of <linux/clo
 constexpr int kSignals = 64;
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
-// What the child reports when it could not become the program.
+// The child's report when it could not become the program.
 struct Failure {
   enum class Step : int { kSession, kStreams, kDirectory, kExec };
   Step step;
@@ -39,7 +39,7 @@ struct Plan {
   const int* keep_open;
   std::size_t kept;
   SpawnOptions::Group group;
-  pid_t die_with;  // 0: with nobody
+  pid_t die_with;  // 0: no process
   int input;       // -1: ours
   int output;      // -1: ours
   int report;
@@ -93,7 +93,7 @@ Result<Pipe> make_pipe() {
   ::_exit(127);
 }
 
-// Programs expect signals as they are by default; what is ignored would stay so in the new program.
+// Programs expect default signals; ignored signals would stay ignored in the new program.
 void reset_signals(const Plan& plan) {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
@@ -134,7 +134,7 @@ void reset_signals(const Plan& plan) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): only what is safe follows
+  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): only safe calls follow
   if (pid == 0) become(plan);   // NOLINT(clang-analyzer-unix.Vfork)
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -160,7 +160,8 @@ std::array<bool, kSignals + 1> ignored_signals() {
   return ignored;
 }
 
-// Whoever ignores the end of children, as some that start us do, is not told how they ended.
+// Restores the default for SIGCHLD: some parents start us with it ignored, and then the system does not report how
+// children ended.
 void notice_ends() {
   struct sigaction action {};
   if (::sigaction(SIGCHLD, nullptr, &action) != 0) return;
@@ -229,7 +230,7 @@ class OsChild final : public Child {
       }
       if (!ended) co_return tl::unexpected(ended.error());
       BW_CO_TRY(auto end, process_->end());
-      // What it wrote is in the pipe, and what is more than a pipe holds comes from a descendant.
+      // Its output is in the pipe. Output beyond the pipe's size comes from a descendant.
       if (process_->output_descriptor() >= 0) take_output();
       end_ = end;
     }

@@ -1,4 +1,4 @@
-// Children of the operating system on an epoll loop: what EpollRuntime::spawn() is made of.
+// Children of the operating system on an epoll loop: the parts of EpollRuntime::spawn().
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ namespace bellwether::runtime {
 
 // Starting a program, which blocks until it runs or is known not to, and the process that comes of it. For any thread.
 
-// Children whose end nobody waits for: the system keeps an entry for each until somebody asks.
+// Children without a waiter: the system keeps an entry for each until this process collects it.
 class Orphans {
  public:
   void add(pid_t pid);
-  // Forgets those that have ended.
+  // Forgets ended children.
   void reap();
 
  private:
@@ -27,17 +27,17 @@ class Orphans {
   std::vector<pid_t> pids_;
 };
 
-// A started process. While this object lives, its process id is given to no other, even after its end.
+// A started process. While this object lives, the system does not reuse its process id, even after its end.
 class ChildProcess {
  public:
   ChildProcess(pid_t pid, bool own_group, std::shared_ptr<Orphans> orphans)
       : pid_(pid), own_group_(own_group), orphans_(std::move(orphans)) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Kills what has not ended, with its group, unless it was let go.
+  // Kills a running child, with its group, unless it was released.
   ~ChildProcess();
 
-  // Fails on kernels that cannot tell a loop of the end of a process (before Linux 5.3).
+  // Fails on kernels that cannot report the end of a process to a loop (before Linux 5.3).
   Status watch_end();
 
   pid_t pid() const { return pid_; }
@@ -45,7 +45,7 @@ class ChildProcess {
   int end_descriptor() const { return end_fd_; }  // readable once it has ended
   // The end, once it has come.
   Result<ChildEnd> end() const;
-  int output_descriptor() const { return output_fd_; }  // what it writes; -1 when nobody asked for it
+  int output_descriptor() const { return output_fd_; }  // its output; -1 when not wanted
   void take_output(int fd) { output_fd_ = fd; }
   void let_go() { let_go_ = true; }
 
