@@ -1,4 +1,4 @@
-// bellwether: the table of contents of the command line. Each command lives in a file of its own.
+// bellwether: the table of contents of the command line. Each command lives in a separate file.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -84,7 +84,7 @@ void add_operator(CLI::App* command, OperatorOptions& options) {
 }
 
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, std::string_view verb) {
-  // An operator's machine needs neither a role nor a disk; whatever the file says of them is for the node.
+  // An operator's machine needs neither a role nor a disk; the node reads those settings of the file.
   const auto read = read_node_settings(
       options.settings,
       {"role=worker", "name=operator", "voters=", "data=", "context.serve=false", "context.manager="});

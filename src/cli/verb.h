@@ -28,12 +28,12 @@ int refuse(std::string_view verb, const std::string& text, int code = kExitUsage
 // Belongs to `parent`.
 CLI::App* new_verb(CLI::App& parent, std::string name, std::string help);
 
-// What a verb came to: its exit code, or why not, which is told.
+// The exit code of a verb. An error is printed first.
 inline int answer(std::string_view verb, const Result<int>& done, int code = kExitUsage) {
   return done ? *done : refuse(verb, done.error().message, code);
 }
 
-// Gives `act` an event loop, and its exit code back; `code` where there is no event loop, which is told.
+// Gives `act` an event loop and returns its exit code; without an event loop it prints the error and returns `code`.
 template <class Act>
 int in_runtime(std::string_view verb, const Act& act, int code = kExitUsage) {
   auto runtime = runtime::EpollRuntime::create({});
@@ -55,7 +55,7 @@ CLI::Option* add_list(CLI::App* verb, const std::string& names, std::vector<std:
 void add_more(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help,
               const std::string& kind);
 
-// What a process that stays tells of itself: --audit, --metrics, --json, --quiet, --verbose.
+// The outputs of a process that stays: --audit, --metrics, --json, --quiet, --verbose.
 struct Telling {
   bool quiet = false;
   int verbose = 0;

@@ -60,7 +60,7 @@ class Value {
 
   const std::string& json() const { return json_; }
   const std::string& text() const { return text_; }
-  // A member of an object; null where there is none.
+  // A member of an object; null if missing.
   Value at(std::string_view key) const;
   // As a document: indented, with a line feed at its end.
   std::string document() const;
@@ -88,7 +88,7 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-// A field that only people are shown, and one that only programs are told.
+// A field for people only, and one for programs only.
 inline Field shown(std::string_view heading, std::string text) { return {heading, "", {}, std::move(text)}; }
 Field told(std::string_view key, Value value);
 

@@ -39,7 +39,8 @@ int question(const ClusterArguments& given, const node::AdminRequest& request) {
   return answered(ask_any(*session, request, given.timeout), given.json);
 }
 
-// Asks the first member that `is` it, whichever node was named; with nobody there is nobody to ask.
+// Asks the first member for which `is` holds, independent of the node that was named. Without one it refuses with
+// `nobody`.
 template <class Is>
 int ask_member(const ClusterArguments& given, const node::AdminRequest& request, Is is, const std::string& nobody) {
   auto session = open_session(given);
@@ -197,7 +198,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
   elect->add_flag("--force", given->force, "Also soon after the last election");
   elect->callback([given, &exit_code] {
     const node::CallElection request{given->force};
-    // Where there is no admin any node may begin, the one that is named.
+    // Without an admin any node may begin: the named one.
     exit_code = given->node.empty() ? ask_leader(*given, request) : question(*given, request);
   });
   CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");

@@ -130,14 +130,14 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* s
 
 Result<int> up(LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
-  // Before there is a node: what arrives from here on takes all of them down again.
+  // Before the first node: a signal from here on ends all of them again.
   BW_TRY(auto signals, runtime::Signals::collect(*runtime, {SIGINT, SIGTERM, SIGHUP}));
   BW_TRY(auto program, own_program());
   given.up.folder = folder_of(given);
   given.up.program = std::move(program);
   if (given.no_tls) given.up.shape.tls = false;
   if (!given.trust_keys.empty()) {
-    // Before there is a folder that says so.
+    // Before a folder exists that mentions the keys.
     BW_RETURN_IF_ERROR(node::read_keyring(given.trust_keys));
     given.up.shape.trust_keys = std::filesystem::absolute(given.trust_keys).lexically_normal().string();
   }

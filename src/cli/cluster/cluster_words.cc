@@ -17,7 +17,7 @@ namespace bellwether::cli {
 
 namespace {
 
-// People are told of whole milliseconds only.
+// Texts for people show whole milliseconds only.
 int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
 std::string ms_text(Duration span) { return format_duration(Duration::millis(whole_ms(span))); }
 
@@ -72,7 +72,7 @@ std::string headline(const VotesAnswer& votes) {
   return fmt::format("{}{}\n", text, votes.view.why.empty() ? "" : ", " + printable(votes.view.why));
 }
 
-// Why it was that one: the last word of people who ask.
+// The reason for the winner, as the last line of an answer to people.
 std::string reason(const VotesAnswer& votes) {
   const cluster::VoteView::Node* winner = nullptr;
   const cluster::VoteView::Node* second = nullptr;
@@ -237,7 +237,7 @@ std::string ballot_json(const VotesAnswer& votes) {
   for (std::size_t i = 0; i < kParts.size(); ++i) weights[kParts[i]] = weight(votes, i);
   out["weights"] = std::move(weights);
   for (Json& one : out["messages"]) {
-    // Whoever says it may say anything.
+    // A node may send any text here.
     Json said = Json::parse(one["message"].get_ref<const std::string&>(), nullptr, false);
     one["message"] = said.is_discarded() ? Json() : std::move(said);
   }

@@ -41,7 +41,7 @@ struct ContextArguments {
 int refuse_request(const std::string& text) { return refuse("context", printable(text)); }
 int told_no(const Error& error) { return refuse("context", printable(error.message), kExitNo); }
 
-// Whom to ask, and where the others are: the leader answers what only it knows.
+// The nodes to ask, and their addresses: the leader answers questions that only it can answer.
 class Asking {
  public:
   Asking(OperatorSession session, Duration timeout)
@@ -60,8 +60,8 @@ class Asking {
     }
   }
 
-  // The leader's answer, whoever that is by then; asked again until the time is up while nobody leads, or nobody knows
-  // whether it was done. What is asked must bear to be asked twice.
+  // The answer of the current leader. Asks again until the time is up while the cluster has no leader, or while it is
+  // unknown whether the request was done. The question must allow repetition.
   Result<cluster::ContextAnswer> ask_leader(const cluster::ContextQuestion& question) {
     std::string trouble = "nobody was asked";
     std::string leader;
@@ -282,7 +282,7 @@ int transfer(const ContextArguments& given) {
     std::printf("%s\n", printable(done->text).c_str());
     return kExitOk;
   }
-  // Whoever has led knows how it went, once it has ended.
+  // The old leader knows the result, once the transfer has ended.
   const HostPort leader = asking->answered();
   while (!asking->late()) {
     const auto view = view_of(*asking, leader, trouble);

@@ -29,12 +29,12 @@ int complain(std::string_view verb, const std::string& text, int code = kExitUsa
   return refuse(verb, printable(text), code);
 }
 
-// What of a job is told to the person who watches it, on the client's thread.
+// The output about a job for the person who watches it, on the client's thread.
 class Watcher final : public client::Listener {
  public:
   // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
   explicit Watcher(Ui ui, std::FILE* windows = nullptr) : screen_(ui), windows_(windows) {}
-  // Before the job is followed: what is told is kept too. Outlives the following.
+  // Before the job is followed: records its events too. Outlives the following.
   void record(results::Recorder& recorder, std::string cluster) {
     recorder_ = &recorder;
     cluster_ = {std::move(cluster), ""};
@@ -46,7 +46,7 @@ class Watcher final : public client::Listener {
   }
   // To say something on, and for who draws it.
   RunScreen& screen() { return screen_; }
-  // `ended` is set on this runtime's thread when there is nothing more to come. Both outlive the job's following.
+  // Sets `ended` on this runtime's thread after the last event. Both outlive the job's following.
   void tell_the_end(runtime::EpollRuntime& runtime, runtime::Event& ended) {
     runtime_ = &runtime;
     ended_ = &ended;

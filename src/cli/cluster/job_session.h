@@ -1,4 +1,4 @@
-// A cluster's jobs from the command line: whom to ask, and following one job to its end.
+// A cluster's jobs from the command line: the session to its managers, and following one job to its end.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ std::string words_of(const std::vector<client::Datacenter>& datacenters, bool js
 // One line for each window; before them {"anew": true} or {"skipped": N} where that is so, after them {"total": {…}}.
 std::string json_lines_of(const client::LiveNews& news);
 
-// Who runs a workflow now: "w1 (2), w2 (1)"; empty: nobody.
+// The workers that run a workflow now: "w1 (2), w2 (1)"; empty: none.
 std::string workers_of(const client::Status& status, std::size_t workflow);
 
 }  // namespace bellwether::cli

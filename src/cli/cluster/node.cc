@@ -29,7 +29,7 @@
 namespace bellwether::cli {
 namespace {
 
-// A node as a process of its own: put together with its supplies and its roles, and ended by signals.
+// A node as a process: put together from its supplies and its roles, and ended by signals.
 
 using runtime::task;
 using Roles = std::vector<std::shared_ptr<node::NodeRole>>;

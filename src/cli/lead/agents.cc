@@ -265,7 +265,7 @@ Status set_fleet_times(FleetArguments& given) {
 Status set_adaptive(FleetArguments& given) {
   if (!given.adaptive) return {};
   lead::FleetOptions& options = given.options;
-  options.timing = election::LeaseTiming::of(options.timing.lease);  // with three renewals in it, whatever its length
+  options.timing = election::LeaseTiming::of(options.timing.lease);  // with three renewals in it, at any length
   BW_TRY(options.adaptive, settings_within(given.bounds, options.timing.lease, options.timing.lease * 4));
   return {};
 }

@@ -1,4 +1,4 @@
-// bellwether budget --cluster: how long until the nodes of a cluster know that one of them is gone, and until another
+// bellwether budget --cluster: the times until the nodes of a cluster know that one of them is gone, and until another
 // one leads.
 
 #include <algorithm>

@@ -371,7 +371,7 @@ void print_findings(const Findings& findings) {
               told("findings", Rows(findings, &finding_fields).list())});
 }
 
-// A store without a key is that of the sheet, and tells nothing of the fleet.
+// A store without a key is that of the policy sheet, and is not the fleet's.
 void complete_options(DoctorOptions& options) {
   options.via = options.fleet.via;
   if (!options.policy.empty() && options.fleet.key.empty()) options.fleet.via.clear();

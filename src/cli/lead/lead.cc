@@ -78,7 +78,7 @@ Status check(const lead::LeadOptions& options, const GroupGiven& given, const cl
   return {};
 }
 
-// Runs it: the exit code of the process. What is wrong is told on standard error.
+// Runs it: the exit code of the process. Errors go to standard error.
 int run_lead_in_group(lead::LeadOptions& options, const GroupGiven& given) {
   const std::string file = options.via.substr(options.via.find(':') + 1);
   if (file.empty()) {

@@ -67,7 +67,7 @@ Fields fields_of(const std::string& key, const Observation& seen, WallTime now) 
       {"STATUS", "status", status_of(seen)}};
 }
 
-// Of one key there is more to read.
+// The answer about a single key is longer.
 std::string text_of(const std::string& key, const Observation& seen, WallTime now) {
   const LeaseRecord& record = seen.record;
   Fields out{shown("key", key), shown("holder", record.held() ? record.holder : "nobody"),

@@ -246,7 +246,7 @@ std::string wait_text(const LockPressure& pressure) {
          format_duration(Duration::nanos(static_cast<int64_t>(std::llround(*pressure.wait_p99_s * 1e9))));
 }
 
-// What is not known is not guessed: no store tells who waits for its keys.
+// Unknown figures are not guessed: no store reports the waiters of its keys.
 std::string pressure_text(const LockPressure& pressure) {
   if (pressure.processes == 0) return "not known";
   std::string text = fmt::format("{} of {} wait, {}", pressure.waiting(), pressure.processes, wait_text(pressure));

@@ -212,7 +212,7 @@ class Watch {
   runtime::Cancellation* nap_ = nullptr;
 };
 
-// Tells the watchdog whose state file this is to restart; false when none lives.
+// Orders the watchdog of this state file to restart; false when none lives.
 task<bool> ask_running_watchdog(EpollRuntime& runtime, std::string path) {
   const auto text = co_await store::read_text(runtime, std::move(path));
   if (!text || !text->present) co_return false;

@@ -104,7 +104,7 @@ std::vector<std::string> files_of(const std::string& scenario, const scenario::B
   return {out.begin(), out.end()};
 }
 
-// Who has signed a compiled program. What is compiled anew each time nobody has.
+// The signer of a compiled program. A program that is compiled anew each time has none.
 std::string vouched_by(const plan::Program& program) {
   if (program.language != plan::Program::Language::kNative || program.name.starts_with('/')) return {};
   const auto read = signature::read(*program.text, program.name);

@@ -58,8 +58,8 @@ Result<std::string> made(const std::string& json, const report::ResultFile& run,
   return report::to_hdr(run, out.step);
 }
 
-// `json` is the result file. Goes on with the others when one cannot be written, and tells each problem on standard
-// error under the name of the verb. False: something is missing.
+// `json` is the result file. A report that cannot be written does not stop the others; each problem goes to standard
+// error under the name of the verb. False: a report is missing.
 bool write_outs(const std::string& json, const std::vector<Out>& outs, std::string_view verb) {
   if (outs.empty()) return true;
   bool all = true;

@@ -40,8 +40,7 @@ Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view>
 // something could not be written. `verb` speaks in messages: "run".
 int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
 
-// Puts its result into the store. Whatever becomes of it, the run is what it was: what goes wrong is told on standard
-// error, and that is all.
+// Puts its result into the store. A failure does not change the run; it only goes to standard error.
 void keep(results::Recorder& recorder, const report::RunReport& report);
 
 }  // namespace bellwether::cli

@@ -95,7 +95,7 @@ class LocalControls final : public console::Controls {
   RunScreen& screen_;
 };
 
-// `socket`: nullptr: there is none.
+// `socket`: nullptr: none.
 task<void> supervise(node::LocalRun* run, Attendance* attendance, RunScreen* screen, LocalControls* controls,
                      node::ControlSocket* socket) {
   runtime::Scope scope;
@@ -298,7 +298,7 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   }
   BW_TRY(settings.outs, parse_outs(arguments.outs));
   if (!arguments.no_store && !is_store_off()) {
-    // Where nobody knows a place for it, the run goes on without.
+    // Without a known place for the store, the run goes on without it.
     if (auto store = store_path(arguments.store)) settings.store = std::move(*store);
   }
   return settings;

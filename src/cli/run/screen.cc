@@ -140,7 +140,7 @@ task<void> LiveScreen::run(runtime::Cancellation* cancel) {
   while (!cancel->cancelled() && !terminal_.gone()) {
     const Instant now = runtime_.read_clock();
     if (!terminal_.in_foreground()) {
-      // The terminal is somebody else's. What stands there is theirs to draw over.
+      // Another process has the terminal, and may draw over its content.
       terminal_.leave();
       co_await runtime_.sleep_until(now + kAway, cancel);
       continue;
@@ -197,7 +197,7 @@ void LiveScreen::obey(const std::string& typed) {
 void LiveScreen::on_signal(int number) {
   if (number == SIGTSTP) terminal_.suspend();
   if (!running_) return;
-  // Whatever happened meanwhile to the terminal, it is set and drawn anew.
+  // The terminal may have changed meanwhile, so it is set and drawn anew.
   if (number == SIGCONT && terminal_.in_foreground()) terminal_.leave();
   shown_ = {};
   changed_ = true;

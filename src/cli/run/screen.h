@@ -30,7 +30,7 @@ Result<Ui> ui_of(const std::string& word);
 inline constexpr const char* kUiHelp =
     "full: a screen, ci: a line every few seconds, none (usual: full on a terminal, else ci)";
 
-// Lines on standard error, or a board for a screen. One thread tells of a run; say() may be called on another.
+// Lines on standard error, or a board for a screen. One thread reports a run; say() may be called on another.
 class RunScreen {
  public:
   // `cores`: those of this machine that are there for it; none: a cluster runs it.
@@ -47,7 +47,7 @@ class RunScreen {
   void tell(Duration at, const std::string& text);
   // Who runs what, each line of one workflow.
   void place(std::vector<std::string> lines);
-  // Words about the run that are told whatever the screen, but by none that stands.
+  // Words about the run: an event on the board, or a line on standard error.
   void say(const std::string& text);
 
  private:
@@ -64,7 +64,7 @@ class RunScreen {
 
 class LiveScreen;
 
-// SIGINT and SIGTERM are obeyed while a run goes on, and with `--ui full` there is a screen.
+// Obeys SIGINT and SIGTERM during a run, and draws the screen of `--ui full`.
 class Attendance {
  public:
   // From here on the signals are collected. `runtime` must outlive it.

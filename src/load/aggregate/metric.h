@@ -41,8 +41,8 @@ struct Sample {
   bool any = true;              // something was counted, of what is not counted all the time
   Duration elapsed;             // measured time of the run
 };
-// Nothing when there is no metric of that name, or the filter is none it can have. Of the product's own metrics and of
-// those of the scenario.
+// The value of a metric of the product or of the scenario. Empty when the metric does not exist, or does not have this
+// filter.
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter = {});
 
 // One figure of a sample. Nothing when there were no samples to compute it from, or the kind has no such figure. A

@@ -51,7 +51,7 @@ inline constexpr Duration kStrainLag = Duration::millis(50);
 inline constexpr double kStrainDescriptors = 0.95;
 inline constexpr double kStrainThrottled = 0.10;
 inline constexpr double kStrainStolen = 0.10;       // of what was wanted…
-inline constexpr double kStrainStolenOfAll = 0.02;  // …where that is also so much of all there is
+inline constexpr double kStrainStolenOfAll = 0.02;  // …where the same time is also this part of all time
 inline constexpr double kStrainMemory = 0.90;
 // So many bad readings, one after the other, begin a finding (one request that found no port is enough), and so many
 // good ones end it.
@@ -79,7 +79,7 @@ class StrainWatch {
     Duration begin;                   // of the first of the bad ones
     double worst = 0;                 // of them
     std::optional<std::size_t> open;  // its finding
-    bool told = false;                // that one began anew, and did not go on
+    bool told = false;                // the finding began anew, and the last one did not go on
   };
   void judge(Strain strain, Duration from, Duration now, double value, bool is_bad, int begins, Changes& out);
   void begin(Signal& signal, Strain strain, Duration now, Changes& out);

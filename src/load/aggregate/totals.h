@@ -15,13 +15,13 @@
 
 namespace bellwether::aggregate {
 
-// The scenario's own metrics over time, in the stretches of the run's series (load/metrics/retention.h): seconds, then
-// ten seconds, minutes, and one of all that is older.
+// The scenario's own metrics over time, in the stretches of the run's series (load/metrics/retention.h): seconds, ten
+// seconds, minutes, and one stretch of everything older.
 //
-// The figures of a stretch come from what was recorded in all of it, merged, and so do its percentiles: each length of
-// stretch has a window of its own that fills up beside the others, so that nothing has to be kept to merge it later.
-// What cannot be merged any more is a part that came when its stretch was over, and what makes one of all minutes older
-// than a day. There counts and sums are exact all the same, and percentiles the greatest of the parts.
+// The figures of a stretch, percentiles too, come from the merged windows of all its time. Each length of stretch fills
+// its own window beside the others, so merging later needs no stored windows. Two parts cannot be merged: one that
+// arrives when its stretch is over, and the minutes older than a day, which become one stretch. There counts and sums
+// stay exact, and a percentile is the greatest of the parts.
 inline constexpr double kMillisecond = 1e6;
 // A value of a histogram of `scale` units to one of a metric's: times exactly as all other figures say them.
 double in_units(Duration value, double scale);
@@ -152,7 +152,7 @@ struct TotalsState {
   Duration elapsed;
   VuGauges all_vus;
   std::vector<VuGauges> workflow_vus;  // one for each workflow
-  std::vector<SeriesPoint> series;     // in rising order, each in a stretch of its own (retention_of)
+  std::vector<SeriesPoint> series;     // in rising order, each in its own stretch (retention_of)
   SeriesPoint last;
   MetricSeriesState metrics = {};
 };
@@ -203,7 +203,7 @@ class Totals {
   SeriesPoint point_of(const metrics::Window& second, Duration covered);
   // Where the point of this second's stretch is, or belongs.
   std::vector<SeriesPoint>::iterator place_of(uint64_t second);
-  // Into the series. `late`: what was told of that second before has its gauges.
+  // Adds it to the series. `late`: the second's earlier report has its gauges.
   void put(const SeriesPoint& point, bool late);
 
   const plan::Plan* plan_;

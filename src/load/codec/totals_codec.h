@@ -14,7 +14,7 @@ namespace bellwether::account {
 
 inline constexpr std::size_t kMostTotalsBytes = std::size_t{64} << 20;
 
-// kTooLarge when there is more than kMostTotalsBytes of it: a plan of very many steps, each with very many latencies.
+// kTooLarge above kMostTotalsBytes: a plan of very many steps, each with very many latencies.
 Result<std::string> encode_totals(const aggregate::TotalsState& state);
 // kProtocol, with what is wrong: not such bytes, those of another plan, or figures that contradict each other.
 Result<aggregate::TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan);

@@ -379,7 +379,7 @@ void draw_thresholds(Brush& brush, const Box& box) {
   const auto fails = std::count_if(view.thresholds.begin(), view.thresholds.end(),
                                    [](const ThresholdRow& row) { return row.standing == Standing::kFails; });
   title(brush, box, "thresholds", fails > 0 ? fmt::format("{} fail", fails) : "");
-  // Those that fail come first, so that they are seen when there is no room for all.
+  // The failed ones come first, because the room may not suffice for all.
   int row = box.row + 1;
   for (const bool failing : {true, false}) {
     for (const ThresholdRow& threshold : view.thresholds) {

@@ -1,4 +1,4 @@
-// The parts of the screen, each into a box of its own.
+// The parts of the screen. Each draws into its box.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ alignas(16) std::array<char, 64UL * 1024> g_stack;
 
 void rescue() {
   if (!g_armed.armed.exchange(false)) return;
-  // The modes first: they need nobody to read. Another process group may have the terminal by now.
+  // The modes come first: they need no reader. Another process group may have the terminal by now.
   sigset_t quiet;
   sigset_t before;
   sigemptyset(&quiet);

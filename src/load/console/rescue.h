@@ -25,7 +25,7 @@ void disarm_rescue();
 
 // Writes within `patience_ms` what a terminal takes, and gives how much that was. Safe in a signal handler.
 std::size_t write_patiently(int fd, const char* bytes, std::size_t size, int patience_ms);
-// Tells what a file holds, in the same way.
+// Writes the content of a file, in the same way.
 void copy_patiently(int from, int to, int patience_ms);
 
 }  // namespace bellwether::console

@@ -30,7 +30,7 @@ enum class Key : uint8_t {
 // Keeps the beginning of a sequence that was cut by a read.
 class KeyReader {
  public:
-  // Keys that it does not know are left out, whatever their length.
+  // Leaves out unknown keys of any length.
   std::vector<Key> read(std::string_view bytes);
   // Nothing came for a moment: an escape that stands alone was the key of that name.
   std::vector<Key> rest();

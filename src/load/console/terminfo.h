@@ -10,7 +10,7 @@
 namespace bellwether::console {
 
 struct Terminfo {
-  std::string enter;  // to a screen of its own, without a cursor
+  std::string enter;  // to the second screen, without a cursor
   std::string leave;  // all of that back
   std::string clear;
   std::string plain;                               // no look

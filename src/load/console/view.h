@@ -47,7 +47,7 @@ struct View {
   static constexpr std::size_t kPointsMax = metrics::kHotPoints;
 
   std::string scenario;
-  std::string target;  // whom it loads: "http://127.0.0.1:8080"
+  std::string target;  // its target: "http://127.0.0.1:8080"
   std::string where;   // what runs it: "2 cores", "job 5f0c… by m1"
   std::string state;   // "running", "stopping", "paused"
   Duration elapsed;
@@ -72,7 +72,7 @@ struct View {
 
 // The view of a run between the thread that learns of it and the one that draws it.
 
-// Any thread. Nobody waits longer than it takes to make or to copy a view.
+// Any thread. A caller waits at most for the making or the copying of a view.
 class Board {
  public:
   template <class Change>

@@ -73,7 +73,7 @@ void update_points(View& view, const aggregate::Totals& totals) {
   const std::size_t first = series.size() > View::kPointsMax ? series.size() - View::kPointsMax : 0;
   for (std::size_t i = first; i < series.size(); ++i) {
     if (series[i].second < totals.fine_from()) continue;
-    // Seconds in which nothing was measured have a place too, as long as there is room for them.
+    // Seconds without measurements have a place too, until the room is used up.
     if (before) {
       const uint64_t gap = series[i].second - *before;
       view.points.resize(view.points.size() + std::min<uint64_t>(gap > 0 ? gap - 1 : 0, View::kPointsMax));

@@ -47,7 +47,7 @@ runtime::task<void> LoadGroup::run(Instant start, Duration resume_at, uint64_t b
   Instant last = start_;
   for (const auto& thread : threads_) last = std::max(last, thread->ended());
   elapsed_ = std::max(last - start_, resume_at);
-  // A thread that was held up may have ended in seconds for which it told nothing.
+  // A delayed thread may have ended in seconds that it did not report.
   const auto lived = static_cast<uint64_t>((elapsed_ + Duration::nanos(999'999'999)) / Duration::seconds(1));
   close_seconds(std::max(lived, open_seconds_.empty() ? 0 : open_seconds_.rbegin()->first + 1));
 }
@@ -146,8 +146,8 @@ std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
   return window;
 }
 
-// Tells the seconds before `complete_to`, which no thread will add to any more. A thread that was held up for seconds
-// tells of them in one window: the others of them are there, and empty.
+// Reports the seconds before `complete_to`, to which no thread adds any more. A thread that was delayed for seconds
+// reports them in one window; its other seconds exist and are empty.
 void LoadGroup::close_seconds(uint64_t complete_to) {
   while (next_second_ < complete_to) {
     auto found = open_seconds_.extract(next_second_);

@@ -51,11 +51,11 @@ class LoadGroup {
 
   // Makes the threads and prepares them. Fails on anything that can be known before the first request.
   Status prepare();
-  // Runs to the end, see vuser::Engine; the last second has been told then. Once, after prepare(). `base`: the number
-  // that the first second after `start` is told with.
+  // Runs to the end, see vuser::Engine, and has then reported the last second. Once, after prepare(). `base`: the
+  // number of the first second after `start`.
   runtime::task<void> run(Instant start, Duration resume_at = Duration::zero(), uint64_t base = 0);
 
-  // Some thread still makes load. While the last seconds are told, none does.
+  // Some thread still makes load. During the report of the last seconds none does.
   bool running() const { return running_ > 0; }
   // See vuser::Engine. Without effect unless running().
   void stop();
@@ -65,8 +65,8 @@ class LoadGroup {
   void pause();
   void resume();
   void scale(uint16_t workflow, uint32_t vus);
-  // Tells the seconds that are over, also those of which a thread has not told its part yet, because it does not come
-  // to it. What that one tells later counts for the second in which it does.
+  // Reports the seconds that are over, even if a delayed thread has not reported its part. A later part counts for the
+  // second in which the thread reports it.
   void tell_what_is_over();
 
   vuser::Tally tally() const;
@@ -82,7 +82,7 @@ class LoadGroup {
   friend class LoadThread;
   void window_ready(LoadThread& thread);
   void aborted_by(const std::string& step) { listener_.aborted_by(step); }
-  // What all threads say is told once.
+  // Reports a note of all threads once.
   void noted(const std::string& text) {
     if (noted_.insert(text).second) listener_.noted(text);
   }
@@ -99,7 +99,7 @@ class LoadGroup {
   GroupOptions options_;
   Listener& listener_;
   std::vector<std::unique_ptr<LoadThread>> threads_;
-  std::map<const LoadThread*, uint64_t> delivered_;                    // the second that each thread is to tell next
+  std::map<const LoadThread*, uint64_t> delivered_;                    // the next second that each thread reports
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
   std::vector<std::unique_ptr<metrics::Window>> spare_;
   std::set<std::string> noted_;

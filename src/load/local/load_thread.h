@@ -1,5 +1,5 @@
-// One core's load: a thread with a runtime and an engine of its own. It hands a window to the control thread each
-// second and gets an empty one back; nothing else crosses between them while load is made.
+// One core's load: a thread with its own runtime and engine. It hands a window to the control thread each second and
+// gets an empty one back; nothing else crosses between them during the load.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ class LoadThread final : public vuser::WindowSink {
     Duration tally_every;                            // how often tally() is made anew; zero: never
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
   };
-  // All references must outlive the thread. The group is told of it on the control thread.
+  // All references must outlive the thread. The group receives its reports on the control thread.
   LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group);
   ~LoadThread() override;
 
@@ -111,7 +111,7 @@ class LoadThread final : public vuser::WindowSink {
   Handover<metrics::Window, 4> empty_;
   std::atomic<uint64_t> last_second_{UINT64_MAX};
   Duration cpu_counted_;
-  std::string aborted_by_;  // written before the post that tells of it
+  std::string aborted_by_;  // written before the post that reports it
   struct SharedTally;
   std::unique_ptr<SharedTally> tally_;
 

@@ -126,7 +126,7 @@ runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellatio
   const Duration timeout = *self->plan_.timeout;
   const bool over = co_await self->control_.sleep_until(self->start_ + timeout, cancel);
   if (!over || !self->going_) co_return;
-  // Whatever is being stopped already has no longer either.
+  // A run that already stops has no more time either.
   if (self->interrupts_ == 0) self->interrupt(aggregate::Ending::kTimeout, plan::timeout_text(timeout));
   if (self->stage_ != nullptr) self->stage_->group->kill();
 }

@@ -45,7 +45,7 @@ class LocalRun final : public LoadGroup::Listener {
     Callback<void(const report::Event& event)> happened;
   };
 
-  // All must outlive the run. Nothing: nobody observes it.
+  // All must outlive the run. Without an observer, none.
   LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options,
            std::optional<Observer> observer = {});
 
@@ -57,8 +57,8 @@ class LocalRun final : public LoadGroup::Listener {
   // Ends the run: the first call lets iterations finish within graceful_stop, the second ends at once.
   void interrupt(aggregate::Ending why, std::string detail);
 
-  // The first call lets iterations finish within graceful_stop, the second ends at once. Of a run that only ends when
-  // it is told to, that is its end as planned; another one was cancelled.
+  // The first call lets iterations finish within graceful_stop, the second ends at once. For a run without an end of
+  // time or count this is the planned end; any other run counts as cancelled.
   void stop(std::string detail);
   bool stopping() const { return interrupts_ > 0; }
 

@@ -16,7 +16,7 @@ using runtime::number_after;
 using runtime::numbers_after;
 
 constexpr std::size_t kTextMost = 16 * 1024;
-// Where a folder does not tell its size, to count more than this takes a while and is done less often.
+// A folder may not give its size. Counting more than this takes time and happens less often.
 constexpr uint64_t kManyDescriptors = 4096;
 constexpr int kReadingsACount = 10;
 constexpr std::size_t kMostGroups = 32;  // one below the other
@@ -36,8 +36,7 @@ std::optional<aggregate::MachineReading::Processors> processors_of(std::string_v
   return out;
 }
 
-// Seconds that were held up are told all at once; the machine is not asked for each of them. What happened in a part
-// of a second alone is judged by no rate.
+// Delayed seconds arrive together; the machine is not read for each of them. A shorter time does not give a rate.
 constexpr Duration kShortest = Duration::millis(500);
 
 SelfWatch::News news_of(const aggregate::Finding& finding) {
@@ -56,7 +55,7 @@ MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
   const auto own = runtime::group_of(text("/proc/self/cgroup"));
   if (!own) return;
   std::string group = *own;
-  // In a container of its own the root that it sees may have limits too.
+  // In a container with its own root, that root may have limits too.
   while (group.size() > 1 && groups_.size() < kMostGroups) {
     groups_.push_back("/sys/fs/cgroup" + group);
     group = group.substr(0, group.rfind('/'));

@@ -36,7 +36,7 @@ class MachineReader {
 
 class SelfWatch {
  public:
-  // Something to tell at a time of the run: when it begins, and when it is over.
+  // A report at a time of the run: a finding begins, or is over.
   struct News {
     std::string kind;  // "generator_strained", "generator_relieved"
     std::string text;

@@ -18,7 +18,7 @@ bool Retention::reach(uint64_t second) {
   if (second < end_) return false;
   end_ = second + 1;
   const uint64_t before = hot_;
-  // The least border for which no more than `most` seconds, and less than a stretch, lie between it and `to`.
+  // The least border with at most `most` seconds plus less than a stretch between it and `to`.
   const auto border = [this](uint64_t to, uint64_t most, uint64_t stretch) {
     const uint64_t long_ago = to - begin_;
     return long_ago <= most ? begin_ : begin_ + (long_ago - most + stretch - 1) / stretch * stretch;

@@ -1,7 +1,7 @@
-// What is kept of a run's seconds as they grow old: the last ones as they were, the hour before in stretches of ten
-// seconds, the day before that in minutes, and one sum of everything older. So a run of any length is kept in a bounded
-// number of stretches, and together they are always the whole run: what is put together loses only its resolution in
-// time. Whoever keeps something of each second asks here, the store of runs and the account of a job alike.
+// The retention of a run's seconds: the newest stay as they are, the hour before them in stretches of ten seconds, the
+// day before that in minutes, and one sum of everything older. A run of any length takes a bounded number of stretches,
+// and together they are the whole run: merging loses only resolution in time. The store of runs and the account of a
+// job both use it.
 #pragma once
 
 #include <array>
@@ -32,15 +32,15 @@ struct Fold {
   bool operator==(const Fold&) const = default;
 };
 
-// Decides what is folded when; whoever keeps the stretches does it.
+// Decides which stretches are folded at which time; the caller, which keeps them, folds them.
 class Retention {
  public:
-  // What lies before `begin` is kept already, in whatever stretches, and stays so until it goes into the archive.
+  // The caller already keeps everything before `begin`, in any stretches; it stays so until it goes into the archive.
   explicit Retention(uint64_t hot = kHotWindows, uint64_t begin = 0)
       : hot_seconds_(hot), begin_(begin), end_(begin), hot_(begin), warm_(begin), cold_(begin) {}
 
-  // A second has been added, as a stretch of its own. What is to be folded now, in this order. REQUIRES rising seconds;
-  // some may be missing.
+  // A second was added, as one stretch. Returns the folds that are due, in order. REQUIRES rising seconds; some may be
+  // missing.
   std::vector<Fold> add(uint64_t second);
 
   // For who keeps what is small, and looks at all of it: the same without saying what is folded. Seconds of the past
@@ -48,7 +48,7 @@ class Retention {
   bool reach(uint64_t second);
   // The first second of the stretch in which a second is kept.
   uint64_t stretch_of(uint64_t second) const;
-  // From here on each second is a stretch of its own.
+  // From here on each second is one stretch.
   uint64_t hot_begin() const { return hot_; }
   // Where the stretches of ten seconds begin, and those of a minute: what is older than those is one.
   uint64_t warm_begin() const { return warm_; }

@@ -103,8 +103,8 @@ class StatusCounts {
   std::vector<Entry> entries_;
 };
 
-// What one step recorded of one metric of the scenario's own in a second. Which members mean something depends on the
-// kind of the metric, which whoever records knows.
+// The samples that one step recorded of one metric of the scenario in a second. The kind of the metric, which the
+// recorder knows, decides which members have a meaning.
 struct MetricWindow {
   // Greater values, and smaller ones of what cannot be below 0, are no values of a metric.
   static constexpr double kMostValue = 1e12;
@@ -113,7 +113,7 @@ struct MetricWindow {
 
   uint64_t count = 0;    // values
   uint64_t refused = 0;  // that were none: no number, or out of range
-  // Counters, in millionths of one, so that sums are the same in whatever order they are made.
+  // Counters, in millionths of one: their sum does not depend on the order.
   unsigned __int128 sum = 0;
   uint64_t trues = 0;  // rates
   // Gauges. The last value, when it was recorded since the start of the run, and the least and greatest so far.

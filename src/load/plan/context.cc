@@ -35,7 +35,7 @@ const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
   return made = std::move(list);
 }
 
-// Nothing: there is no such element, or it does not fit the place.
+// Empty: the element does not exist, or does not fit the place.
 std::optional<std::string> element(const Standing& value, int64_t index, Escape escape) {
   const auto size = static_cast<int64_t>(value.list.size());
   if (index < 0) index += size;

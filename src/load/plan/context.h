@@ -18,15 +18,15 @@ namespace bellwether::plan {
 // workflow found out, not for its data.
 inline constexpr std::size_t kMostContextText = std::size_t{64} << 10;
 inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for others
-// Lists of all users' values, in a scenario: with all else that one workflow may use, they fit into the order of a
-// share.
+// Lists of all users' values, in a scenario: with all else that one workflow may use, they fit into the order of an
+// assignment.
 inline constexpr std::size_t kMostLists = 8;
 inline constexpr std::size_t kMostListValues = 10'000;
 inline constexpr std::size_t kMostListText = std::size_t{256} << 10;
-// What one share can have to tell: a value that is left out ends each list.
+// The most values that one assignment can report: an omitted value ends each list.
 inline constexpr std::size_t kMostTold = kMostProvided + kMostLists * (kMostListValues + 1);
 
-// A value that one part of a workflow, or several, provided.
+// A value that one or several parts of a workflow provided.
 struct Provided {
   uint16_t provide = 0;    // index into the workflow's provides
   uint32_t vu = 1;         // number of the virtual user that made it
@@ -36,8 +36,8 @@ struct Provided {
   bool listed = false;     // one of a list; when too large, those of later users are missing, too
   bool operator==(const Provided&) const = default;
 };
-// Which of two values of one name stays, whatever the order they are heard of: that of the lowest virtual user, of one
-// user the later.
+// Which of two values of one name stays, independent of the order of their arrival: that of the lowest virtual user,
+// and of one user the later.
 inline bool wins(const Provided& one, const Provided& over) {
   return one.vu != over.vu ? one.vu < over.vu : one.at > over.at;
 }
@@ -53,12 +53,12 @@ struct Given {
   std::vector<std::string> list = {};  // instead of a text, by number of the virtual user
   bool operator==(const Given&) const = default;
 };
-// The plan with these values in their places, each escaped as its place needs it; where there is none, the fallback of
-// the use; else the place stays empty, and what mentions it cannot be sent.
+// The plan with these values in their places, each escaped as its place needs it. A missing value becomes the fallback
+// of the use; without one the place stays empty, and a request that mentions it cannot be sent.
 Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given);
 
-// A list of what the virtual users of a workflow provided, a value each: `collect: all`. It is put together of what
-// many parts of the workflow tell, in any order and any number of times.
+// A list with one value of each virtual user of a workflow: `collect: all`. Many parts of the workflow report their
+// values, in any order and any number of times.
 class Collection {
  public:
   struct Item {
@@ -96,7 +96,7 @@ class Collection {
   std::optional<uint32_t> cut_;
 };
 
-// What is told of a list that was cut, when it is used.
+// The warning at the use of a list that was cut.
 std::string cut_text(std::string_view name, std::string_view workflow, const Collection& list);
 
 }  // namespace bellwether::plan

@@ -32,7 +32,7 @@ class Feeder {
   };
   // What is wrong with the file, and where in it.
   struct Trouble {
-    int line = 0;  // 0: in no line of its own
+    int line = 0;  // 0: not on one line
     int column = 0;
     std::string message;
   };
@@ -46,7 +46,7 @@ class Feeder {
   Format format() const { return shape_.format; }
 
   // The bytes from the beginning of row `number` on, from 0, to the end of the file. For read(). If the file has
-  // changed since, the row is whatever stands there now. REQUIRES number < rows().
+  // changed since, the row is the text that now stands there. REQUIRES number < rows().
   std::string_view row(uint64_t number) const;
   // Appends the value of a field of that row. False: it has no such member. Nothing is allocated but by `out`.
   bool read(std::string_view row, const RowField& field, std::string& out) const;

@@ -15,7 +15,7 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{} %", std::lround(share * 100)); }
 
-// By worker; empty where there is none of that strain.
+// By worker; empty where the strain has no finding.
 std::map<std::string, Duration> times_of(std::span<const Finding> findings, Strain strain) {
   std::map<std::string, Duration> out;
   for (const Finding& finding : findings) {

@@ -52,8 +52,8 @@ Duration lasted(std::span<const Finding> findings, Strain strain);
 // The worst of a strain on the worker where it lasted longest, from its first begin to its last end.
 // REQUIRES one of that strain.
 Finding sum_of(std::span<const Finding> findings, Strain strain);
-// Takes in what a worker tells at its end. Beyond kMostFindings a strain that comes back goes on with the worker's last
-// finding of it, if it has one.
+// Adds a worker's finding at its end. Beyond kMostFindings a strain that comes back extends the worker's last finding
+// of it, if it has one.
 void add(std::vector<Finding>& findings, Finding finding);
 // One text for each cause that there was, for somebody who hears of it afterwards.
 std::vector<std::string> summed_up(std::span<const Finding> findings);
@@ -68,10 +68,10 @@ struct Loss {
   bool operator==(const Loss&) const = default;
 };
 
-// What was told of the iterations of a part of the load, for those who go on with it when it is lost.
+// The reported iterations of a part of the load, for the part that takes over when it is lost.
 struct Iterated {
   uint64_t ended = 0;      // completed or interrupted
-  uint64_t last = 0;       // of these, in the last second that was told
+  uint64_t last = 0;       // of these, in the last reported second
   uint64_t under_way = 0;  // at most, in that second
 
   // How many may have been begun until so long after that second, at its pace.

@@ -55,7 +55,7 @@ void check_sets(const scenario::Sources& sources, const std::vector<std::string>
   }
 }
 
-// A program, a library or an archive of them. What it would do as a scenario, only running it could tell.
+// A program, a library or an archive of them. Only running it could show its scenario.
 bool is_compiled(std::string_view text) { return text.starts_with("\x7f\x45LF") || text.starts_with("!<arch>\n"); }
 
 Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {

@@ -22,14 +22,14 @@ struct Bundled {
   Plan plan;
 };
 
-// Reads a scenario, and keeps what it was made from. Errors as load() tells them. REQUIRES sources.outside.
+// Reads a scenario, and keeps its inputs. Errors as of load(). REQUIRES sources.outside.
 tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenario::Sources sources);
-// The same for a URL. Errors as make_plan() tells them.
+// The same for a URL. Errors as of make_plan().
 Result<Bundled> bundle_url(scenario::QuickRun run);
 
-// The plan with which the bundle was made. Fails only for a bundle that some other version made, or that was made up:
-// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds. A compiled program in it
-// has to be signed: by whom, is looked at where it is run.
+// The plan with which the bundle was made. Fails only for a bundle of another version or an invented one: kInvalid with
+// one line for each problem, which may quote the bundle. A compiled program in it must have a signature; the node that
+// runs it checks the key.
 Result<Plan> plan_of(const scenario::Bundle& bundle);
 
 // Whether each compiled program of the plan has a signature, and is what was signed. Errors as signature::read().

@@ -240,7 +240,7 @@ bool fits(MetricKind kind, Aggregation aggregation) {
   return false;
 }
 
-// Takes the aggregation off the front of `rest`; false when there is none.
+// Takes the aggregation off the front of `rest`; false when it has none.
 bool take_aggregation(std::string_view& rest, Threshold& out) {
   struct Entry {
     std::string_view name;

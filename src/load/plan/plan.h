@@ -20,7 +20,7 @@
 
 namespace bellwether::plan {
 
-// What becomes of a workflow that runs for longer than it may, after it was given all the time that there is for it.
+// The consequence for a workflow that takes longer than its whole time.
 enum class OnOvertime : uint8_t {
   kKill,
   kPause,   // it starts nothing new, and is ended with the rest of its job
@@ -30,7 +30,7 @@ inline constexpr std::size_t kOnOvertimes = 3;
 
 // Settings of requests that mention nothing of what a run finds out.
 
-// A request that failed is sent again. Each time it is a request of its own, and counts as one.
+// A failed request is sent again. Each attempt is one request, and counts as one.
 struct Retry {
   uint16_t times = 0;              // at most, after the first
   Duration wait;                   // before each of them
@@ -130,8 +130,8 @@ struct Piece {
   uint8_t decimals = 0;                   // of random_float: its decimal places
 };
 
-// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: those are told by
-// how they begin, and come from JSON themselves. A text in its quotes is none.
+// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: their first
+// character decides, because they come from JSON. A text in its quotes is none.
 bool is_json_value(std::string_view text);
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
@@ -224,7 +224,7 @@ struct Extract {
   std::string pattern;                  // kRegex: RE2 syntax; kXpath: XPath 1.0; valid (compile.h proved it)
   uint16_t group = 0;                   // kRegex
   std::string header;                   // kHeader, kCookie: its name
-  std::optional<std::string> fallback;  // `default`: used when there is no such value
+  std::optional<std::string> fallback;  // `default`: used when the value is missing
 };
 
 // What a failed step does to the rest (a failed response is a value unless the user says otherwise).
@@ -321,7 +321,7 @@ struct RampingVus {
 struct Iterations {
   uint32_t vus = 1;
   uint64_t iterations = 1;  // of each user, or of all together
-  bool shared = true;       // of all together: whoever is free on its core takes the next one
+  bool shared = true;       // of all together: a free user on its core takes the next one
   Duration max_duration = Duration::minutes(10);
 
   // Of one part of it.
@@ -340,7 +340,7 @@ struct ArrivalUsers {
   bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
 };
 
-// Iterations begin when they are due, whatever the target does, at a rate that follows a course of straight lines: one
+// Iterations begin when they are due, independent of the target. Their rate follows a course of straight lines; one
 // level line is constant-arrival-rate.
 struct ArrivalRate {
   std::vector<RateStage> stages;

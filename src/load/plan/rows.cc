@@ -8,7 +8,7 @@ namespace bellwether::plan {
 
 namespace {
 
-// The length of the line end at `at`; 0: there is none.
+// The length of the line end at `at`; 0: no line end.
 std::size_t line_end(std::string_view text, std::size_t at) {
   if (text[at] == '\n') return 1;
   return text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n' ? 2 : 0;

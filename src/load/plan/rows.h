@@ -32,7 +32,7 @@ CsvEnd read_csv_field(std::string_view text, std::size_t& at, char delimiter, Cs
 // Appends what the field means.
 void append_csv(const CsvField& field, std::string& out);
 
-// Where the row after the one at `at` begins; the size of `text` when there is none.
+// The beginning of the row after the one at `at`; the size of `text` after the last one.
 std::size_t after_csv_row(std::string_view text, std::size_t at);
 
 // Where the next row that is no empty line begins, at `at` or after it.
@@ -47,8 +47,8 @@ void skip_json_space(std::string_view text, std::size_t& at);
 // most 64 levels deep.
 const char* skip_json(std::string_view text, std::size_t& at);
 
-// Appends the value at `path` of the value with which `text` begins: a text without quotes, all else as it stands
-// there. False: there is none.
+// Appends the value at `path` of the value with which `text` begins: a text without quotes, all else unchanged. False:
+// no such value.
 bool find_json(std::string_view text, const JsonPath& path, std::string& out);
 
 // The names of the members of the object with which `text` begins, as written, at most `most`.

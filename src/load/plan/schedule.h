@@ -1,5 +1,5 @@
-// What a part of a plan does when: its virtual users, its arrivals, its iterations. Each part knows its own without
-// asking anybody, and all of them together do what one generator would, whatever their number. Pure.
+// The schedule of a part of a plan: its virtual users, its arrivals, its iterations. Each part computes its own without
+// a message. All parts together do the work of one generator, for any number of parts. Pure.
 #pragma once
 
 #include <cstdint>

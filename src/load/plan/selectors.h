@@ -15,7 +15,7 @@ Result<JsonPath> parse_json_path(std::string_view text);
 // A CSS selector as XPath 1.0, so that one engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
 // combinators ` `, `>`, `+`, `~`, names, `*`, `#id`, `.class`, attributes with all operators, :first-child,
 // :last-child, :only-child, :nth-child(), :nth-last-child(), :empty, and :not() of one of these. With an attribute, the
-// expression gives that of the elements. Error: what is wrong, and where.
+// expression gives that of the elements. Error: the problem and its place.
 Result<std::string> css_to_xpath(std::string_view selector, std::string_view attribute);
 
 // Whether this is XPath 1.0. Error: what is wrong with it.

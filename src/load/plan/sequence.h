@@ -24,7 +24,7 @@ struct Links {
     uint16_t from = 0;     // workflow
     uint16_t provide = 0;  // of its values
     std::string name;
-    bool required = true;  // there is nothing to stand for it
+    bool required = true;  // no fallback
   };
   std::vector<Use> uses;              // in the order of the plan
   std::vector<std::string> provides;  // names of the values that it leaves for others
@@ -46,7 +46,8 @@ Result<uint16_t> find_told(const std::vector<Told>& all, const std::string& name
 // How a workflow stands for those that wait for it. kEnded: in any other way than by completing.
 enum class Standing : uint8_t { kOpen, kCompleted, kEnded };
 
-// Whether all that it waits for is there. A teardown follows whatever has ended. `standing`: of a workflow.
+// Whether all that it waits for is there. A teardown follows workflows that ended in any way. `standing`: of a
+// workflow.
 template <class StandingOf>
 bool may_begin(const Links& links, StandingOf standing) {
   return std::all_of(links.depends.begin(), links.depends.end(), [&](uint16_t need) {
@@ -54,7 +55,7 @@ bool may_begin(const Links& links, StandingOf standing) {
   });
 }
 
-// The first that it waits for in vain, for which it is left out. Never of a teardown.
+// The first workflow that it waits for in vain; the reason to leave it out. Never of a teardown.
 template <class StandingOf>
 std::optional<uint16_t> waits_in_vain_for(const Links& links, StandingOf standing) {
   if (links.is_teardown) return std::nullopt;
@@ -85,7 +86,7 @@ struct Values {
   // wins() says which of two values stays; of two of one virtual user and moment that of the higher `by` does. In a
   // list that is so for each user. True: it has changed.
   bool merge(uint16_t workflow, uint32_t by, const Provided& value);
-  // Null: there is none.
+  // Null: no value.
   const std::string* find(uint16_t workflow, uint16_t provide) const;
   const Collection* find_list(uint16_t workflow, uint16_t provide) const;
   // What a workflow takes, as far as it is there.

@@ -16,9 +16,9 @@ struct Stage {
   bool apart = false;  // each has its cores for itself, and there are enough of them; else all share the same ones
 };
 
-// Workflows follow what they depend on. Those that wait for nothing more run together on all cores, unless one of them
-// says a priority: then each gets cores of its own, as on a cluster (core_batches), and what finds none waits for those
-// that did. REQUIRES at least one core, and a plan whose workflows do not wait for each other.
+// Workflows follow their dependencies. Those that wait for nothing more run together on all cores, unless one of them
+// has a priority. Then each gets separate cores, as on a cluster (core_batches), and a workflow without cores waits for
+// those that have them. REQUIRES at least one core, and a plan whose workflows do not wait for each other.
 std::vector<Stage> stages_of(const Plan& plan, uint32_t cores);
 
 // The most of so many that make load at the same time. REQUIRES what stages_of() does.

@@ -51,7 +51,8 @@ class Chart {
   std::string line(const std::string& look, const Values& values) const;
   // An area for each stretch without a gap. REQUIRES gaps at the same places.
   std::string band(const std::string& look, const Values& least, const Values& most) const;
-  // The whole. `kind` and `metric`, which may be empty, tell the page's script what to read out; `title` is any text.
+  // The whole chart. `kind` and `metric`, which may be empty, say which values the page's script reads out; `title` is
+  // any text.
   std::string wrap(const std::string& title, const std::string& legend, const std::string& kind,
                    const std::string& inside, const std::string& metric = {}) const;
 

@@ -19,7 +19,7 @@ constexpr int kCellsOfFigure = 3;
 
 std::string quoted(const std::string& text) {
   std::string out;
-  // What comes from a scenario must not become a formula of whoever opens the file.
+  // Text of a scenario must not become a formula in the reader's spreadsheet.
   const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
   if (formula) out += '\'';
   bool special = false;

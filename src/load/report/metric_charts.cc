@@ -112,7 +112,7 @@ double most_of(const Values& values) {
   return out;
 }
 
-// "[[1,0,2],0,…]": an entry for each column, 0 where there is nothing to say.
+// "[[1,0,2],0,…]": an entry for each column, 0 for an empty one.
 std::string script_of(const Lines& lines) {
   std::string out = "[";
   char text[96];

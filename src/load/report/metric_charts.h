@@ -10,7 +10,7 @@
 
 namespace bellwether::report {
 
-// A page with more would be too large to send, and nobody reads more.
+// A page with more would be too large to send and to read.
 inline constexpr std::size_t kMostMetricCharts = 24;
 
 struct MetricCharts {

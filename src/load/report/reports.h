@@ -30,8 +30,7 @@ std::string to_csv(const ResultFile& run);
 // Milliseconds, five lines for each halving of what is left to 100 %.
 std::string percentile_text(const metrics::Histogram& histogram);
 
-// The response times of one step, or of all with an empty name. kNotFound, with the nearest name: there is no such
-// step.
+// The response times of one step, or of all with an empty name. kNotFound, with the nearest name: no such step.
 Result<std::string> to_hdr(const ResultFile& run, std::string_view step);
 
 // A run as one HTML page that needs nothing else: no script, font or picture from elsewhere. Light or dark as its

@@ -26,7 +26,7 @@ struct Event {
 enum class WorkerState : uint8_t {
   kCompleted,
   kDrained,  // it was asked to leave, and what it had was finished or moved
-  kLost,     // nobody hears of it any more
+  kLost,     // unreachable
 };
 // "completed", "drained", "lost": the words of result files.
 std::string_view to_string(WorkerState state);

@@ -1,5 +1,4 @@
-// Text for people: columns that line up whatever the script, colour only where asked for, nothing from outside that
-// could steer a terminal.
+// Text for people. Columns line up in every script, colour is optional, and no outside text can steer a terminal.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +31,8 @@ enum class Style : uint8_t { kPlain, kBold, kDim, kGood, kBad, kWarn };
 std::string styled(std::string_view text, Style style, bool color);
 
 // Rows as lines: the first column to the left, all others to the right, two spaces between. Rows may be shorter than
-// others; a row of one cell is a line of its own that widens no column. The first column is cut where the lines would
-// be wider than `width`. REQUIRES no empty row.
+// others; a row of one cell is one line and widens no column. The first column is cut where the lines would be wider
+// than `width`. REQUIRES no empty row.
 std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width = 1000);
 
 // Text from outside within XML and HTML.

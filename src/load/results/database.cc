@@ -64,7 +64,7 @@ Status Database::run(const char* sql) {
 Status Database::open(Store::Use use) {
   if (use == Store::Use::kWrite) {
     BW_RETURN_IF_ERROR(make_folders(path_));
-    // SQLite would make it readable for everybody, and names of scenarios are nobody else's business.
+    // SQLite would make it readable for every user, and names of scenarios are private.
     const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (made < 0) return fail_errno(errno, fmt::format("opening '{}'", path_));
     ::close(made);

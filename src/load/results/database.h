@@ -46,7 +46,7 @@ class Statement {
   Statement& blob(std::string_view value);
   Statement& number(int64_t value);
 
-  // True: there is a row. False: no more.
+  // True: another row. False: no more.
   Result<bool> row();
   // Runs to the end.
   Status done();

@@ -60,7 +60,7 @@ struct Recorder::Work {
 
   void main() {
     if (entry == Entry::kUnfinished) {
-      // Where there is no store, there is nothing to complete, and none is made.
+      // A missing store has no run to complete, and is not created.
       const auto there = Store::open(path, Store::Use::kRead);
       if (!there && there.error().code == Errc::kNotFound) return give_up({});
     }
@@ -93,7 +93,7 @@ struct Recorder::Work {
       case Item::Kind::kWhole: return settle(store, item);
       case Item::Kind::kSecond: break;
     }
-    // What is told again after a whole that ended before it has had its folds.
+    // Seconds that are reported again after a whole have had their folds.
     std::vector<metrics::Fold> folds;
     if (item.stretch.first >= after) folds = retention.add(item.stretch.first);
     after = std::max(after, item.stretch.first + 1);

@@ -1,5 +1,5 @@
-// Writes a run into the store while it goes on, on a thread of its own: whoever makes the load or watches it never
-// waits for the disk. What goes wrong is kept for the end and never ends a run.
+// Writes a run into the store during the run, on a separate thread: the load and the screen never wait for the disk.
+// Problems are kept for the end and never end a run.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class Recorder {
 
   enum class Entry : uint8_t {
     kNew,
-    // One of this id that another process has begun and not ended (Store::resume). Where there is none, nothing is
-    // written, and that is no problem.
+    // A run with this id that another process has begun and not ended (Store::resume). Without such a run nothing is
+    // written, which is no problem.
     kUnfinished,
   };
   // From one thread at a time, all of them. Opens the store and begins the run in it, on the other thread.
@@ -47,7 +47,7 @@ class Recorder {
   void cluster(const Cluster& cluster);
   // What was measured in a second of the past too, and was not known then.
   void amend(const metrics::Window& part);
-  // All that there is up to now: what was told before counts only as far as it is the same.
+  // The whole run up to now: earlier seconds count only if they agree with it.
   void whole(const aggregate::Totals& totals);
 
   struct Outcome {

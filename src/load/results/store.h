@@ -72,7 +72,7 @@ struct Limits {
 class Store {
  public:
   enum class Use : uint8_t {
-    kRead,   // kNotFound when there is no such file
+    kRead,   // kNotFound when the file does not exist
     kWrite,  // made when it is missing, with its folder, for its owner only
   };
   // kInvalid: damaged, or a file of another program. kUnsupported: a newer version of the product made it. kRefused: no
@@ -82,7 +82,7 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  // A run of this process begins. kExists: there is one of this id.
+  // A run of this process begins. kExists: the id is taken.
   Status begin(const std::string& id, const plan::Plan& plan, WallTime started_at, int cores);
   // One second more, and what is folded because of it, at once or not at all.
   Status add(const std::string& id, const Stretch& second, const Figures& so_far,
@@ -91,11 +91,11 @@ class Store {
 
   // Whose it is, and who makes it, in place of what was noted before.
   Status note_cluster(const std::string& id, const Cluster& cluster);
-  // This process goes on with the run of another one that is gone, and has not said how it ended. Gives the second
-  // after all that is kept of it; nothing: there is no such run of this plan.
+  // This process continues the run of another process that is gone and has not recorded its end. Returns the second
+  // after the last stored one; empty: no such run of this plan.
   Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
-  // What was measured in a second of the past too, and was not known then: it goes into the stretch that has that
-  // second, or into one of its own.
+  // Adds a part of a past second that was unknown then. It goes into the stretch that has that second, or into a new
+  // one.
   Status amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far);
   // `whole` is everything from the start to before `whole.span`. Where what is kept of that time is the same, it stays,
   // and only what is later goes; else `whole` is all that is left, as one stretch. Whether it stayed.

@@ -78,7 +78,7 @@ struct Map {
   std::span<const Kind> kinds = {};
 };
 
-// The key of this name or alias; nullptr: there is none.
+// The key of this name or alias; nullptr: none.
 const Key* find_key(const Map& map, std::string_view name);
 // The first of its values that has this form; nullptr: it has none.
 const Value* find_value(const Key& key, Form form);

@@ -46,7 +46,7 @@ constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
 constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
-constexpr std::size_t kProvidesMax = 100;   // values that one workflow makes for others, or takes from them
+constexpr std::size_t kProvidesMax = 100;   // values that one workflow provides, or uses
 constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
 constexpr std::size_t kFeedersMax = 100;
 constexpr std::size_t kMetricsMax = 100;  // of the scenario's own
@@ -95,7 +95,7 @@ struct Auth {
 struct Retry {
   uint64_t times = 0;
   Duration wait;
-  std::optional<bool> on_error;  // unset like the rest: whatever failed
+  std::optional<bool> on_error;  // unset like the rest: any failure
   std::vector<uint16_t> statuses;
 };
 

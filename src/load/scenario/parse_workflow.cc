@@ -30,7 +30,7 @@ void read_steps(const Section& section, Workflow& workflow) {
   }
 }
 
-// {auth: [token, user]}, or {auth: {token: "what stands for it when there is none"}}.
+// {auth: [token, user]}, or {auth: {token: "its fallback"}}.
 void read_uses(const Section& section, Workflow& workflow) {
   const Node* uses = section.find("use");
   if (uses == nullptr) return;
@@ -342,7 +342,7 @@ ExternallyControlled read_external(const Section& section) {
   out.vus = section.find("vus") == nullptr ? 1 : static_cast<uint32_t>(section.whole("vus").value_or(1));
   const auto most = section.whole("max_vus");
   out.vus_most = static_cast<uint32_t>(most.value_or(std::max<uint32_t>(out.vus, 1)));
-  // k6 writes 0 for what only ends when it is told to.
+  // k6 writes 0 for a workflow that only a command ends.
   out.duration = section.duration("duration");
   if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
   out.graceful_ramp_down = section.duration("graceful_ramp_down");

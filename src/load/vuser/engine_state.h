@@ -74,7 +74,7 @@ struct Vu {
   Instant due;
   bool working = false;
   bool dismissed = false;  // no more arrivals, or turns
-  runtime::Event called;   // there is an arrival to serve, it is wanted again, or it is dismissed
+  runtime::Event called;   // an arrival waits, the user is wanted again, or is dismissed
   // ramping-vus: whether the course has reached it.
   bool wanted = true;
   std::unique_ptr<Leaving> leaving;

@@ -240,7 +240,7 @@ void IterationRunner::record_those(const PreparedStep& step, const Vu& vu) {
   recorder_.record(records, context_for(vu, with_time));
 }
 
-// What an iteration lacks of it, another one provided, or nobody.
+// Another iteration may provide the values that this one lacks.
 void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
   std::string& text = run.providing;
   for (std::size_t i = 0; i < run.workflow.provides.size(); ++i) {
@@ -333,7 +333,7 @@ RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {
 
 namespace {
 
-// Of what programs say of themselves, so that none can flood those who listen; each once.
+// Notes of programs: few, and each once, because a program must not flood the reader.
 constexpr std::size_t kNotesMost = 20;
 
 // From here on the memory of a response counts for more than copying it away and back.
@@ -415,7 +415,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
     co_return after_failure(run, vu, step);
   }
   const auto user = std::find(run.programs.begin(), run.programs.end(), &program) - run.programs.begin();
-  bool counts = false;  // there is a response to be measured
+  bool counts = false;  // the step has a response to measure
   Instant asked = due;
   program.begin(site.function, *vu.code[static_cast<std::size_t>(user)], code);
   while (code.want() == CodeRun::Want::kExchange || code.want() == CodeRun::Want::kSleep) {

@@ -24,7 +24,7 @@ class IterationRunner {
   // `due`: when it should have begun.
   runtime::task<Flow> run(WorkflowRun& run, Vu& vu, Instant due);
   Tokens& tokens() { return tokens_; }
-  // Tells it to whoever watches the run, a few times at most, and each once.
+  // Sends it to the observers of the run, a few times at most, and each once.
   void note(std::string_view who, std::string_view text);
 
  private:

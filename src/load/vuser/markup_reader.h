@@ -31,8 +31,8 @@ class MarkupReader {
   // Reads a document for the calls of find_text() that follow; `is_xml`: not as HTML, which forgives everything. False
   // when it is none. Nothing outside of it is ever read.
   bool open(std::string_view body, bool is_xml);
-  // The text of the first node that the expression gives, or its number, text or truth. False when there is no node, or
-  // it takes too long.
+  // The text of the first node that the expression gives, or its number, text or truth. False when it gives no node, or
+  // takes too long.
   bool find_text(const Expression& expression, std::string& out);
   void close();
 

@@ -1,5 +1,5 @@
-// A step as one load thread runs it: whatever does not change from one iteration to the next is done once. A constant
-// request is a block of bytes ready to send.
+// A step as one load thread runs it: work that is the same in all iterations is done once. A constant request is a
+// block of bytes ready to send.
 #pragma once
 
 #include <memory>

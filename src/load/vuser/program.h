@@ -1,8 +1,8 @@
 // Steps whose work a program does, a script or a compiled one: the seam between the engine, which sends, measures and
-// counts, and what runs programs. One load thread each; nothing here is shared between threads.
+// counts, and the code that runs programs. One load thread each; nothing here is shared between threads.
 //
-// A function of a program runs until it wants something of the world, says what, and is gone on with when it has it: a
-// coroutine, whatever language it is written in.
+// A function of a program runs until it wants something of the world. It states its wish, and continues when the engine
+// has fulfilled it: a coroutine in any language.
 #pragma once
 
 #include <cstdint>
@@ -168,7 +168,7 @@ class CodeRun {
   void set(std::size_t index, std::string_view text);
   // A value of a metric. REQUIRES an index of CodeCall::metrics.
   void measure(std::size_t index, double value);
-  // Tells those who watch the run.
+  // Sends it to the observers of the run.
   void say(std::string text);
 
   void* state = nullptr;  // the program's own

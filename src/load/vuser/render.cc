@@ -16,8 +16,8 @@ namespace bellwether::vuser {
 
 namespace {
 
-// Made-up people, places and things: from lists of our own (fake_words.h), so that nobody is meant and nobody is
-// reached: domains, telephone numbers and addresses are of ranges that are kept free for examples.
+// Made-up people, places and things, from our own lists (fake_words.h). They mean and reach no real person: domains,
+// telephone numbers and addresses are of ranges that are reserved for examples.
 
 using Words = std::span<const std::string_view>;
 
@@ -281,7 +281,7 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
         if (typed && !plan::is_json_value(std::string_view(out).substr(begin))) return false;
         break;
       }
-      case plan::Piece::Kind::kGiven: return false;  // nobody provided it
+      case plan::Piece::Kind::kGiven: return false;  // no workflow provided it
       case plan::Piece::Kind::kList:
         if (!append_list(piece, context, out)) return false;
         break;

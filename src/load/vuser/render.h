@@ -49,7 +49,7 @@ struct RenderContext {
   uint64_t iteration = 0;
   WallTime now;
   Prng& prng;
-  std::span<const std::string> tokens = {};  // by plan::HttpCall::token; an empty one: there is none
+  std::span<const std::string> tokens = {};  // by plan::HttpCall::token; empty: no token
 };
 
 // Appends the text to `out`. False when a value is missing or does not fit its surroundings (a line break in a header):

@@ -141,7 +141,7 @@ bool RequestMaker::put_credentials(const RenderContext& context, RequestText& te
   return true;
 }
 
-// nullptr: there is no body.
+// nullptr: no body.
 const plan::Template* RequestMaker::next_body(const RenderContext& context) const {
   if (call_->files == nullptr) return call_->body ? &*call_->body : nullptr;
   const std::vector<plan::Template>& bodies = call_->files->bodies;

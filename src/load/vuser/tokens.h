@@ -21,8 +21,8 @@
 
 namespace bellwether::vuser {
 
-// What may change at any moment, for those who wait for that among other things. Who waits sleeps with now(), which is
-// cancelled with the next change, and is for that one wait only.
+// A value that may change at any moment. A coroutine that waits for the change among other things sleeps with now(),
+// which the next change cancels; it serves that one wait only.
 class Change {
  public:
   explicit Change(runtime::Cancellation* parent)

@@ -25,8 +25,8 @@ struct DataSource {
 std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
                                      scenario::Reading& reading);
 
-// The field of a row that `part` names: a column of CSV, else the path of a member (address.city, items[0]). Its slot
-// is for the caller. Error: there is none.
+// The field of a row that `part` names: a column of CSV, else the path of a member (address.city, items[0]). The caller
+// sets its slot. Error: no such field.
 tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part);
 
 // What is wrong with a workflow of up to `vus` users that takes rows of `data`; nothing: they suffice.

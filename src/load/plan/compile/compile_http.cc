@@ -332,7 +332,7 @@ void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compi
   const std::optional<scenario::Auth>& auth = http.auth ? http.auth : compiling.source.http.auth;
   if (!auth) return;
   if (has_header(call, "Authorization")) {
-    // A step that says its own header means that, whatever the defaults are.
+    // A step's own header wins over any default.
     if (!http.auth) return;
     compiling.reading.diagnostics.add(
         auth->mark, {.message = "'auth' contradicts the header 'Authorization'", .hint = "remove one of them"});

@@ -76,7 +76,7 @@ struct Strand {
   Function* function = nullptr;
   vuser::Program::User* user = nullptr;
   vuser::CodeRun* run = nullptr;
-  uint64_t response = 0;  // the number of the last response; 0: there is none to look at
+  uint64_t response = 0;  // the number of the last response; 0: none
   Waiting waiting = Waiting::kNothing;
 };
 

@@ -29,7 +29,7 @@ struct Permissions {
   bool processes = false;  // os.execute(), io.popen()
 };
 
-// kExhausted when there is no memory for it.
+// kExhausted when memory is short.
 Result<State> new_state(Permissions may);
 
 // Compiles `text` under `name` ("shop.lua"), leaving the function on the stack. kInvalid with Lua's message.

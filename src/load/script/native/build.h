@@ -30,7 +30,7 @@ struct BuildOptions {
 // what is wrong in the source, kIo.
 Result<std::string> build(const BuildOptions& options);
 
-// $XDG_CACHE_HOME/bellwether, or ~/.cache/bellwether. kNotFound when nobody says where that is.
+// $XDG_CACHE_HOME/bellwether, or ~/.cache/bellwether. kNotFound when the environment names neither.
 Result<std::string> cache_folder();
 
 // The headers that a workflow includes, as they were when this program was built.

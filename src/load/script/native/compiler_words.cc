@@ -18,7 +18,7 @@ struct Line {
   std::string_view text;
 };
 
-// "FILE:12:7", with as much of it as there is.
+// "FILE:12:7", or its known part.
 void put_place(std::string_view place, Line& out) {
   for (uint32_t* number : {&out.column, &out.line}) {
     const std::size_t colon = place.rfind(':');

@@ -1,4 +1,4 @@
-// What a compiled workflow tells of itself, and that as the text of a scenario.
+// The declarations of a compiled workflow, and their text as a scenario.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Declared {
   std::string name, value;
 };
 
-// In the order in which they are told. kInvalid when the program cannot tell them, or tells more than a scenario may
-// be.
+// In the order of the program. kInvalid when the program fails to declare them, or declares more than a scenario may
+// have.
 Result<std::vector<Declared>> declarations_of(const Library& library, const std::string& name);
 
 // The names that a step declares, in its order.

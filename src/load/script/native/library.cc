@@ -20,7 +20,7 @@ Status write_all(int file, std::string_view bytes) {
   return {};
 }
 
-// What the linker says, without the path of a file that nobody knows.
+// The linker's words, without the path of a temporary file.
 std::string linker_error(const std::string& path) {
   const char* text = ::dlerror();
   std::string_view message = text == nullptr ? "the linker gives no reason" : text;

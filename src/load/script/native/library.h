@@ -1,4 +1,4 @@
-// A compiled workflow in this process. Each load is a copy of its own, with its own statics: two load threads share
+// A compiled workflow in this process. Each load is a separate copy with separate statics: two load threads share
 // nothing of it.
 #pragma once
 
