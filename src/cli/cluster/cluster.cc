@@ -39,7 +39,7 @@ int question(const ClusterArguments& given, const node::AdminRequest& request) {
   return answered(ask_any(*session, request, given.timeout), given.json);
 }
 
-// Asks the first member for which `is` holds, independent of the node that was named. Without one it refuses with
+// Asks the first member that satisfies `is`, independent of the node that was named. Without one it refuses with
 // `nobody`.
 template <class Is>
 int ask_member(const ClusterArguments& given, const node::AdminRequest& request, Is is, const std::string& nobody) {

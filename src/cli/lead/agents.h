@@ -23,9 +23,9 @@ struct FleetPlaces {
   std::string via;  // where the lease is
   std::string key;
 
-  // What was not given is taken from the folder, if that was given.
+  // Takes missing values from the folder, if that was given.
   void complete();
-  // The folder, if one was given, is there from here on.
+  // Makes the folder, if one was given.
   Status make_folder() const;
 };
 

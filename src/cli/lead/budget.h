@@ -1,5 +1,5 @@
-// bellwether budget: how long a key is without a holder, before anything runs. What budgets of keys and of clusters of
-// nodes have in common.
+// bellwether budget: the time of a key without a holder, computed before anything runs. The shared code of budgets of
+// keys and of clusters of nodes.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct BudgetOptions {
 // `operation`: of a store, p99. The exit code of the command.
 int budget_of_cluster(const BudgetOptions& options, Duration operation);
 
-// A sum of a budget: for people to a tenth of a second, below a second to a hundredth, rounded up, because these are
-// promises.
+// A sum of a budget: for people to a tenth of a second, below a second to a hundredth, rounded up, because it is a
+// promise.
 std::string about(Duration span);
 Field sum_of(const char* title, const char* key, const election::Sum& sum);
 Fields sums_of(const election::FailoverBudget& budget);

@@ -1,5 +1,5 @@
-// bellwether budget --cluster: the times until the nodes of a cluster know that one of them is gone, and until another
-// one leads.
+// bellwether budget --cluster: the times until the nodes of a cluster detect the death of a node, and until another
+// node leads.
 
 #include <algorithm>
 #include <cstdio>

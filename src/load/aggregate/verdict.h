@@ -1,4 +1,4 @@
-// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md holds the
+// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md has the
 // table for users.
 #pragma once
 
@@ -28,7 +28,7 @@ inline constexpr int kExitSchedule = 121;
 inline constexpr int kExitSaturated = 122;
 inline constexpr int kExitNoSamples = 123;
 
-// How the load generator itself fared.
+// The state of the load generator itself.
 struct Generator {
   int cores = 0;                  // load threads
   double cpu_cores = 0;           // CPU time they used, per second of the run
@@ -39,11 +39,11 @@ struct Generator {
   std::vector<Finding> findings;  // what it noticed of itself while it ran, in the order in which that began
   bool saturated() const { return !saturation.empty(); }
 };
-// REQUIRES cores > 0. Of the findings those about the machine count here, when they lasted (kStrainedShare); the others
-// are judged by the run as a whole.
+// REQUIRES cores > 0. Only findings about the machine that lasted (kStrainedShare) count here; the run as a whole
+// judges the others.
 Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings = {});
 
-// What made the run end.
+// The reason for the end of the run.
 enum class Ending : uint8_t {
   kCompleted,
   kSignal,           // Ctrl-C or SIGTERM
@@ -59,7 +59,7 @@ enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };
 // "pass", "fail", "inconclusive", "aborted": the words of result files.
 std::string_view to_string(Outcome outcome);
 
-// What was lost, over all entries.
+// The sum of all losses.
 struct LossSum {
   std::size_t entries = 0;
   Duration time;          // in which at least one of them lies

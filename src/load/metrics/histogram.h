@@ -2,11 +2,10 @@
 // better than 0.1 % (three significant digits) from 1 ns to over an hour. Merging adds counters and so loses nothing:
 // the histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
 //
-// The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with what was seen: the first values
-// are a list of their buckets; from kFewMost on there are counters of a byte, in blocks made at first touch, and how
-// often one ran over stands behind them, as narrow as the greatest count of the block allows. So what a step did in a
-// second takes little where it was little, and what it did in a day is bounded by the magnitudes it has seen. Not
-// thread-safe: one writer.
+// The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with the values. The first ones are
+// a list of their buckets. From kFewMost on counters of a byte take over, in blocks made at first touch. The number of
+// overflows of a counter stands behind them, as narrow as the greatest count of the block allows. So a quiet second
+// takes little memory, and the magnitudes that occur bound that of a day. Not thread-safe: one writer.
 #pragma once
 
 #include <algorithm>

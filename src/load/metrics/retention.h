@@ -43,29 +43,29 @@ class Retention {
   // missing.
   std::vector<Fold> add(uint64_t second);
 
-  // For who keeps what is small, and looks at all of it: the same without saying what is folded. Seconds of the past
-  // change nothing. True: some stretches are others now.
+  // The same for a caller that keeps little and looks at all of it: without the folds. Seconds of the past change
+  // nothing. True: some stretches have changed.
   bool reach(uint64_t second);
-  // The first second of the stretch in which a second is kept.
+  // The first second of the stretch that has this second.
   uint64_t stretch_of(uint64_t second) const;
   // From here on each second is one stretch.
   uint64_t hot_begin() const { return hot_; }
-  // Where the stretches of ten seconds begin, and those of a minute: what is older than those is one.
+  // The begin of the stretches of ten seconds, and of those of a minute: one stretch has everything older.
   uint64_t warm_begin() const { return warm_; }
   uint64_t cold_begin() const { return cold_; }
 
  private:
   uint64_t hot_seconds_;
   uint64_t begin_;
-  // Where the stretches of a tier begin; those of the next one end there.
+  // The begin of the stretches of a tier, and the end of the next one's.
   uint64_t end_;
   uint64_t hot_;
   uint64_t warm_;
   uint64_t cold_;
 };
 
-// Adds a later stretch of time to an earlier one. Unlike Window::merge, which puts the threads of one second together,
-// gauges become the greater of both, and `covered` the sum. REQUIRES the same shape.
+// Adds a later stretch of time to an earlier one. Unlike Window::merge, which merges the threads of one second, gauges
+// become the greater of both, and `covered` the sum. REQUIRES the same shape.
 void append(Window& earlier, const Window& later);
 
 }  // namespace bellwether::metrics

@@ -1,4 +1,4 @@
-// Values that workflows leave for those that depend on them.
+// Values that workflows provide for workflows that depend on them.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace bellwether::plan {
 
-// Of one workflow. A value for others that is longer, or all of them together, does not get there: this is for what a
-// workflow found out, not for its data.
+// Of one workflow. A longer value, or one with which all together are longer, does not get there: this is for findings
+// of a workflow, not for its data.
 inline constexpr std::size_t kMostContextText = std::size_t{64} << 10;
 inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for others
 // Lists of all users' values, in a scenario: with all else that one workflow may use, they fit into the order of an
@@ -41,9 +41,9 @@ struct Provided {
 inline bool wins(const Provided& one, const Provided& over) {
   return one.vu != over.vu ? one.vu < over.vu : one.at > over.at;
 }
-// Puts together what two parts provided, but for lists. No virtual user is in both.
+// Merges the values of two parts, but not lists. No virtual user is in both.
 void merge(std::vector<Provided>& into, const Provided& one);
-// Marks as too large, and empties, what is beyond kMostContextText together, without lists.
+// Marks as too large, and empties, the values beyond kMostContextText together, without lists.
 void cut_to_size(std::vector<Provided>& values);
 
 // A value for a workflow that is about to begin.
@@ -68,22 +68,21 @@ class Collection {
     bool operator==(const Item&) const = default;
   };
 
-  // False: the value of this user can change nothing any more.
+  // False: this user's value can change nothing any more.
   bool takes(uint32_t vu) const { return !cut_ || vu < *cut_; }
-  // Of one user the later value stays. When there are more than kMostListValues, or all together are longer than
-  // kMostListText, those of the highest users go. A list that was cut is so for good: it never has a gap. False:
-  // nothing has changed.
+  // Of one user the later value stays. Beyond kMostListValues, or kMostListText of all together, the values of the
+  // highest users go. A cut is final: the list never has a gap. False: nothing has changed.
   bool add(uint32_t vu, Duration at, std::string_view text, uint32_t by = 0);
-  // The same for what a part told, which may be that its own list was cut.
+  // The same for a part's report, which may say that its own list was cut.
   bool add(const Provided& one, uint32_t by = 0);
 
   // By number of the virtual user.
   const std::map<uint32_t, Item>& items() const { return items_; }
-  // The lowest virtual user whose value was left out, with all that come after it.
+  // The lowest virtual user whose value was left out; all later users are out too.
   std::optional<uint32_t> cut() const { return cut_; }
-  // What add() takes to make the same list.
+  // The input of add() for the same list.
   std::vector<Provided> provided(uint16_t provide) const;
-  // As a workflow gets it that uses it; nothing of an empty one.
+  // The value for the workflow that uses it; empty for an empty list.
   std::optional<Given> given(uint16_t use) const;
 
   bool operator==(const Collection&) const = default;

@@ -1,4 +1,4 @@
-// The front door: the text of a scenario file in, a plan or everything that is wrong with it out.
+// The front door: takes the text of a scenario file, and returns a plan or all its errors.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -32,13 +32,13 @@ Result<Bundled> bundle_url(scenario::QuickRun run);
 // runs it checks the key.
 Result<Plan> plan_of(const scenario::Bundle& bundle);
 
-// Whether each compiled program of the plan has a signature, and is what was signed. Errors as signature::read().
+// Whether each compiled program of the plan has a signature, which fits its bytes. Errors as of signature::read().
 Status check_signatures(const Plan& plan);
 
 using scenario::QuickRun;
 
-// The plan of `bellwether run URL`: one request over and over. Nothing in the request is a template. Error: kInvalid or
-// kUnsupported, with what to write instead.
+// The plan of `bellwether run URL`: one repeated request. Nothing in the request is a template. Error: kInvalid or
+// kUnsupported, with the remedy.
 Result<Plan> make_plan(const QuickRun& run);
 
 }  // namespace bellwether::plan

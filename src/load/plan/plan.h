@@ -1,6 +1,6 @@
-// What a run will do, fully resolved: no names left to look up, no files to read, no text to parse. Made from a valid
-// scenario (compile.h), consumed by the virtual users, the aggregation and the reports. Immutable once made, and so
-// shared by all load threads without a lock.
+// The plan of a run, fully resolved: no names left to look up, no files to read, no text to parse. Made from a valid
+// scenario (compile.h), used by the virtual users, the aggregation and the reports. Immutable once made, and so shared
+// by all load threads without a lock.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ enum class OnOvertime : uint8_t {
 };
 inline constexpr std::size_t kOnOvertimes = 3;
 
-// Settings of requests that mention nothing of what a run finds out.
+// Settings of requests that mention no value of the run.
 
 // A failed request is sent again. Each attempt is one request, and counts as one.
 struct Retry {
@@ -47,7 +47,7 @@ struct Proxy {
   bool operator==(const Proxy&) const = default;
 };
 
-// Which of them, by where a request goes. None: straight there.
+// The proxies by the target's scheme. None: a direct connection.
 struct Proxies {
   std::optional<Proxy> http;
   std::optional<Proxy> https;
@@ -56,7 +56,7 @@ struct Proxies {
 
 struct BodyFiles;  // feeder.h: of which each request sends one
 
-// Metrics of the scenario's own: what its steps record beside what is measured of requests.
+// Metrics of the scenario's own: values that its steps record beside the figures of requests.
 enum class MetricKind : uint8_t {
   kCounter,  // count, rate (per second)
   kRate,     // rate: the share that is true
@@ -70,12 +70,12 @@ struct CustomMetric {
   std::string unit;  // "ms": they are times, in milliseconds; any other is only shown
 
   bool is_time() const { return unit == "ms"; }
-  // Trends are kept in histograms of whole numbers: how many of them one unit of the metric is. Times are kept as
+  // Trends are kept in histograms of whole numbers: the number of these in one unit of the metric. Times are kept as
   // nanoseconds; others in thousandths, and so up to some 8.7 thousand million.
   double scale() const { return is_time() ? 1e6 : 1e3; }
 };
 
-// What one step records of one metric: the unit of counting, so that thresholds can select steps.
+// The records of one step of one metric: the unit of counting, so that thresholds can select steps.
 struct Series {
   uint16_t metric = 0;  // index into Plan::metrics
   uint16_t step = 0;    // StepId
@@ -89,10 +89,10 @@ using StepId = uint16_t;
 // Index into Plan::checks.
 using CheckId = uint16_t;
 
-// Values that a template can mention without a step having made them.
+// Values that a template can mention without a step that makes them.
 using scenario::Builtin;
 
-// How a value is written into its surroundings.
+// The escaping of a value in its surroundings.
 enum class Escape : uint8_t {
   kNone,
   kJson,       // inside a JSON string
@@ -101,14 +101,14 @@ enum class Escape : uint8_t {
   kJsonValue,  // a JSON value itself, as it is; what is none is refused
 };
 
-// What of a list of another workflow's values is meant.
+// The meant part of a list of another workflow's values.
 enum class Pick : uint8_t {
   kWhole,   // all of it, as a JSON array
   kAt,      // the element `low`, from 0; negative: from the end
   kVu,      // that of the virtual user: user n has element n - 1, modulo the length
   kRandom,  // any one, drawn anew each time
 };
-// A list in its final form for one place, shared by all that mention it there.
+// A list in its final form for one place, shared by all templates that mention it there.
 struct GivenList {
   std::string whole;                                 // as a JSON array
   std::vector<std::optional<std::string>> elements;  // never empty; nullopt: it does not fit the place
@@ -206,7 +206,7 @@ enum class Comparison : uint8_t {
 using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 
 struct Check {
-  // kCode: what a program says.
+  // kCode: the word of a program.
   enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kCode };
   CheckId id = 0;
   Subject subject = Subject::kStatus;
@@ -227,8 +227,8 @@ struct Extract {
   std::optional<std::string> fallback;  // `default`: used when the value is missing
 };
 
-// What a failed step does to the rest (a failed response is a value unless the user says otherwise).
-// kSkip: what comes after it, directly or not, is left out of this iteration.
+// What a failed step does to the rest (a failed response is a value unless the user says otherwise). kSkip: this
+// iteration leaves out all steps after it, direct or not.
 enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
 // A non-test step: sets values of the iteration's context.
@@ -240,7 +240,7 @@ struct SetAction {
   std::vector<Assignment> assignments;
 };
 
-// A function of a program, which sends requests, checks, and makes values as it likes.
+// A function of a program, which sends requests, checks, and makes values freely.
 struct CodeCall {
   struct Argument {
     std::string name;
@@ -256,7 +256,7 @@ struct CodeCall {
   };
   uint16_t program = 0;  // index into Plan::programs
   std::string function;
-  // What its requests begin with: the defaults of the scenario. The URL is the base of relative ones, or empty.
+  // The begin of its requests: the defaults of the scenario. The URL is the base of relative ones, or empty.
   HttpCall base;
   std::vector<Argument> arguments;
   std::vector<Value> sets;          // values that it may make
@@ -286,15 +286,15 @@ struct Step {
 
 class Feeder;  // feeder.h: the rows of a file of data
 
-// A value of a row that templates mention, and where it goes.
+// A value of a row that templates mention, and its slot.
 struct RowField {
   SlotId slot = 0;
   uint16_t column = 0;  // of CSV
   JsonPath path;        // of JSON
 };
-// What a workflow takes of a file of data at the start of each iteration: one row of it.
+// A workflow's use of a file of data: one row at the start of each iteration.
 struct Feed {
-  // Which. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
+  // The rule. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
   // kUniquePerVu: user n has row n - 1, modulo their number, in all its iterations.
   enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
   std::shared_ptr<const Feeder> feeder;  // never null
@@ -312,12 +312,13 @@ struct ConstantVus {
 struct RampingVus {
   uint32_t start_vus = 0;
   std::vector<VuStage> stages;
-  // How long an iteration may still run whose user is one too many.
+  // The time that an iteration of a surplus user may still run.
   Duration graceful_ramp_down = Duration::seconds(30);
   std::optional<Delay> pacing;
 };
 
-// A number of iterations, however long they take, but at most `max_duration`: what was not begun by then is dropped.
+// A fixed number of iterations of any length, in at most `max_duration`: iterations that have not begun by then are
+// dropped.
 struct Iterations {
   uint32_t vus = 1;
   uint64_t iterations = 1;  // of each user, or of all together
@@ -331,11 +332,11 @@ struct Iterations {
   }
 };
 
-// Who serves the arrivals of an open executor.
+// The users that serve the arrivals of an open executor.
 struct ArrivalUsers {
   uint32_t preallocated = 1;
   uint32_t most = 1;
-  // How long an arrival that finds no free virtual user waits for one before it is dropped. 0: dropped at once.
+  // The time that an arrival waits for a free virtual user before it is dropped. 0: dropped at once.
   Duration wait_max;
   bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
 };
@@ -347,7 +348,7 @@ struct ArrivalRate {
   ArrivalUsers users;
 };
 
-// As many virtual users as somebody says while it runs, from `vus` at its begin to at most `vus_most`.
+// A command sets the number of virtual users during the run, from `vus` at its begin to at most `vus_most`.
 struct ExternallyControlled {
   uint32_t vus = 1;
   uint32_t vus_most = 1;
@@ -361,7 +362,7 @@ struct Once {};
 
 using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, ExternallyControlled, Once>;
 
-// What is known of an executor before it runs.
+// The facts about an executor before it runs.
 struct ExecutorFacts {
   std::string_view name;      // as a scenario calls it: "ramping-vus"; empty of what runs once
   Duration length;            // from its start time on, without what may finish; at most, for Iterations
@@ -373,8 +374,8 @@ struct ExecutorFacts {
 };
 ExecutorFacts facts_of(const Executor& executor);
 
-// A value that a workflow makes for another one: of the last iteration, of its lowest-numbered virtual user that had
-// one, in which all is there that the value mentions. Or the list of those of all virtual users.
+// A value that a workflow provides for another one: that of the last iteration with all mentioned values, of the
+// lowest-numbered virtual user that had one. Or the list of those of all virtual users.
 struct Provide {
   uint16_t to = 0;  // index into Plan::workflows
   std::string name;
@@ -413,7 +414,7 @@ struct Workflow {
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
 enum class Op : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
 
-// What a step is called by, beside its name: thresholds and reports can take all steps of one value together.
+// A label of a step beside its name: thresholds and reports can take all steps of one value together.
 struct Tag {
   std::string key;
   std::string value;
@@ -452,7 +453,7 @@ struct CheckInfo {
 
 enum class OnLoss : uint8_t { kInconclusive, kPass, kFail };
 
-// What steps call functions of.
+// The file whose functions steps call.
 struct Program {
   enum class Language : uint8_t { kLua, kNative };
   Language language = Language::kLua;
@@ -475,7 +476,7 @@ struct Plan {
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
 };
 
-// Why a run with this timeout was ended: "its timeout of 2h is over".
+// The reason for the end of a run with this timeout: "its timeout of 2h is over".
 std::string timeout_text(Duration timeout);
 // Whether `why` is such a text.
 bool is_timeout_text(std::string_view why);

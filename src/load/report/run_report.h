@@ -1,4 +1,4 @@
-// Everything a report is made from, put together when the run has ended.
+// The input of all reports, put together at the end of a run.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace bellwether::report {
 
-// Something that happened during the run and that a reader of its figures should know.
+// An event of the run that a reader of its figures should know.
 struct Event {
   Duration at;         // since the start of the run
   std::string kind;    // a stable word: "stopping", "worker_lost"
   std::string detail;  // for people
 };
 
-// How a worker that ran a part of the load stood when the run ended.
+// The state of a worker of the run at its end.
 enum class WorkerState : uint8_t {
   kCompleted,
   kDrained,  // it was asked to leave, and what it had was finished or moved
@@ -38,7 +38,7 @@ struct Worker {
   WorkerState state = WorkerState::kCompleted;
 };
 
-// How far a workflow got.
+// The state of a workflow at the end.
 struct WorkflowState {
   // "completed", "stopped" (the run was ended early), "skipped" (before it began), "failed", "cancelled", "timed_out".
   std::string status;
@@ -47,7 +47,7 @@ struct WorkflowState {
   std::optional<uint32_t> cores = {};  // that ran it; none: as many as the run had
 };
 
-// How a run went, beside what it measured.
+// The course of a run, beside its figures.
 struct Course {
   std::string run_id;
   WallTime started_at;

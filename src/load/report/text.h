@@ -13,7 +13,7 @@
 
 namespace bellwether::report {
 
-// "12.34%", "0.00%", "<0.01%"; 0.00% is only ever said of none and 100.00% of all. "-" when `whole` is 0.
+// "12.34%", "0.00%", "<0.01%"; 0.00% always means none and 100.00% all. "-" when `whole` is 0.
 std::string percent(uint64_t part, uint64_t whole);
 // "1,234.5": two decimals under 10, one under 1,000, none above.
 std::string decimal(double value);
@@ -37,8 +37,8 @@ std::vector<std::string> columns(const std::vector<std::vector<std::string>>& ro
 
 // Text from outside within XML and HTML.
 
-// For elements and for attributes in double or single quotes. What XML 1.0 has no place for (control characters, bytes
-// that are not UTF-8) becomes U+FFFD.
+// For elements and for attributes in double or single quotes. Text that XML 1.0 forbids (control characters, bytes that
+// are not UTF-8) becomes U+FFFD.
 std::string escaped(std::string_view text);
 
 // The values of thresholds and metrics as people read them.

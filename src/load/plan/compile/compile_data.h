@@ -21,7 +21,7 @@ struct DataSource {
   std::shared_ptr<const Feeder> rows;        // null: it cannot be used, and that was reported
 };
 
-// In the order of the scenario. Reports files that cannot be read, and names that are taken.
+// In the order of the scenario. Reports unreadable files and duplicate names.
 std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
                                      scenario::Reading& reading);
 
@@ -29,7 +29,7 @@ std::vector<DataSource> compile_data(const scenario::Scenario& source, const sce
 // sets its slot. Error: no such field.
 tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part);
 
-// What is wrong with a workflow of up to `vus` users that takes rows of `data`; nothing: they suffice.
+// The problem of a workflow of up to `vus` users that takes rows of `data`; empty: the rows suffice.
 std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& data, const std::string& workflow,
                                                            uint32_t vus);
 
