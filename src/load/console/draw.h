@@ -1,4 +1,4 @@
-// A view as a screen of a given size. Pure, for any size.
+// Draws a view as a screen of any size. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace bellwether::console {
 
-// From so many columns on, what is beside the steps stands to their right.
+// From this number of columns on, the parts beside the steps stand to their right.
 inline constexpr int kWideColumns = 140;
 
 struct Drawn {

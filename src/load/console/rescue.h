@@ -1,4 +1,4 @@
-// Gives a terminal back however the process ends: by a signal that kills it, by a failed check, by exit(). Only SIGKILL
+// Restores a terminal on each end of the process: by a signal that kills it, by a failed check, by exit(). Only SIGKILL
 // leaves no time for that. One terminal a process.
 #pragma once
 
@@ -20,10 +20,10 @@ inline constexpr std::size_t kRescueLeaveMax = 512;
 
 // From now on. REQUIRES that nothing is armed.
 void arm_rescue(const RescuePlan& plan);
-// As it was before. What is to be done then is up to the caller.
+// Undoes arm_rescue(). The caller does the restoring itself.
 void disarm_rescue();
 
-// Writes within `patience_ms` what a terminal takes, and gives how much that was. Safe in a signal handler.
+// Writes what a terminal takes within `patience_ms`, and returns the number of bytes. Safe in a signal handler.
 std::size_t write_patiently(int fd, const char* bytes, std::size_t size, int patience_ms);
 // Writes the content of a file, in the same way.
 void copy_patiently(int from, int to, int patience_ms);

@@ -1,4 +1,4 @@
-// What is to be seen of a run at one moment, as plain values: what a screen is drawn from.
+// The state of a run at one moment, as plain values: the input of a screen.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ struct View {
   }
 };
 
-// The view of a run between the thread that learns of it and the one that draws it.
+// The view of a run between the thread that makes it and the one that draws it.
 
 // Any thread. A caller waits at most for the making or the copying of a view.
 class Board {
@@ -81,7 +81,7 @@ class Board {
     change(view_);
     ++version_;
   }
-  // Copies the view when it is another than `version`, which it sets. False: it is the same.
+  // Copies the view when its version is not `version`, which it sets. False: it is the same.
   bool look(View& view, uint64_t& version) const {
     const std::lock_guard lock(mutex_);
     if (version == version_) return false;

@@ -14,7 +14,7 @@
 
 namespace bellwether::node {
 
-// Longer lines are not answered.
+// Longer lines get no answer.
 inline constexpr std::size_t kMostControlLine = 64 << 10;
 
 class ControlSocket {
@@ -23,13 +23,12 @@ class ControlSocket {
   using Handler = Callback<std::string(std::string_view line)>;
 
   // Makes `folder`, for its owner alone, and the socket in it under `name`. `runtime` and `handler` must outlive it.
-  // kRefused when the folder is somebody else's or others may write to it, kInvalid when the path is too long for a
-  // socket.
+  // kRefused when another user owns the folder or may write to it, kInvalid when the path is too long for a socket.
   static Result<std::unique_ptr<ControlSocket>> open(runtime::Runtime& runtime, const std::string& folder,
                                                      const std::string& name, Handler handler);
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
-  // Takes the socket away.
+  // Removes the socket.
   ~ControlSocket();
 
   const std::string& path() const { return path_; }

@@ -1,5 +1,5 @@
-// The load of some parts of a plan in this process: a load thread for each of them, and the merging of what they count,
-// second by second, on the control thread.
+// The load of some parts of a plan in this process: a load thread for each part. The control thread merges their
+// counts, second by second.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,19 @@ struct GroupOptions {
 
 class LoadGroup {
  public:
-  // Told on the control thread. May call stop() and kill().
+  // Called on the control thread. May call stop() and kill().
   class Listener {
    public:
     virtual ~Listener() = default;
-    // All that the threads counted in a second of the run; nothing more comes for it. In the order of the seconds, and
-    // each of them, also where nothing was counted. `covered`: how much of it the load has lived through, a whole
-    // second but at the ends. `window` is good during the call.
+    // All counts of the threads in a second of the run; it is final. Every second comes in order, even an empty one.
+    // `covered`: the part of it that the load has lived through, a whole second but at the ends. `window` is valid
+    // during the call.
     virtual void second_over(const metrics::Window& window, Duration covered) = 0;
-    // A step with `on_error: abort` failed. At least once then; the load goes on until it is stopped.
+    // A step with `on_error: abort` failed. Once or more; the load goes on until it is stopped.
     virtual void aborted_by(const std::string& step) = 0;
-    // What the program of a step says of itself: why it failed, say.
+    // A note of a step's program, such as the reason of a failure.
     virtual void noted(const std::string& text) = 0;
-    // The timeout of a workflow was over before all of it here had ended, which ends now. Once for each workflow.
+    // The timeout of a workflow was over before its end here; its rest ends now. Once for each workflow.
     virtual void timed_out(uint16_t workflow) = 0;
   };
 
@@ -49,7 +49,7 @@ class LoadGroup {
   LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener);
   ~LoadGroup();
 
-  // Makes the threads and prepares them. Fails on anything that can be known before the first request.
+  // Makes the threads and prepares them. Fails on any error that shows before the first request.
   Status prepare();
   // Runs to the end, see vuser::Engine, and has then reported the last second. Once, after prepare(). `base`: the
   // number of the first second after `start`.
@@ -71,9 +71,9 @@ class LoadGroup {
 
   vuser::Tally tally() const;
   vuser::Headway headway() const;
-  // Load loops that run: each of them is to turn.
+  // Running load loops: each of them must turn.
   uint32_t loops() const { return static_cast<uint32_t>(running_); }
-  // What a workflow has left for others; after run().
+  // The values that a workflow has provided; after run().
   std::vector<plan::Provided> provided(uint16_t workflow) const;
   // From the start to the end of the last thread; after run().
   Duration elapsed() const { return elapsed_; }

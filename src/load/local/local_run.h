@@ -1,6 +1,6 @@
-// A run on this machine: the load of all parts of a plan, and a control thread (the caller's) that adds up what they
-// count, watches thresholds and decides when to stop. Workflows that depend on others begin when all that can run
-// before them has ended, with the values that it left for them.
+// A run on this machine: the load of all parts of a plan, and a control thread (the caller's) that adds up their
+// counts, watches thresholds and decides when to stop. A dependent workflow begins with the values that others left for
+// it, when all workflows that can run before it have ended.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ struct LocalOptions {
 
 class LocalRun final : public LoadGroup::Listener {
  public:
-  // Told on the control thread.
+  // Called on the control thread.
   struct Observer {
     Callback<void(const aggregate::Totals& totals)> second_over;
-    // Each second before it is over, and the last one too: what all threads counted in it.
+    // Each second before it is over, and the last one too: the counts of all threads in it.
     Callback<void(const metrics::Window& window, Duration covered)> measured;
-    // Something that will be among events().
+    // An event that will be among events().
     Callback<void(const report::Event& event)> happened;
   };
 
@@ -49,7 +49,7 @@ class LocalRun final : public LoadGroup::Listener {
   LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options,
            std::optional<Observer> observer = {});
 
-  // Makes the threads and prepares them. Fails on anything that can be known before the first request.
+  // Makes the threads and prepares them. Fails on any error that shows before the first request.
   Status prepare();
   // Runs to the end. Once, after prepare().
   runtime::task<void> run();
@@ -62,16 +62,16 @@ class LocalRun final : public LoadGroup::Listener {
   void stop(std::string detail);
   bool stopping() const { return interrupts_ > 0; }
 
-  // While it runs. A paused run begins nothing; see vuser::Engine.
+  // During the run. A paused run begins nothing; see vuser::Engine.
   void pause();
   void resume();
   bool paused() const { return paused_; }
-  // Gives a workflow that is controlled from outside so many virtual users; with no name, the only such one. kNotFound,
-  // or kInvalid says what is wrong.
+  // Sets the number of virtual users of an externally controlled workflow; with no name, the only one. kNotFound or
+  // kInvalid with the problem.
   Status scale(const std::string& workflow, uint32_t vus);
-  // The virtual users that each workflow is to have, of those that are controlled from outside.
+  // The wanted number of virtual users of each externally controlled workflow.
   const std::map<uint16_t, uint32_t>& wanted() const { return wanted_; }
-  // Since its start, by now.
+  // From its start until now.
   Duration running_for() const;
 
   const aggregate::Totals& totals() const { return totals_; }
@@ -80,12 +80,12 @@ class LocalRun final : public LoadGroup::Listener {
   // Of the ending, in words; may be empty.
   const std::string& why() const { return why_; }
   const std::vector<report::Event>& events() const { return events_; }
-  // Of the generator about itself.
+  // The generator's findings about itself.
   const std::vector<aggregate::Finding>& findings() const { return itself_.findings(); }
   std::vector<report::WorkflowState> workflow_states() const;
   WallTime started_at() const { return started_at_; }
   Duration elapsed() const { return elapsed_; }
-  // The most that make load at the same time.
+  // The most cores that make load at the same time.
   uint32_t cores() const { return cores_; }
 
  private:

@@ -35,8 +35,8 @@ class ClockOffset {
  public:
   static constexpr Duration kSpan = Duration::seconds(2);
 
-  // A letter that came at `now` was written when the other clock stood at `written`. When that was on this clock.
-  // REQUIRES times of which neither is below zero or above a hundred years, and calls in the order of `now`.
+  // A message arrived at `now` with the other clock's sending time `written`. Returns that time on this clock. REQUIRES
+  // times from zero to a hundred years, and calls in the order of `now`.
   Instant heard(Instant now, Instant written);
 
  private:
@@ -55,7 +55,7 @@ struct LiveCounts {
   int64_t vus = 0;
   bool operator==(const LiveCounts&) const = default;
 };
-// With counters that may wrap below zero on the way, and never are when all is added up.
+// Counters may wrap below zero on the way, and never do in the whole sum.
 LiveCounts operator+(const LiveCounts& a, const LiveCounts& b);
 LiveCounts operator-(const LiveCounts& a, const LiveCounts& b);
 
@@ -72,7 +72,7 @@ class LiveWindows {
   static constexpr Duration kLength = Duration::millis(100);
   static constexpr Duration kTolerance = Duration::millis(50);
   static constexpr Duration kAgeMost = Duration::seconds(5);
-  // So many closed windows are shown to who comes late; older ones are forgotten.
+  // The closed windows that a late reader still gets; older ones are forgotten.
   static constexpr std::size_t kKept = 60;
 
   using Source = uint32_t;
@@ -86,9 +86,9 @@ class LiveWindows {
   // of a source's reports. False: dropped, because it is too old, superseded, repeated or impossible (a counter fell),
   // or because the source has ended.
   bool take(Instant now, Source source, Instant collected, uint64_t number, const LiveCounts& counts);
-  // It has no virtual users from now on, and nothing is taken of it any more. What it has done stays.
+  // It has no virtual users from now on, and its later reports are dropped. Its activity stays.
   void end(Instant now, Source source);
-  // Closes what is over. True: something was closed. Times do not run backwards.
+  // Closes the windows that are over. True: one was closed. Times do not run backwards.
   bool advance(Instant now);
   // No report follows: closes every window that has activity, and frees the memory of the sources. REQUIRES only calls
   // of since(), total(), change() and too_old() from now on.
@@ -98,9 +98,9 @@ class LiveWindows {
   Instant next_close() const;
   // Grows with each window that is closed or amended.
   uint64_t change() const { return change_; }
-  // Appends the closed windows that were closed or amended after `change` stood at this, in their order, each once.
+  // Appends the windows that were closed or amended after this value of `change`, in their order, each once.
   void since(uint64_t change, std::vector<LiveWindow>& out) const;
-  // What all sources have told last, with what was in no window.
+  // The last reports of all sources, with the part that is in no window.
   const LiveCounts& total() const { return total_; }
   // Parts that were dropped for their age.
   uint64_t too_old() const { return too_old_; }
@@ -131,7 +131,7 @@ class LiveWindows {
 
   int64_t window_of(Instant at) const;
   Slot& slot(int64_t window);
-  // Of a source, or of none, the difference that it makes at `window` and takes back at `back`.
+  // Adds the difference of a source, or of none, at `window` and takes it back at `back`.
   void apply(int64_t window, int64_t back, const LiveCounts& difference, bool newly_told);
   bool take_newest(State& source, const Part& part);
   bool take_between(State& source, const Part& part);

@@ -74,7 +74,7 @@ struct Iterated {
   uint64_t last = 0;       // of these, in the last reported second
   uint64_t under_way = 0;  // at most, in that second
 
-  // The most iterations that may have begun until `after` that second, at its pace.
+  // The most iterations that may have begun within `after` of that second, at its pace.
   uint64_t begun(Duration after) const {
     const auto seconds = static_cast<uint64_t>((after + Duration::nanos(999'999'999)) / Duration::seconds(1));
     const uint64_t most = std::numeric_limits<uint64_t>::max() / 4;

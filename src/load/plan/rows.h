@@ -1,4 +1,4 @@
-// Rows of files of data, in memory. Any bytes at all can be read without harm.
+// Rows of files of data, in memory. Any bytes are safe to read.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct CsvField {
   bool quoted = false;    // a quote in `text` stands there twice
 };
 
-// What comes after a field; from kQuoteInside on: what is wrong with it.
+// The end of a field; from kQuoteInside on: its problem.
 enum class CsvEnd : unsigned char {
   kField,
   kRow,          // another row, or the end of the text
@@ -26,16 +26,16 @@ enum class CsvEnd : unsigned char {
   kOpenQuote     // the closing quote is missing
 };
 
-// Reads the field at `at` and moves `at` behind what ends it; to the place of the error when something is wrong.
+// Reads the field at `at` and moves `at` behind its end, or to the place of the error.
 CsvEnd read_csv_field(std::string_view text, std::size_t& at, char delimiter, CsvField& field);
 
-// Appends what the field means.
+// Appends the value of the field.
 void append_csv(const CsvField& field, std::string& out);
 
 // The beginning of the row after the one at `at`; the size of `text` after the last one.
 std::size_t after_csv_row(std::string_view text, std::size_t at);
 
-// Where the next row that is no empty line begins, at `at` or after it.
+// The beginning of the next row that is not empty, at `at` or after it.
 std::size_t skip_empty_lines(std::string_view text, std::size_t at);
 
 // JSON documents (RFC 8259) in memory, one after the other: their syntax is checked, the encoding of texts is not.
@@ -43,8 +43,8 @@ std::size_t skip_empty_lines(std::string_view text, std::size_t at);
 // Moves `at` behind white space.
 void skip_json_space(std::string_view text, std::size_t& at);
 
-// Moves `at` behind the value that begins there. Otherwise says what is wrong, with `at` at the place. Values nest at
-// most 64 levels deep.
+// Moves `at` behind the value that begins there. On an error returns the problem, with `at` at the place. Values nest
+// at most 64 levels deep.
 const char* skip_json(std::string_view text, std::size_t& at);
 
 // Appends the value at `path` of the value with which `text` begins: a text without quotes, all else unchanged. False:

@@ -1,4 +1,4 @@
-// A scenario file and the files that it includes, as one tree whose marks say which file they are in.
+// A scenario file and the files that it includes, as one tree. The marks name the file of each node.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct Included {
   std::vector<std::string> texts;    // of each file; the first is the scenario's own
 };
 
-// Reads the scenario and all that it includes. What is wrong goes to `diagnostics`, which learns the names of all
-// files; nothing when the scenario file itself cannot be used at all. REQUIRES sources.outside.
+// Reads the scenario and its includes. Problems go to `diagnostics`, which learns the names of all files; empty when
+// the scenario file itself is unusable. REQUIRES sources.outside.
 std::optional<Included> read_with_includes(const Sources& sources, Diagnostics& diagnostics);
 
 }  // namespace bellwether::scenario

@@ -1,5 +1,5 @@
-// Every key that a scenario file can have, where, and what it holds: one table for the reader (section.h), which takes
-// nothing that is not in it, and for the JSON Schema (schema.h), from which editors complete and explain.
+// Every key of a scenario file, its place, and its values. One table serves the reader (section.h), which takes only
+// its keys, and the JSON Schema (schema.h), from which editors complete and explain.
 //
 // To add a key, add its row in keys.cc or keys_step.cc, and read it by its name in the function that has the Section;
 // then write docs/formats/scenario.schema.json anew as schema_test.cc says.
@@ -39,7 +39,7 @@ enum class Form : uint8_t {
 
 struct Map;
 
-// One of the things that a key can hold. In all scalars constants may be mentioned.
+// One of the values that a key can hold. All scalars may mention constants.
 struct Value {
   Form form = Form::kText;
   Range range = {};
@@ -60,7 +60,7 @@ struct Key {
   std::string_view with = {};  // another key that must be there too
 };
 
-// One of the kinds of a map, named by one of its keys: which keys it has that not all kinds have.
+// One of the kinds of a map, named by one of its keys: its keys that not all kinds have.
 struct Kind {
   std::string_view name;
   Names keys;

@@ -1,5 +1,5 @@
 // A scenario as its writer sees it: names are still names, templates are still text, files are not read. Its shape is
-// valid (keys, types, units, limits); what the names mean is decided when a plan is made of it.
+// valid (keys, types, units, limits); the making of a plan decides the meaning of names.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace bellwether::scenario {
 
-// How long a pause is: think time, pacing. Drawn anew for each pause (load/plan/schedule.h).
+// The length of a pause: think time, pacing. Drawn anew for each pause (load/plan/schedule.h).
 struct Delay {
   enum class Law : unsigned char { kUniform, kNormal, kExponential, kLognormal };
   Law law = Law::kUniform;
-  // What is drawn lower or higher counts as these. REQUIRES 0 <= low <= high.
+  // Lower or higher draws count as these. REQUIRES 0 <= low <= high.
   Duration low;
   Duration high;
   Duration centre;    // kNormal, kExponential: the mean; kLognormal: the median; kUniform: unused
@@ -72,7 +72,7 @@ struct HttpOptions {
   std::optional<Text> proxy;  // a URL, "none" or "environment"
 };
 
-// Where a client gets its access tokens (RFC 6749, section 4.4).
+// The source of a client's access tokens (RFC 6749, section 4.4).
 struct OAuth2 {
   Text token_url;
   Text client_id;
@@ -82,7 +82,7 @@ struct OAuth2 {
   bool in_body = false;  // the client says who it is in the body, not in a header
 };
 
-// Credentials of a request: a name and a password, a bearer token, or what gets one.
+// Credentials of a request: a name and a password, a bearer token, or its source.
 struct Auth {
   Mark mark;
   bool is_digest = false;
@@ -112,7 +112,7 @@ struct FileBody {
   Text path;
   bool is_template = false;
 };
-// Of many files, of which each request takes one.
+// Many files; each request takes one.
 struct FilesBody {
   Text path;             // of a folder, or a pattern
   bool is_glob = false;  // a pattern
@@ -259,13 +259,13 @@ struct Once {};
 
 enum class Priority : unsigned char { kAuto, kLow, kNormal, kHigh, kExclusive };
 
-// What a workflow takes of another one's values.
+// A workflow's use of another one's value.
 struct Use {
   Text from;
   Text name;
   std::optional<std::string> fallback;  // when nothing was provided
 };
-// A value that a workflow makes for another one.
+// A value that a workflow provides for another one.
 struct Provide {
   Text to;
   Text name;
@@ -301,7 +301,7 @@ struct Threshold {
 };
 
 enum class DataFormat : unsigned char { kCsv, kJson, kJsonl };
-// Which row of a file of data an iteration gets.
+// The rule that gives an iteration its row of a file of data.
 enum class RowPick : unsigned char { kSequential, kRandom, kUniquePerVu };
 
 // A file whose rows iterations take.
@@ -316,7 +316,7 @@ struct Feeder {
 
 enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
 
-// Something that steps record beside what is measured of requests.
+// Values that steps record beside the figures of requests.
 struct Metric {
   Text name;
   MetricKind kind = MetricKind::kCounter;

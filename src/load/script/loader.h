@@ -1,4 +1,4 @@
-// The programs of a plan, by the language that they are written in.
+// The programs of a plan, by their language.
 #pragma once
 
 #include <cstdint>

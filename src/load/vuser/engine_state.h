@@ -1,4 +1,5 @@
-// What the parts of an engine share: where its windows go, and what it keeps of each workflow and virtual user.
+// The shared state of the parts of an engine: the receiver of its windows, and its state of each workflow and virtual
+// user.
 #pragma once
 
 #include <algorithm>
@@ -22,36 +23,36 @@
 
 namespace bellwether::vuser {
 
-// Where an engine leaves its windows. Called on the engine's thread.
+// The receiver of an engine's windows. Called on the engine's thread.
 class WindowSink {
  public:
   virtual ~WindowSink() = default;
-  // `full` is complete; returns an empty window to go on with, or nullptr when none is free: the engine then keeps
-  // `full` and goes on filling it. The last one is always taken.
+  // `full` is complete; returns an empty window for the next second, or nullptr when none is free: the engine then
+  // keeps `full` and continues to fill it. The last one is always taken.
   virtual metrics::Window* exchange(metrics::Window* full, bool last) = 0;
   // A step with `on_error: abort` failed.
   virtual void abort_run(std::string_view step) = 0;
-  // What the program of a step says of itself: why it failed, say. A few times at most.
+  // A note of a step's program, such as the reason of a failure. A few times at most.
   virtual void note(std::string_view step, std::string_view text) = 0;
-  // The timeout of a workflow is over, and what was left of it here is being ended. Once for each of them.
+  // The timeout of a workflow is over, and its rest here is being ended. Once for each workflow.
   virtual void timed_out(uint16_t workflow) = 0;
 };
 
-// What an engine runs of a plan: its part of each workflow, or of those that are named, when `parts` engines share
-// them. A workflow has at most as many parts as it has users; one with fewer users is left out by the other engines.
-// Windows have the shape of the whole plan either way.
+// An engine's part of a plan: of each workflow, or of the named ones, when `parts` engines share them. A workflow has
+// at most one part for each user; the other engines leave it out. Windows have the shape of the whole plan either way.
 struct EngineShare {
   uint32_t part = 0;
   uint32_t parts = 1;
   std::vector<uint16_t> workflows;  // none: all
-  // That it may begin, of a workflow which counts them; none: as planned. Others have begun the rest of its parts.
+  // The iterations that it may begin, in a workflow that counts them; none: as planned. Other engines have begun the
+  // rest of its parts.
   std::optional<uint64_t> iterations = std::nullopt;
 };
 
-// How a user goes on after a step, or an iteration.
+// The next action of a user after a step, or an iteration.
 enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
 
-// Of a user whose turn may end before the workflow's does: the end of the iteration that it is in.
+// For a user whose turn may end before the workflow does: the end of its current iteration.
 struct Leaving {
   explicit Leaving(runtime::Cancellation* workflow)
       : cancel(workflow), timer([](void* self) { static_cast<Leaving*>(self)->cancel.cancel(); }, this) {}
@@ -95,7 +96,7 @@ struct WorkflowRun {
         provided(workflow_.provides.size()),
         lists(workflow_.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
-  // Nothing of it begins any more, and what runs is ended.
+  // Nothing of it begins any more, and running iterations are ended.
   static void timed_out(void* self) {
     auto* run = static_cast<WorkflowRun*>(self);
     run->until = std::min(run->until, run->timeout.deadline());
@@ -105,7 +106,7 @@ struct WorkflowRun {
     run->sink.timed_out(static_cast<uint16_t>(run->index));
   }
   static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
-  // The last moment of what begins here.
+  // The last moment at which anything begins here.
   Instant last() const { return until < end ? until : end; }
 
   std::size_t index;

@@ -1,10 +1,10 @@
 // Whether a run was slower than another, or only looks so: differences with intervals of confidence.
 //
-// The spread of each figure is found by resampling whole batches of time (the bootstrap of blocks that do not overlap:
+// The spread of each figure comes from resampling whole batches of time (the bootstrap of blocks that do not overlap:
 // E. Carlstein, The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
-// Sequence, Annals of Statistics 14, 1986), so that it knows of the dependence between requests of one moment.
-// Intervals use Student's t with one degree of freedom less than the run of fewer batches has batches. All intervals
-// of a comparison hold together with the stated confidence (Bonferroni: each is given its part of the error).
+// Sequence, Annals of Statistics 14, 1986), so that it includes the dependence between requests of one moment.
+// Intervals use Student's t; its degrees of freedom are the smaller number of batches of the two runs less one. All
+// intervals of a comparison hold together with the stated confidence (Bonferroni: each has its part of the error).
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ double student_quantile(double alpha, int freedom);
 inline constexpr std::size_t kMostBatches = 30;
 inline constexpr std::size_t kLeastBatches = 8;  // with fewer nothing is said
 
-// What one step did in one batch.
+// The figures of one step in one batch.
 struct StepBatch {
   uint64_t count = 0;
   uint64_t failed = 0;
@@ -48,10 +48,10 @@ struct Batches {
   std::vector<Duration> covered;  // by batch
 };
 
-// Puts stretches of a run together. A stretch is never cut: a run of stretches of 10 s has batches of 10 s or more.
+// Puts stretches of a run together. It never cuts a stretch: a run of stretches of 10 s has batches of 10 s or more.
 class Batcher {
  public:
-  // What is to be compared: names of steps, their indices in a window, and whether response times count or service
+  // The objects of a comparison: names of steps, their indices in a window, and the choice of response times or service
   // times.
   struct Step {
     std::string name;
@@ -61,7 +61,7 @@ class Batcher {
   // `seconds`: the length of the run; `coarsest`: of its longest stretch.
   Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest);
 
-  // Stretches in their order. What begins beyond `seconds`, or has measured nearly nothing, is left out.
+  // Stretches in their order. Leaves out a stretch that begins beyond `seconds`, or has measured nearly nothing.
   void add(const metrics::Window& window, uint64_t span);
   // Without the batch at the end that is shorter than half of the others.
   Batches take();

@@ -30,15 +30,15 @@ StepNames names_of(const std::vector<Declared>& declared, std::string_view step)
 // kNotFound, with the nearest name.
 Error no_such_step(const std::vector<Declared>& declared, std::string_view step, const std::string& name);
 
-// What a compiled workflow declares as the text of a scenario, which says of each step that a function of the program
-// does it.
+// The declarations of a compiled workflow as the text of a scenario, which names a function of the program for each
+// step.
 struct Described {
   std::string text;    // YAML, in which what a line of the source declares stands in the same line, where order allows
   std::string source;  // the file that it was compiled from, as it was given to the compiler
 };
 
-// Loads the program: what stands outside of functions in it runs. `file`: what the steps shall call functions of.
-// Errors as Library::open().
+// Loads the program, which runs its code outside of functions. `file`: the file whose functions the steps shall call.
+// Errors as of Library::open().
 Result<Described> describe(std::string_view artifact, const std::string& file);
 
 }  // namespace bellwether::script::native
