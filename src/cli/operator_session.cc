@@ -63,7 +63,7 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
     if (!file) {
       std::fprintf(stderr, "%s: the file cannot be read; --config names the file of this node's settings\n",
                    given.file.c_str());
-      return read;  // what is missing then is no news
+      return read;  // missing settings are no news then
     } else {
       read.settings.read_file(text.str(), wrong, given.file);
     }

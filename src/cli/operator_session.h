@@ -27,7 +27,7 @@ void add_node_settings(CLI::App* command, NodeSettings& given);
 
 struct ReadSettings {
   cluster::Settings settings{cluster::node_settings()};
-  std::optional<cluster::NodeConfig> config;  // nothing: what is wrong has been told on standard error
+  std::optional<cluster::NodeConfig> config;  // empty: the errors were printed on standard error
 };
 // `over`: assignments that win over all others.
 ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over = {});

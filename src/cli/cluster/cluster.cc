@@ -1,4 +1,4 @@
-// bellwether cluster: what a cluster is like, and what an operator can do about it.
+// bellwether cluster: the state of a cluster, and the operator's actions on it.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -54,7 +54,7 @@ int ask_member(const ClusterArguments& given, const node::AdminRequest& request,
   return refuse("cluster", printable(nobody), kExitNo);
 }
 
-// What only the leader can do.
+// Asks the leader, for requests that only it can answer.
 int ask_leader(const ClusterArguments& given, const node::AdminRequest& request) {
   return ask_member(
       given, request, [](const auto& member) { return member.leads; }, "nobody is known to lead");
@@ -74,7 +74,7 @@ struct Target {
   HostPort place;
 };
 
-// Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is said again
+// Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is repeated
 // to nodes that do not know the new one yet, or the old one any more.
 template <class Ask>
 Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {

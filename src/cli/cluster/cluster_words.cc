@@ -21,7 +21,7 @@ namespace {
 int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
 std::string ms_text(Duration span) { return format_duration(Duration::millis(whole_ms(span))); }
 
-// What `bellwether cluster votes` says beside the last ballot: heartbeats, promises, messages.
+// The part of `bellwether cluster votes` beside the last ballot: heartbeats, promises, messages.
 std::string vote_status_text(const node::VotesAnswer& votes) {
   std::string text;
   const std::string who = printable(votes.answered_by);
@@ -106,7 +106,7 @@ std::string keys_text(const cluster::VoteView::Keys& keys) {
   return text;
 }
 
-// What may be so whether there was an election or not.
+// The part that is independent of an election.
 std::string standing_text(const VotesAnswer& votes) {
   std::string text;
   if (!votes.view.state.empty() && votes.view.state != "idle") {
@@ -144,7 +144,7 @@ std::string answer_text(const node::LeaderView& leader) {
   return text;
 }
 
-// Of a cluster that leaves it to a store who leads.
+// Of a cluster whose leader a store decides.
 std::string store_text(const node::QuorumView& quorum) {
   std::string text = printable(quorum.decided_by) +
                      " decides who leads: nobody votes, and no majority is needed. Gates and managers may lead.\n";

@@ -1,4 +1,4 @@
-// bellwether context: requests for contexts, and who leads the making of them.
+// bellwether context: requests for contexts, and their leader.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -100,7 +100,7 @@ class Asking {
     return places_;
   }
   const std::vector<HostPort>& nodes() const { return session_.nodes; }
-  // Who gave the last answer of a leader.
+  // The node that gave the last answer of a leader.
   const HostPort& answered() const { return answered_; }
   bool late() { return session_.runtime->read_clock() >= deadline_; }
   void pause(Duration span) { cli::pause(session_, span); }
@@ -256,7 +256,7 @@ int context_status(const ContextArguments& given) {
     break;
   }
   if (!view) return told_no({Errc::kUnreachable, "no node could be asked:\n  " + trouble});
-  // A node that is named is asked for what it knows itself.
+  // A named node is asked for its own knowledge.
   std::vector<cluster::ContextView> others;
   if (given.how.node.empty()) {
     for (const auto& [name, place] : asking->places()) {

@@ -49,7 +49,7 @@ int print_job(const JobArguments& given, const Fields& fields, const std::string
   return print(given.json ? object_of(fields).document() : text);
 }
 
-// What a manager answered, as it is wanted.
+// The answer of a manager, as the wanted type.
 template <class Answer>
 int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
   return answer ? print(words_of(*answer, given.json)) : refused(answer.error().message);
@@ -83,7 +83,7 @@ int submit_job(const JobArguments& given) {
   });
 }
 
-// With what was measured so far.
+// With the figures so far.
 int status_in_detail(const JobArguments& given, client::Client& client) {
   auto job = client.attach(given.job);
   if (!job) return refused(job.error().message);
@@ -182,7 +182,7 @@ void add_job(CLI::App& app, int& exit_code) {
   CLI::App* job = new_verb(app, "job", "Load tests that a cluster runs");
   job->require_subcommand(1);
 
-  // What one question to a manager answers.
+  // A command that asks a manager one question.
   const auto asks = [&](CLI::App* command, int (*ask)(const JobArguments&, client::Client&)) {
     command->callback([given, ask, &exit_code] {
       exit_code = with_client(*given, [&](client::Client& client) { return ask(*given, client); });

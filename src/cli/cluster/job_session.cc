@@ -44,7 +44,7 @@ class Watcher final : public client::Listener {
     return {callback_to<&Watcher::on_totals>(*this), callback_to<&Watcher::on_second>(*this),
             callback_to<&Watcher::on_whole>(*this)};
   }
-  // To say something on, and for who draws it.
+  // For further lines, and for the code that draws it.
   RunScreen& screen() { return screen_; }
   // Sets `ended` on this runtime's thread after the last event. Both outlive the job's following.
   void tell_the_end(runtime::EpollRuntime& runtime, runtime::Event& ended) {
@@ -158,7 +158,7 @@ class Watcher final : public client::Listener {
   std::string manager_;
 };
 
-// What the watching of one job consists of, on the main thread.
+// The parts of the watching of one job, on the main thread.
 class Watching final : public console::Controls {
  public:
   Watching(const FollowOptions& options, RunScreen& screen) : options_(options), screen_(screen) {}
@@ -229,7 +229,7 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
                      keeping.entry);
     watcher.record(*recorder, keeping.cluster);
   }
-  client::Job job = std::move(given);  // ends before what its listener uses
+  client::Job job = std::move(given);  // ends before the objects that its listener uses
   watching.job = &job;
   Inside::follow(job);
   (*runtime)->run(watch_to_the_end(attendance->get(), &watching, &watcher.screen()));

@@ -1,4 +1,4 @@
-// bellwether keys: key shares of a key that only an elected admin has, and what an operator attests nodes.
+// bellwether keys: key shares of a key that only an elected admin has, and the operator's attestations of nodes.
 
 #include <CLI/CLI.hpp>
 #include <cerrno>

@@ -1,4 +1,4 @@
-// bellwether agents: the agents of a fleet, and who leads it.
+// bellwether agents: the agents of a fleet, and their leader.
 #include "cli/lead/agents.h"
 
 #include <CLI/CLI.hpp>
@@ -67,7 +67,7 @@ std::vector<std::string> who_is_next(const AgentRegistry& registry, const electi
   return next;
 }
 
-// Who leads, for people in two columns.
+// The leader, for people in two columns.
 Fields fields_of(const election::Observation& seen, const std::vector<std::string>& next, WallTime now) {
   const election::LeaseRecord& lease = seen.record;
   const Duration left = left_of(seen, now);
@@ -296,7 +296,7 @@ Result<int> run_fleet_lead(FleetArguments& given) {
   }
   options.verbosity = given.telling.verbosity();
   BW_RETURN_IF_ERROR(given.places.make_folder());
-  // A task gets its payload from its environment; what is typed into this terminal is not meant for it.
+  // A task gets its payload from its environment; input of this terminal is not meant for it.
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   return in_runtime("agents lead", [&](auto& runtime) { return run_fleet_leader(runtime, options); });

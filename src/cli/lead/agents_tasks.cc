@@ -41,7 +41,7 @@ struct TasksOptions {
 };
 
 int not_done(const std::string& text, int code = kExitNo) { return refuse("agents tasks", text, code); }
-// What is wrong with what was asked for is wrong with the command line.
+// An error of the request is an error of the command line.
 int not_done(const Error& error) {
   return not_done(error.message, error.code == Errc::kInvalid ? kExitUsage : kExitNo);
 }

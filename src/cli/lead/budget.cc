@@ -128,7 +128,7 @@ Result<int> budget_of_policy(const BudgetOptions& options, Duration operation) {
   return holds ? kExitOk : kExitPromiseBroken;
 }
 
-// A budget with what it was made from.
+// A budget with its inputs.
 int print_budget(Fields fields, const FailoverBudget& budget) {
   fields.insert(fields.begin(), told("format", "bellwether.budget/1"));
   for (Field& sum : sums_of(budget)) fields.push_back(std::move(sum));

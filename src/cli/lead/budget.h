@@ -15,7 +15,7 @@ namespace bellwether::cli {
 struct BudgetOptions {
   std::string policy;   // a sheet
   std::string profile;  // of a fleet; of a cluster "lan", "wan", "local", empty: that of the file, or lan
-  std::string via;      // a store's URL, or a group's; of a cluster also "vote", empty: what the file says, or a quorum
+  std::string via;      // a store's URL, or a group's; of a cluster also "vote"; empty: as in the file, or a quorum
   std::string ttl;
   std::string renew;
   std::string retry;
@@ -24,8 +24,8 @@ struct BudgetOptions {
   bool of_cluster = false;
   // Of a cluster.
   std::string file;               // of a node's settings; empty: those that are usual
-  std::string elects;             // how the URL of a group said that its nodes elect, "vote" or "quorum"; else empty
-  std::optional<Duration> lease;  // of the store, as --ttl says
+  std::string elects;             // the URL of a group says that its nodes elect: "vote" or "quorum"; else empty
+  std::optional<Duration> lease;  // of the store, from --ttl
   std::optional<std::size_t> nodes;
   std::optional<std::size_t> voters;
   std::optional<Duration> round_trip;

@@ -23,11 +23,11 @@ using election::Sum;
 constexpr std::size_t kUsualVoters = 5;
 constexpr std::size_t kMostVoters = 9;
 constexpr std::size_t kMostScoredVoters = 100;
-// What the profiles are made for.
+// The assumption of the profiles.
 constexpr Duration kNear = Duration::millis(2);
 constexpr Duration kFar = Duration::millis(250);
 
-// A cluster, as far as its times depend on it.
+// The facts of a cluster that decide its times.
 struct Shape {
   std::string profile;
   membership::Figures figures;

@@ -1,4 +1,4 @@
-// bellwether doctor: is leadership healthy, and what to do where it is not.
+// bellwether doctor: whether leadership is healthy, and the remedies.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,7 +27,7 @@
 namespace bellwether::cli {
 namespace {
 
-// bellwether doctor --config: what the voters of a cluster say of themselves and of each other.
+// bellwether doctor --config: the voters' reports about themselves and each other.
 
 using node::NodeReport;
 
@@ -51,7 +51,7 @@ class ClusterLook {
  public:
   ClusterLook(OperatorSession& session, Duration timeout) : session_(session), timeout_(timeout) {}
 
-  // Who votes, and where; where a store decides who leads, who may lead.
+  // The voters and their addresses; with a store, the candidates.
   Status find() {
     BW_TRY(const auto members, node::only<node::MembersAnswer>(ask_any(session_, node::AskMembers(), timeout_)));
     BW_TRY(const auto quorum, node::only<node::QuorumView>(ask_any(session_, node::AskQuorum(), timeout_)));
@@ -69,7 +69,7 @@ class ClusterLook {
   std::vector<NodeReport> look() {
     std::vector<NodeReport> out;
     for (const auto& [name, place] : places_) out.push_back(report_of(name, place));
-    // Who acts now and has acted before all others were asked has acted all the time between.
+    // A node that acts now, and already acted before all others were asked, has acted all the time between.
     for (NodeReport& one : out) {
       if (!one.acts) continue;
       const auto again = node::only<node::LeaderView>(ask(session_, places_.at(one.name), node::AskLeader(), timeout_));
@@ -111,8 +111,8 @@ class ClusterLook {
   std::map<std::string, HostPort> places_;  // by name; nowhere: it is no member
 };
 
-// Asks all voters, and again for `watch_for` while none of them leads. How many were asked; nothing: the settings
-// cannot be used, which has been told.
+// Asks all voters, and again for `watch_for` while none of them leads. Returns their number; empty: the settings cannot
+// be used, and the error was printed.
 std::optional<std::size_t> examine_cluster(const OperatorOptions& options, Duration watch_for, lead::Findings& out) {
   auto session = open_operator_session(options, "doctor");
   if (!session) return std::nullopt;
@@ -188,7 +188,7 @@ class EpochHistory {
   EpochHistory(runtime::Runtime& runtime, std::string path)
       : runtime_(runtime), file_(runtime, std::move(path), lead::SharedFile::WhenBroken::kQuarantine) {}
 
-  // Notes the epoch of a key, and gives by how much it has grown within the last hour, as far as runs have seen it.
+  // Notes the epoch of a key, and returns its growth within the last hour, as far as runs have seen it.
   task<Result<uint64_t>> note(std::string key, election::Epoch epoch) {
     Note note(runtime_.wall_now().unix_ns / 1'000'000'000, std::move(key), epoch.value());
     BW_CO_RETURN_IF_ERROR(co_await file_.change(note, runtime_.now() + Duration::seconds(5)));
@@ -203,7 +203,7 @@ class EpochHistory {
 struct DoctorOptions {
   std::string policy;
   std::string via;          // of the loops that name no store
-  FleetPlaces fleet;        // its store and key stand for any other, too
+  FleetPlaces fleet;        // its store and key serve any other key, too
   OperatorOptions cluster;  // looked at when it has a file of settings
   std::string watch_state;
   std::string history;
@@ -242,7 +242,7 @@ class Doctor {
     }
   }
 
-  // Looks for a while: what contradicts itself shows only in several looks.
+  // Looks for a while: a contradiction shows only in several looks.
   task<void> examine_key(std::string url, std::string key, bool holder_expected) {
     if (unreachable_.contains(url)) co_return;
     lead::LeaseLooks looks{.via = url, .key = key, .seen = {}, .holder_expected = holder_expected};
@@ -277,7 +277,7 @@ class Doctor {
     judge_churn(key, *grown, {}, findings_);
   }
 
-  // What could not be understood is kept beside its file.
+  // Unreadable content is kept beside its file.
   task<void> examine_quarantine(std::string path) {
     const auto slash = path.rfind('/');
     std::string folder = slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));

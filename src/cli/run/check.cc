@@ -1,5 +1,5 @@
-// bellwether check FILE: is the scenario right? Sends nothing. bellwether check --schema: what editors check it with.
-// bellwether build FILE.cc: compiles a workflow in C++.
+// bellwether check FILE: whether the scenario is right. Sends nothing. bellwether check --schema: the schema for
+// editors. bellwether build FILE.cc: compiles a workflow in C++.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -80,7 +80,7 @@ std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   return text;
 }
 
-// What runs beside what, and on how many of the cores; nothing where all share all of them.
+// The workflows that run side by side, and their cores; empty when all share all cores.
 std::string describe_order(const plan::Plan& plan, uint32_t cores) {
   const std::vector<plan::Stage> stages = plan::stages_of(plan, cores);
   if (std::none_of(stages.begin(), stages.end(), [](const plan::Stage& stage) { return stage.apart; })) return {};

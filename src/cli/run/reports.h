@@ -20,7 +20,7 @@ namespace bellwether::cli {
 struct Out {
   enum class Format : unsigned char { kJson, kCsv, kJunit, kHtml, kHdr };
   Format format = Format::kJson;
-  std::string step;  // of kHdr: whose times; empty: of all
+  std::string step;  // of kHdr: the step of the times; empty: all
   std::string file;
 };
 

@@ -34,7 +34,7 @@ bool is_file(const std::string& name) {
 // No id of a run has a dot or a slash.
 bool looks_like_file(const std::string& name) { return name.find_first_of("./") != std::string::npos; }
 
-// What `bellwether results` prints of stored runs.
+// The output of `bellwether results` about stored runs.
 
 using report::decimal;
 using report::percent;

@@ -210,7 +210,7 @@ struct RunArguments {
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
 
-// What stands on the command line in place of the scenario's figures.
+// The options of the command line that replace the scenario's figures.
 Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.vus.empty()) {
     const auto vus = parse_u64(arguments.vus);

@@ -96,9 +96,8 @@ void RunScreen::say(const std::string& text) {
   }
 }
 
-// The full screen at work: draws what a board shows, obeys keys and the signals of a terminal, and never waits for a
-// terminal that does not take what is written.
-// On one thread, that of `runtime`.
+// The full screen at work: draws the content of a board, obeys keys and the signals of a terminal, and never waits for
+// a slow terminal. On one thread, that of `runtime`.
 class LiveScreen {
  public:
   // At most so often; and the spinner turns on every beat.
@@ -170,7 +169,7 @@ task<void> LiveScreen::run(runtime::Cancellation* cancel) {
   running_ = false;
 }
 
-// A frame that would wait for the one before is not made; a later one shows what it would have shown.
+// A frame that would wait for the one before is skipped; a later one shows its content.
 void LiveScreen::draw(Instant now) {
   if (!changed_ || terminal_.busy() || !terminal_.entered() || now - drawn_ < kFrame) return;
   changed_ = false;

@@ -76,7 +76,7 @@ bool can_have(MetricScope scope, const Filter& filter) {
   return false;
 }
 
-// Whether or not it is measured: what it checks counts either way.
+// A step counts even if it is not measured: its checks do.
 bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
   return (!filter.step || *filter.step == step) &&
          (!filter.workflow || plan.steps[step].workflow == *filter.workflow) &&

@@ -38,7 +38,7 @@ struct Sample {
   metrics::Histogram trend;     // kTrend
   double scale = kMillisecond;  // kTrend: how many of the histogram's units are one of the metric's
   uint64_t refused = 0;         // values of the scenario's own metrics that were none
-  bool any = true;              // something was counted, of what is not counted all the time
+  bool any = true;              // has a sample; true for metrics that count all the time
   Duration elapsed;             // measured time of the run
 };
 // The value of a metric of the product or of the scenario. Empty when the metric does not exist, or does not have this

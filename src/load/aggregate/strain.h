@@ -50,7 +50,7 @@ inline constexpr double kStrainCpu = 0.95;
 inline constexpr Duration kStrainLag = Duration::millis(50);
 inline constexpr double kStrainDescriptors = 0.95;
 inline constexpr double kStrainThrottled = 0.10;
-inline constexpr double kStrainStolen = 0.10;       // of what was wanted…
+inline constexpr double kStrainStolen = 0.10;       // of the wanted time…
 inline constexpr double kStrainStolenOfAll = 0.02;  // …where the same time is also this part of all time
 inline constexpr double kStrainMemory = 0.90;
 // This number of consecutive bad readings begins a finding (one request without a port is enough), and this number of

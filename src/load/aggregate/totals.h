@@ -79,7 +79,7 @@ class MetricSeries {
   void forget(const metrics::Retention& retention);
 
   const plan::Plan* plan_;
-  metrics::Window part_;  // what is being added, by metric
+  metrics::Window part_;  // the current addition, by metric
   std::vector<MetricTier> tiers_;
   std::vector<MetricFigure> archive_;
 };

@@ -12,7 +12,7 @@
 namespace bellwether::aggregate {
 namespace {
 
-// "12.3 %", rounded down, so that 100.0 % is only ever said of all.
+// "12.3 %", rounded down, so that 100.0 % always means all.
 std::string percent(uint64_t part, uint64_t whole) {
   const auto tenths = static_cast<uint64_t>(static_cast<unsigned __int128>(part) * 1000 / std::max<uint64_t>(whole, 1));
   return fmt::format("{}.{} %", tenths / 10, tenths % 10);
@@ -101,7 +101,7 @@ std::string_view to_string(Outcome outcome) {
 
 namespace {
 
-// What a loss is about: causes end with their workflow (load/plan/finding.h).
+// The subject of a loss: causes end with their workflow (load/plan/finding.h).
 std::string_view subject_of(const plan::Loss& loss) {
   const std::size_t at = loss.cause.rfind(", workflow ");
   return at == std::string::npos ? std::string_view() : std::string_view(loss.cause).substr(at);

@@ -16,7 +16,7 @@
 
 namespace bellwether::aggregate {
 
-// The process's exit codes. Those from 99 to 110 mean what they mean in k6.
+// The process's exit codes. Those from 99 to 110 have their meaning in k6.
 inline constexpr int kExitPass = 0;
 inline constexpr int kExitNotRun = 1;
 inline constexpr int kExitThresholds = 99;
@@ -36,7 +36,7 @@ struct Generator {
   uint64_t exhausted = 0;         // requests that failed for want of ports or descriptors on this machine
   std::string saturation;         // why the generator was a bottleneck, in words; empty: it was not
   std::string remedy;             // of all of that, in words; empty with saturation
-  std::vector<Finding> findings;  // what it noticed of itself while it ran, in the order in which that began
+  std::vector<Finding> findings;  // about itself during the run, in the order of their begin
   bool saturated() const { return !saturation.empty(); }
 };
 // REQUIRES cores > 0. Only findings about the machine that lasted (kStrainedShare) count here; the run as a whole
@@ -49,10 +49,10 @@ enum class Ending : uint8_t {
   kSignal,           // Ctrl-C or SIGTERM
   kOnError,          // a step with on_error: abort failed
   kThreshold,        // a threshold with abortOnFail failed
-  kCancelled,        // somebody told the cluster to
+  kCancelled,        // a command to the cluster
   kTimeout,          // it took longer than its timeout
   kNotRun,           // there was no load at all: no worker, or none that could prepare it
-  kWorkflowTimeout,  // a workflow took longer than its timeout; the others did what they were to do
+  kWorkflowTimeout,  // a workflow took longer than its timeout; the others did their work
 };
 
 enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };

@@ -206,7 +206,7 @@ class WindowReader {
     histogram(from.trend(), to.trend);
     const auto most = static_cast<unsigned __int128>(metrics::MetricWindow::kMostValue) * 1'000'000 * to.count;
     if (to.trues > to.count || to.trend.count() > to.count || to.sum > most) fail("a metric that contradicts itself");
-    // Also false of what is no number.
+    // Also false of NaN.
     const bool is_gauge = -metrics::MetricWindow::kMostValue <= to.least && to.least <= to.last &&
                           to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMostValue;
     if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("a gauge that cannot be");

@@ -13,8 +13,8 @@ struct RescuePlan {
   int terminal = -1;               // an own description of it, that does not block
   const termios* modes = nullptr;  // to set; copied
   std::string leave;               // to write; at most kRescueLeaveMax
-  int kept_errors = -1;  // a file with what was written to standard error meanwhile, to be told after it; -1: none
-  int errors = -1;       // what standard error was before that
+  int kept_errors = -1;  // a file with the text for standard error meanwhile, to be written after it; -1: none
+  int errors = -1;       // standard error before that
 };
 inline constexpr std::size_t kRescueLeaveMax = 512;
 

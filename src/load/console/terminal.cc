@@ -70,7 +70,7 @@ Terminal::Size Terminal::size() const {
 
 bool Terminal::in_foreground() const {
   const pid_t group = ::tcgetpgrp(fd_);
-  return group < 0 || group == ::getpgrp();  // what is no terminal of this session has no such thing
+  return group < 0 || group == ::getpgrp();  // a terminal of another session has no group here
 }
 
 void Terminal::enter() {

@@ -48,7 +48,7 @@ struct View {
 
   std::string scenario;
   std::string target;  // its target: "http://127.0.0.1:8080"
-  std::string where;   // what runs it: "2 cores", "job 5f0c… by m1"
+  std::string where;   // the runner: "2 cores", "job 5f0c… by m1"
   std::string state;   // "running", "stopping", "paused"
   Duration elapsed;
   Duration planned;  // zero: not known
@@ -62,7 +62,7 @@ struct View {
   std::vector<WorkflowRow> workflows;
   std::vector<ThresholdRow> thresholds;
   std::deque<EventRow> events;         // the newest last
-  std::vector<std::string> placement;  // on a cluster: who runs what
+  std::vector<std::string> placement;  // on a cluster: the workers of each workflow
 
   void add_event(Duration at, std::string text) {
     events.push_back({at, std::move(text)});

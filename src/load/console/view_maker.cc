@@ -51,7 +51,7 @@ double rate(uint64_t count, Duration over) {
   return over > Duration::zero() ? static_cast<double>(count) / over.seconds_f() : 0;
 }
 
-// What another owner of a job has counted may be less for a moment.
+// The counts of another owner of a job may be less for a moment.
 uint64_t more(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
 
 void update_thresholds(View& view, const aggregate::Totals& totals) {

@@ -21,7 +21,7 @@ Status LoadGroup::prepare() {
     LoadThread::Options one;
     one.share = options_.shares[i];
     if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
-    // What is random in one workflow is not the same again in the next.
+    // Each workflow has its own random sequence.
     const uint64_t first = one.share.workflows.empty() ? 0 : one.share.workflows.front();
     one.seed = seed + one.share.part + (first << 32U);
     one.tally_every = options_.tally_every;

@@ -104,7 +104,7 @@ class LoadGroup {
   std::vector<std::unique_ptr<metrics::Window>> spare_;
   std::set<std::string> noted_;
   std::set<uint16_t> timed_out_;
-  uint64_t next_second_ = 0;  // to be told
+  uint64_t next_second_ = 0;  // the next to report
   uint64_t base_ = 0;
   runtime::Event all_ended_;
   std::size_t running_ = 0;

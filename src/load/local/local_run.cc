@@ -80,7 +80,7 @@ bool LocalRun::uses_values(const Stage& stage) const {
                      [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
 }
 
-// A teardown follows also what was stopped, but not what was ended at once.
+// A teardown also follows a stop, but not a second one, and not a timeout.
 bool LocalRun::runs_all_the_same(const Stage& stage) const {
   return interrupts_ == 1 && ending_ != aggregate::Ending::kTimeout &&
          std::all_of(stage.workflows.begin(), stage.workflows.end(),
@@ -152,7 +152,7 @@ Status LocalRun::leave_out_skipped(Stage& stage) {
   return stage.group->prepare();
 }
 
-// What the workflows of a stage take from those before them is put into their plan, with which it is prepared.
+// Puts the values of earlier workflows into the plan of a stage, and prepares the stage with it.
 Status LocalRun::give_values(Stage& stage) {
   if (!uses_values(stage)) return {};
   plan::Plan plan = plan_;

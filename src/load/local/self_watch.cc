@@ -25,7 +25,7 @@ double share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// Of /proc/stat: user nice system idle iowait irq softirq steal. What guests take is in user and nice.
+// Of /proc/stat: user nice system idle iowait irq softirq steal. The time of guests is in user and nice.
 std::optional<aggregate::MachineReading::Processors> processors_of(std::string_view stat) {
   const std::vector<uint64_t> ticks = numbers_after(stat, "cpu ");
   if (ticks.size() < 8) return std::nullopt;

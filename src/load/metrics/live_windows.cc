@@ -103,7 +103,7 @@ bool LiveWindows::take_newest(State& source, const Part& part) {
   return true;
 }
 
-// Something newer is known: it only says when what is in the sums already was done.
+// A newer report is known: this one only says when the counts in the sums happened.
 bool LiveWindows::take_between(State& source, const Part& part) {
   const Part* before = nullptr;
   const Part* after = nullptr;

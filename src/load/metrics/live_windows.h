@@ -60,10 +60,10 @@ LiveCounts operator+(const LiveCounts& a, const LiveCounts& b);
 LiveCounts operator-(const LiveCounts& a, const LiveCounts& b);
 
 struct LiveWindow {
-  uint64_t number = 0;    // it begins so many lengths after the origin
+  uint64_t number = 0;    // it begins this number of lengths after the origin
   uint32_t revision = 0;  // one more each time it was amended
-  uint32_t told = 0;      // sources that told something which was collected in it
-  LiveCounts counts;      // what was done in it; `vus` at its end, of all sources
+  uint32_t told = 0;      // sources with a report that was collected in it
+  LiveCounts counts;      // its activity; `vus` at its end, of all sources
   bool operator==(const LiveWindow&) const = default;
 };
 
@@ -126,7 +126,7 @@ class LiveWindows {
     uint32_t revision = 0;
     uint32_t told = 0;
     uint64_t change = 0;
-    LiveCounts counts;  // `vus`: by how many there are more at its end than at its begin
+    LiveCounts counts;  // `vus`: their number at its end less that at its begin
   };
 
   int64_t window_of(Instant at) const;

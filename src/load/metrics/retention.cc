@@ -41,7 +41,7 @@ std::vector<Fold> Retention::add(uint64_t second) {
   const Retention before = *this;
   reach(second);
   std::vector<Fold> folds;
-  // The oldest first, so that no tier is ever over its limit. Nothing is there between what was the end and the second.
+  // The oldest first, so that no tier is ever over its limit. The time between the old end and the second is empty.
   if (cold_ > before.cold_) folds.push_back({Tier::kArchive, 0, cold_});
   for (uint64_t at = std::max(before.warm_, cold_); at < std::min(warm_, before.end_); at += kMinute) {
     folds.push_back({Tier::kCold, at, at + kMinute});

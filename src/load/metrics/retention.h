@@ -16,11 +16,11 @@ namespace bellwether::metrics {
 enum class Tier : uint8_t { kHot, kWarm, kCold, kArchive };
 inline constexpr std::size_t kTiers = 4;
 
-// How many of the last seconds stay as they were: at least so many, and less than ten more.
+// The last seconds that stay unchanged: at least this number, and less than ten more.
 inline constexpr uint64_t kHotWindows = 60;  // of whole windows, which are large
 inline constexpr uint64_t kHotPoints = 990;  // of a few figures each
 
-// At most so many stretches of the tiers are there at a time.
+// The most stretches of each tier at a time.
 constexpr std::array<std::size_t, kTiers> most_of_tiers(uint64_t hot) { return {hot + 10, 360, 1440, 1}; }
 constexpr std::size_t most_of_all(uint64_t hot) { return hot + 10 + 360 + 1440 + 1; }
 

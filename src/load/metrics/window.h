@@ -1,6 +1,5 @@
-// Everything that one load thread counted in one second. The thread fills one window while the control thread merges
-// the one before. They swap at the border, so the hot path shares nothing, and no data of a single request survives its
-// second.
+// The counts of one load thread in one second. The thread fills one window while the control thread merges the one
+// before. They swap at the border, so the hot path shares nothing, and no data of a single request survives its second.
 #pragma once
 
 #include <array>
@@ -57,7 +56,7 @@ class PiecePool {
   std::vector<std::unique_ptr<std::byte, Release>> slabs_;
   std::size_t slab_bytes_ = 0;
   std::array<Size, kSizesMost> sizes_;
-  std::byte* next_ = nullptr;  // of the newest slab, what was never handed out
+  std::byte* next_ = nullptr;  // of the newest slab, the part that was never handed out
   std::size_t left_ = 0;       // bytes from there on
 };
 
@@ -201,9 +200,9 @@ struct Window {
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
   std::vector<MetricWindow> series;
-  Histogram loop_lag;  // how long the event loop was busy between two waits
-  Duration cpu;        // CPU time this thread used in the window
-  Duration covered;    // how much of the second the load has lived through, where somebody says; the most of all merged
+  Histogram loop_lag;   // how long the event loop was busy between two waits
+  Duration cpu;         // CPU time this thread used in the window
+  Duration covered;     // the part of the second that the load has lived through, if known; the most of all merged
   uint64_t second = 0;  // number of the window since the start of the run, from 0
 
   // The next samples mostly need no allocation, as after clear().

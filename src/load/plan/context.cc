@@ -13,7 +13,7 @@ namespace bellwether::plan {
 
 namespace {
 
-// What stands for one use: a text, or a list, in the forms of the places where it was asked for so far.
+// The value of one use: a text, or a list, in the forms of the places that have asked for it.
 struct Standing {
   std::optional<std::string> text;
   std::vector<std::string> list;

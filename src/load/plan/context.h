@@ -63,7 +63,7 @@ class Collection {
  public:
   struct Item {
     Duration at;      // of the workflow's clock, when the iteration ended that made it
-    uint32_t by = 0;  // who told it: of one user and moment, the higher one's stays
+    uint32_t by = 0;  // its sender: of one user and moment, the higher one's stays
     std::string text;
     bool operator==(const Item&) const = default;
   };

@@ -16,12 +16,12 @@ namespace bellwether::plan {
 
 enum class Strain : uint8_t {
   kCpu,          // its load threads used their processors fully
-  kLoopLag,      // what was ready waited for its turn
+  kLoopLag,      // ready work waited for its turn
   kExhausted,    // requests found no free port or descriptor
   kDescriptors,  // its limit of open files is nearly reached
   kThrottled,    // its control group held it up, for its processor quota was used
   kStolen,       // the hypervisor gave the processors to others
-  kMemory,       // the machine's memory, or what its control group may use, is nearly full
+  kMemory,       // the memory of the machine, or of its control group, is nearly full
 };
 inline constexpr std::size_t kStrains = 7;
 // "cpu", "loop_lag", "exhausted", "descriptors", "throttled", "stolen", "memory": the words of result files.
@@ -32,10 +32,10 @@ std::string_view remedy(Strain strain);
 struct Finding {
   Strain strain = Strain::kCpu;
   Duration begin;    // since the start of the run
-  Duration end;      // of the last second that was bad; until it is over, of the last so far
+  Duration end;      // of the last bad second; while it goes on, of the last one so far
   double worst = 0;  // share of 0 to 1; kLoopLag: seconds; kExhausted: requests in a second
   bool over = false;
-  std::string worker = {};  // whose it is, of a run on several machines
+  std::string worker = {};  // its worker, in a run on several machines
   bool operator==(const Finding&) const = default;
 };
 // "its control group held it up in 80 % of its periods, for its processor quota was used".

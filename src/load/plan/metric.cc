@@ -131,7 +131,7 @@ class TagResolver {
                                   [&](const CustomMetric& one) { return one.name == metric.name; });
     if (own == plan_.metrics.end()) return plan_.steps[step].measured;
     const auto index = static_cast<std::size_t>(own - plan_.metrics.begin());
-    // Where something is wrong with the steps, what they record is not known.
+    // With errors in the steps, their records are unknown.
     return !checks_known_ || std::any_of(plan_.series.begin(), plan_.series.end(),
                                          [&](const Series& one) { return one.metric == index && one.step == step; });
   }

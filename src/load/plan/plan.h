@@ -24,7 +24,7 @@ namespace bellwether::plan {
 enum class OnOvertime : uint8_t {
   kKill,
   kPause,   // it starts nothing new, and is ended with the rest of its job
-  kNotify,  // it is said in the report
+  kNotify,  // the report mentions it
 };
 inline constexpr std::size_t kOnOvertimes = 3;
 
@@ -98,7 +98,7 @@ enum class Escape : uint8_t {
   kJson,       // inside a JSON string
   kUrl,        // inside a path or query: percent-encoded but for unreserved characters
   kHeader,     // CR, LF and NUL are refused
-  kJsonValue,  // a JSON value itself, as it is; what is none is refused
+  kJsonValue,  // a JSON value unchanged; other text is refused
 };
 
 // The meant part of a list of another workflow's values.
@@ -227,7 +227,7 @@ struct Extract {
   std::optional<std::string> fallback;  // `default`: used when the value is missing
 };
 
-// What a failed step does to the rest (a failed response is a value unless the user says otherwise). kSkip: this
+// The effect of a failed step on the rest (a failed response is a value unless the user says otherwise). kSkip: this
 // iteration leaves out all steps after it, direct or not.
 enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
@@ -269,7 +269,7 @@ struct CodeCall {
 struct Recording {
   uint16_t series = 0;  // index into Plan::series
   Template value;
-  std::optional<double> constant;  // what it is, when the template says it
+  std::optional<double> constant;  // its value, if the template is a number
 };
 
 struct Step {
@@ -278,7 +278,7 @@ struct Step {
   std::variant<HttpCall, SetAction, CodeCall> work;
   std::vector<Check> checks;
   std::vector<Extract> extracts;
-  std::optional<Delay> think;  // after the step, before what comes after it; not measured
+  std::optional<Delay> think;  // after the step, before the next ones; not measured
   OnError on_error = OnError::kContinue;
   std::vector<uint16_t> after;  // indices of the steps that it directly comes after
   std::vector<Recording> records;
@@ -364,13 +364,13 @@ using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, 
 
 // The facts about an executor before it runs.
 struct ExecutorFacts {
-  std::string_view name;      // as a scenario calls it: "ramping-vus"; empty of what runs once
-  Duration length;            // from its start time on, without what may finish; at most, for Iterations
+  std::string_view name;      // its name in a scenario: "ramping-vus"; empty of one that runs once
+  Duration length;            // from its start time on, without a graceful stop; at most, for Iterations
   uint32_t vus = 1;           // that are there from the beginning
   uint32_t vus_most = 1;      // that there ever are
   bool open_model = false;    // arrivals, measured from when they are due
-  bool follows_clock = true;  // what is left to do at a time, the clock alone says
-  bool endless = false;       // it runs until it is stopped; `length` is then longer than anybody waits
+  bool follows_clock = true;  // the clock alone gives its remaining work
+  bool endless = false;       // it runs until a stop; `length` is then longer than any wait
 };
 ExecutorFacts facts_of(const Executor& executor);
 
@@ -387,7 +387,7 @@ struct Use {
   uint16_t from = 0;     // index into Plan::workflows; it has ended when this one begins
   uint16_t provide = 0;  // index into its provides
   std::string name;
-  std::optional<std::string> fallback;  // when it was not provided; none: what mentions it fails as `template`
+  std::optional<std::string> fallback;  // when it was not provided; none: a step that mentions it fails as `template`
   bool is_list = false;                 // the fallback is then its only element
 };
 
@@ -404,11 +404,11 @@ struct Workflow {
   std::vector<Step> steps;                    // in the order of the file
   std::vector<std::vector<uint16_t>> layers;  // indices into steps; the steps of one layer run concurrently
   uint16_t slot_count = 0;
-  std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
+  std::vector<std::string> slot_names;  // for messages: the expression of each slot, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
   bool is_teardown = false;             // it runs after all others, also of a run that was stopped
   std::vector<Feed> feeds;              // those that its templates mention
-  std::optional<Duration> timeout;      // from when it may begin: then it is ended at once
+  std::optional<Duration> timeout;      // from its earliest begin: then it is killed
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
@@ -459,7 +459,7 @@ struct Program {
   Language language = Language::kLua;
   std::string name;                         // of its file, for messages
   std::shared_ptr<const std::string> text;  // of the file, whole
-  std::vector<Module> modules = {};         // of a script: what it requires
+  std::vector<Module> modules = {};         // of a script: those that it requires
 };
 
 struct Plan {
@@ -469,7 +469,7 @@ struct Plan {
   std::vector<CheckInfo> checks;
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
-  std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
+  std::optional<Duration> timeout;  // from the start of the run: then it is killed
   std::vector<Program> programs;
   std::vector<CustomMetric> metrics;
   std::vector<Series> series;    // by step, in the order of the steps

@@ -31,7 +31,7 @@ struct CoreDemand {
   uint16_t workflow = 0;  // the caller's number
   Priority priority = Priority::kAuto;
   bool is_test = true;
-  uint32_t vus = 1;  // the most at once
+  uint32_t vus = 1;  // the most at a time
 };
 struct CoreGrant {
   uint16_t workflow = 0;

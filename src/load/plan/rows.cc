@@ -171,7 +171,7 @@ void append_escaped_code(std::string_view text, std::size_t& at, std::string& ou
   append_utf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
 }
 
-// What stands between the quotes of a text that was skipped, and so is right.
+// The text between the quotes of a text that was skipped, and so is valid.
 void append_text(std::string_view text, std::string& out) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '\\' || at + 1 == text.size()) {
@@ -198,8 +198,8 @@ bool means(std::string_view text, std::string_view name) {
   return meant == name;
 }
 
-// Goes through the items of the object or array at `at`, and calls visit(name, begin of the value) until it says true.
-// False: it never did, or the text is broken, or it is neither.
+// Goes through the items of the object or array at `at`, and calls visit(name, begin of the value) until it returns
+// true. False: it never did, or the text is broken, or it is neither.
 template <class Visit>
 bool visit_items(std::string_view text, std::size_t& at, const Visit& visit) {
   if (at >= text.size() || (text[at] != '{' && text[at] != '[')) return false;

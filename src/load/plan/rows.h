@@ -14,7 +14,7 @@ namespace bellwether::plan {
 // LF or CRLF. Bytes are never interpreted otherwise.
 struct CsvField {
   std::string_view text;  // without the quotes around it
-  bool quoted = false;    // a quote in `text` stands there twice
+  bool quoted = false;    // a quote in `text` is doubled
 };
 
 // The end of a field; from kQuoteInside on: its problem.

@@ -24,8 +24,8 @@ Share share_of(uint32_t total, uint32_t part, uint32_t parts);
 // by exactly one share. REQUIRES a share of `vus` users.
 uint64_t iterations_of(uint64_t total, uint32_t vus, Share share);
 
-// Of users, or other things, who are dealt out in turn, user n (from 1) to part (n - 1) mod parts: how many of the
-// first `total` a part has, and the number of its user `index`.
+// Deals out users, or other things, in turn: user n (from 1) to part (n - 1) mod parts. The number of a part's users
+// among the first `total`, and the number of its user `index`.
 template <class Number>
 constexpr Number dealt_to(Number total, uint32_t part, uint32_t parts) {
   return static_cast<Number>(total / parts + (part < total % parts ? 1 : 0));
@@ -72,15 +72,15 @@ class ArrivalSchedule {
   uint64_t count_;
 };
 
-// A straight line of a number of virtual users, from what it was before.
+// A straight line of the number of virtual users, from its value before.
 struct VuStage {
   Duration duration;  // 0: at once
   uint32_t target = 0;
 };
 
-// When each user of one part is wanted while the number of users of the whole run follows its course: user n (from 1)
-// from the moment on at which n are reached, until there are fewer. User n belongs to part (n - 1) mod parts, so that
-// every part follows the course.
+// The times at which each user of one part is wanted, while the number of users of the whole run follows its course:
+// user n (from 1) from the moment at which n are reached, until they are fewer. User n belongs to part (n - 1) mod
+// parts, so that every part follows the course.
 class VuRamp {
  public:
   VuRamp(uint32_t start_vus, std::vector<VuStage> stages, uint32_t part, uint32_t parts);
@@ -109,7 +109,7 @@ class VuRamp {
   std::size_t stage_ = 0;
   Duration begins_;     // the stage
   uint32_t from_ = 0;   // users at its begin
-  uint32_t level_ = 0;  // users by now, as far as turns were given
+  uint32_t level_ = 0;  // users now, after the turns given so far
 };
 
 // That is the most of users at any time of a course, of all parts.

@@ -1,4 +1,4 @@
-// What of a plan runs side by side on one machine, and on how many of its cores.
+// The workflows of a plan that run side by side on one machine, and their cores.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace bellwether::plan {
 // Begins when the stage before it has ended.
 struct Stage {
   std::vector<CoreGrant> grants;
-  bool apart = false;  // each has its cores for itself, and there are enough of them; else all share the same ones
+  bool apart = false;  // each has separate cores, and they suffice; else all share the same ones
 };
 
 // Workflows follow their dependencies. Those that wait for nothing more run together on all cores, unless one of them
@@ -21,12 +21,12 @@ struct Stage {
 // those that have them. REQUIRES at least one core, and a plan whose workflows do not wait for each other.
 std::vector<Stage> stages_of(const Plan& plan, uint32_t cores);
 
-// The most of so many that make load at the same time. REQUIRES what stages_of() does.
+// The most of these cores that make load at the same time. REQUIRES the same as stages_of().
 uint32_t cores_used(const Plan& plan, uint32_t cores);
 
-// How long the run takes by its plan, without what may finish: on so many cores of one machine; where they are not
-// known, as long as the longest chain of workflows that wait for each other. Zero: it ends only when it is stopped, or
-// has no workflows. REQUIRES what stages_of() does.
+// The length of the run by its plan, without a graceful stop: on these cores of one machine, or, if unknown, that of
+// the longest chain of workflows that wait for each other. Zero: it ends only by a stop, or has no workflows. REQUIRES
+// the same as stages_of().
 Duration planned_length(const Plan& plan, std::optional<uint32_t> cores);
 
 // Whether it has a step that is measured.

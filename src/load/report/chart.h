@@ -23,12 +23,12 @@ struct Column {
   double failed_most = 0;
   uint64_t vus = 0;         // the most
   bool timed = false;       // the rest was measured
-  PointTimes longest = {};  // response times; service times where there are no others
+  PointTimes longest = {};  // response times; service times if it has no others
   double covered = 0;       // seconds measured
 };
 
 inline constexpr std::size_t kMostColumns = 480;
-inline constexpr double kRest = 0.1;  // seconds: what is shorter has no rate worth the name
+inline constexpr double kRest = 0.1;  // seconds: a shorter rest has no meaningful rate
 
 // At most kMostColumns, each of the same time, unless a point of the series stands for more.
 std::vector<Column> columns_of(const ResultFile& run);

@@ -26,8 +26,8 @@ std::string summary(const RunReport& run, const SummaryOptions& options = {});
 std::string to_csv(const ResultFile& run);
 
 // The distribution of response times as percentile text, the form that HdrHistogram's outputPercentileDistribution
-// writes and its plotter reads (https://hdrhistogram.github.io/HdrHistogram/plotFiles.html).
-// Milliseconds, five lines for each halving of what is left to 100 %.
+// writes and its plotter reads (https://hdrhistogram.github.io/HdrHistogram/plotFiles.html). Milliseconds, five lines
+// for each halving of the rest to 100 %.
 std::string percentile_text(const metrics::Histogram& histogram);
 
 // The response times of one step, or of all with an empty name. kNotFound, with the nearest name: no such step.

@@ -25,7 +25,7 @@ struct Event {
 // The state of a worker of the run at its end.
 enum class WorkerState : uint8_t {
   kCompleted,
-  kDrained,  // it was asked to leave, and what it had was finished or moved
+  kDrained,  // on request it left, and its work was finished or moved
   kLost,     // unreachable
 };
 // "completed", "drained", "lost": the words of result files.

@@ -80,7 +80,7 @@ Status replace_file(const std::string& path, bool exists, const struct stat& old
   return {};
 }
 
-// What a symbolic link leads to, or the path itself.
+// The target of a symbolic link, or the path itself.
 std::string behind_links(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real != nullptr ? std::string(real.get()) : path;

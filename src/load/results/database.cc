@@ -71,7 +71,7 @@ Status Database::open(Store::Use use) {
   } else if (::access(path_.c_str(), F_OK) != 0) {
     return fail(Errc::kNotFound, "there is no '{}'", path_);
   }
-  // Who only looks at it has to write as well: the index of the log that readers share.
+  // A reader has to write as well: the index of the log that readers share.
   int flags = SQLITE_OPEN_READWRITE;
   if (use == Store::Use::kRead && ::access(path_.c_str(), W_OK) != 0) flags = SQLITE_OPEN_READONLY;
   if (sqlite3_open_v2(path_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) {
@@ -86,8 +86,8 @@ Status Database::open(Store::Use use) {
 
 Status Database::set_up(Store::Use use) {
   if (use == Store::Use::kWrite) {
-    // Before there are tables, or it has no effect. NORMAL: what was written outlives the process, and a crash of the
-    // machine may take the last moments along but never damages the file.
+    // Before the first table, or it has no effect. NORMAL: written data outlive the process. A crash of the machine may
+    // lose the last moments but never damages the file.
     if (auto set = run("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"); !set) {
       return set;
     }

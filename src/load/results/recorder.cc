@@ -162,7 +162,7 @@ struct Recorder::Work {
 
 namespace {
 
-// A plan as the store needs it, without what was made to run it.
+// A plan as the store needs it, without the parts for running it.
 plan::Plan outline(const plan::Plan& plan) {
   plan::Plan out;
   out.name = plan.name;

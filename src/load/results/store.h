@@ -31,7 +31,7 @@ struct Figures {
 
 enum class State : uint8_t {
   kRunning,
-  kAborted,  // the process that wrote it is gone, and has not said how the run ended
+  kAborted,  // the process that wrote it is gone, and has not recorded its end
   kEnded,
 };
 // "running", "aborted", "ended".

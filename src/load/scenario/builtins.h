@@ -62,7 +62,7 @@ struct BuiltinEntry {
   Builtin id = Builtin::kVu;
   std::string_view name;
   std::string_view written;  // as people write it, between ${ and }
-  std::string_view makes;    // what comes of it, for people
+  std::string_view makes;    // its result, for people
   Arguments arguments = Arguments::kNone;
   int64_t low = 0;
   int64_t high = 0;

@@ -37,7 +37,7 @@ struct QuickRun {
 // A scenario file, and the answer to each of its questions to the world.
 struct RecordedScenario {
   struct FileQuestion {
-    std::string path;  // as the scenario says it
+    std::string path;  // as in the scenario
     uint64_t bytes_max = 0;
     auto operator<=>(const FileQuestion&) const = default;
   };

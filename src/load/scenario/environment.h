@@ -16,7 +16,7 @@ namespace bellwether::scenario {
 // The outer syntax of templates: text with ${…} in it. The resolver decides the meaning of an expression.
 struct TemplatePart {
   bool is_expression = false;
-  std::string text;  // of an expression: what stands between ${ and }, without surrounding spaces
+  std::string text;  // of an expression: the text between ${ and }, without surrounding spaces
 };
 
 // Splits at ${…}; $${ stands for a literal ${. Error: an expression that is empty or not closed.

@@ -15,7 +15,7 @@ constexpr std::size_t kIncludeDepthMax = 8;      // that include each other
 constexpr uint64_t kIncludeBytesMax = 1u << 20;  // of one
 
 struct Included {
-  Node root;                         // without `include`; what is included stands before what includes it
+  Node root;                         // without `include`; included content stands before that of the including file
   std::vector<std::string> folders;  // as in Reading, for each file
   std::vector<std::string> texts;    // of each file; the first is the scenario's own
 };

@@ -20,7 +20,7 @@ struct Range {
 };
 
 enum class Form : uint8_t {
-  kText,      // a text; a number, true and false count as what was written
+  kText,      // a text; a number, true and false count as written
   kScalar,    // the same, or nothing
   kJson,      // anything
   kWhole,     // a whole number in `range`
@@ -70,11 +70,11 @@ struct Kind {
 struct Map {
   std::string_view name;  // in the schema
   std::span<const Key> keys;
-  Names later = {};                // belong to the format but not to this version, which is said
+  Names later = {};                // belong to the format but not to this version, which an error says
   Names exactly_one = {};          // of these, one must be there
   std::string_view suffices = {};  // a key with which none of them need be there
   bool not_empty = false;
-  std::string_view kind_key = {};  // which key names the kind, when there are kinds
+  std::string_view kind_key = {};  // the key that names the kind, if the map has kinds
   std::span<const Kind> kinds = {};
 };
 

@@ -79,7 +79,7 @@ struct OAuth2 {
   Text client_secret;
   std::optional<Text> scope;
   std::optional<Text> audience;
-  bool in_body = false;  // the client says who it is in the body, not in a header
+  bool in_body = false;  // the client identifies itself in the body, not in a header
 };
 
 // Credentials of a request: a name and a password, a bearer token, or its source.

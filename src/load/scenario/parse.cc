@@ -11,7 +11,7 @@ namespace bellwether::scenario {
 
 namespace {
 
-// The workflows of the scenario, behind what comes before all of them and before what comes after.
+// The workflows of the scenario in order: setup first, teardown last.
 std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
   std::vector<const Node*> out;
   if (const Node* setup = file.find("setup")) out.push_back(setup);
@@ -225,7 +225,7 @@ std::optional<Duration> parse_timeout(const Section& section) {
 
 namespace {
 
-// A course keeps its shape, and takes so long.
+// A course keeps its shape, and gets this length.
 template <class Stages>
 void fit_into(Duration length, Stages& stages) {
   Duration sum;

@@ -1,4 +1,4 @@
-// The scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, and what steps record of them.
+// The scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, and the steps' records of them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -168,7 +168,7 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
 }
 
 constexpr std::size_t kValueMax = 200;
-// What thresholds call steps by already.
+// The existing tags of steps in thresholds.
 constexpr std::array<std::string_view, 5> kTaken{"step", "workflow", "scenario", "check", "group"};
 
 bool is_value(std::string_view text) {

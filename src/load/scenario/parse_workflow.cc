@@ -1,4 +1,4 @@
-// The executors: which keys each of them reads, and what they say.
+// The executors: the keys of each, and their values.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -102,7 +102,7 @@ void read_provides(const Section& section, Workflow& workflow) {
   workflow.provides.resize(kProvidesMax);
 }
 
-// What binds it to other workflows.
+// The dependencies on other workflows.
 void read_bonds(const Section& section, Workflow& workflow) {
   Reading& reading = section.reading();
   if (const Node* depends = section.find("depends")) {
@@ -200,7 +200,7 @@ double read_rate(const Node& node, const Section& section, bool zero_too) {
   return 1;
 }
 
-// Hands each stage's map to `read`, which takes its target; and checks what all stages have in common.
+// Hands each stage's map to `read`, which takes its target; and checks the common keys of all stages.
 template <class Read>
 void read_stages(const Section& section, Read read) {
   Reading& reading = section.reading();

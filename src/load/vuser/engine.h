@@ -101,7 +101,7 @@ class Engine {
 
   EngineState state_;
   Tally handed_over_;                      // of all windows before
-  Headway headway_;                        // `turned`, and of could_begin what was not begun
+  Headway headway_;                        // `turned`, and the part of could_begin that has not begun
   Instant turned_ = Instant::from_ns(-1);  // the end of the last span that was counted
   runtime::Cancellation ended_;            // ends the ticker
   IterationRunner iteration_;

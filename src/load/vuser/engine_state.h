@@ -39,7 +39,8 @@ class WindowSink {
 };
 
 // An engine's part of a plan: of each workflow, or of the named ones, when `parts` engines share them. A workflow has
-// at most one part for each user; the other engines leave it out. Windows have the shape of the whole plan either way.
+// at most one part for each user; engines beyond that leave it out. Windows have the shape of the whole plan either
+// way.
 struct EngineShare {
   uint32_t part = 0;
   uint32_t parts = 1;
@@ -117,7 +118,7 @@ struct WorkflowRun {
   Instant start;
   Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
   Instant end;
-  Instant until = Instant::never();  // from then on it is somebody else's
+  Instant until = Instant::never();  // from then on it is another engine's
   runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
   Change change;                     // it is paused or resumed, or has another number of users
   runtime::Timer handing_over;       // fires at `until`
@@ -133,7 +134,7 @@ struct WorkflowRun {
   uint64_t left = 0;                                    // and those that begin nothing any more
   int64_t active_most = 0;                              // the most of them at once in this window
   int64_t resting = 0;                                  // users that are not wanted now, or never were; or are paused
-  uint32_t wanted = 0;                                  // users, of all parts: where somebody says so
+  uint32_t wanted = 0;                                  // users, of all parts, if a command sets them
   runtime::Timer overtime;                              // fires when graceful_stop is over
   runtime::Timer timeout;                               // of the workflow
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides

@@ -33,7 +33,7 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Instant from) {
   run.handing_over.disarm();
 }
 
-// False: nothing of it is to be begun any more.
+// False: nothing of it may begin any more.
 bool Executors::begins(WorkflowRun& run, Duration length) {
   run.end = run.start + length;
   if (run.from >= run.last()) return false;
@@ -76,7 +76,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
     const Instant due = run.start + run.schedule->due(run.arrived);
     if (due > runtime_.now()) {
       const bool time_came = co_await runtime_.sleep_until(due, run.change.now());
-      if (!time_came) continue;  // it is stopped, or somebody else's, or paused
+      if (!time_came) continue;  // it is stopped, another part's, or paused
     }
     ++run.arrived;
     ++state_.window->workflows[run.index].scheduled;
@@ -227,7 +227,7 @@ task<void> Executors::live_users(WorkflowRun& run, uint32_t vus, const plan::Del
 
 // `left`: the iterations that it may begin; nullptr: no limit but the time.
 task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
-  std::optional<Instant> due;  // of the next iteration, where a pace says
+  std::optional<Instant> due;  // of the next iteration, with a pace
   while (!state_.stopped.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) &&
          !vu.dismissed) {
     if (!vu.wanted) {
@@ -255,7 +255,7 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
     vu.working = false;
     if (vu.leaving != nullptr) renew_leaving(run, vu);
     if (flow == Flow::kEndVu) {
-      // What it alone would have done is not to be done: the scenario says so.
+      // The scenario ends this user, and with it the user's own remaining iterations.
       const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor);
       if (counted != nullptr && !counted->shared) *left = 0;
       due.reset();

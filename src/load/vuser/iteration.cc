@@ -210,7 +210,7 @@ task<Flow> IterationRunner::send_again(WorkflowRun& run, Vu& vu, PreparedStep& s
 }
 
 bool IterationRunner::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
-  // What could not be put together or was broken off by us would be so again.
+  // A request that could not be put together, or that we broke off, would end the same way again.
   if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kToken ||
       response.error == ErrorKind::kInterrupted) {
     return false;
@@ -264,7 +264,7 @@ void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
   }
 }
 
-// Whether something that it comes after failed and says so; then what comes after it is left out, too.
+// Whether a step that it comes after failed with `on_error: skip`; then it is left out, too.
 bool IterationRunner::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
   for (const uint16_t before : run.workflow.steps[index].after) {
     if (vu.left_out[before]) return vu.left_out[index] = true;

@@ -139,7 +139,7 @@ void append_raw(const plan::Piece& piece, Prng& prng, std::string& out) {
   }
 }
 
-// None of them has what JSON or a header would not take as it is; within a URL some signs must be written otherwise.
+// All are valid in JSON and headers; within a URL some characters must be escaped.
 void percent_encode_tail(std::size_t from, std::string& out) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';

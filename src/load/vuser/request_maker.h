@@ -28,7 +28,7 @@ struct RequestText {
 // The differences of one request from its call.
 struct RequestChange {
   std::string_view method;
-  std::string_view url;  // absolute, or what comes behind the URL of the call; percent-encoded
+  std::string_view url;  // absolute, or the text behind the URL of the call; percent-encoded
   std::span<const std::pair<std::string_view, std::string_view>> headers;  // win over those of the call
   std::optional<std::string_view> body;
 };

@@ -46,7 +46,7 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
     diagnostics.add(code.file.mark, {.message = fmt::format("the program {} cannot be read: {}",
                                                             scenario::in_quotes(code.file.text), text.error().message),
                                      .hint = "a relative path is relative to the folder of the scenario file"});
-    text = std::string();  // told once
+    text = std::string();  // reported once
   }
   plan.programs.push_back({language, path, std::make_shared<const std::string>(std::move(*text)), std::move(modules)});
   return static_cast<uint16_t>(plan.programs.size() - 1);

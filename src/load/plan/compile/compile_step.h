@@ -27,7 +27,7 @@ struct Compiling {
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
   std::vector<DataSource> data = {};
   std::map<std::string, std::shared_ptr<const Proxies>> proxies =
-      {};                             // by what the scenario says; null: none, or wrong
+      {};                             // by their text in the scenario; null: none, or wrong
   std::vector<HttpCall> tokens = {};  // Plan::tokens
 };
 
@@ -43,7 +43,7 @@ void compile_metrics(const scenario::Scenario& source, scenario::Reading& readin
 // The parts of a request (compile_http.cc has the rest).
 // The content of a file, or nothing when that was reported.
 std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling);
-// The credentials of the step, or of the defaults: a header, or what makes one.
+// The credentials of the step, or of the defaults: a header, or its source.
 void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call);
 bool has_header(const HttpCall& call, std::string_view name);
 void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call);

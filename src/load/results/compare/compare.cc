@@ -44,7 +44,7 @@ class Sample {
   double requests() const { return requests_; }
   double timed() const { return timed_; }
 
-  // Of the batches, each as often as `times` says.
+  // The values of the batches, each repeated by its number in `times`.
   Values values(const std::vector<int>& times) {
     double covered = 0;
     double failed = 0;

@@ -31,7 +31,7 @@ double student_quantile(double alpha, int freedom);
 // they are no independent samples; means over long enough batches nearly are (the method of batch means: B. Schmeiser,
 // Batch Size Effects in the Analysis of Simulation Output, Operations Research 30, 1982, who recommends 10 to 30).
 inline constexpr std::size_t kMostBatches = 30;
-inline constexpr std::size_t kLeastBatches = 8;  // with fewer nothing is said
+inline constexpr std::size_t kLeastBatches = 8;  // with fewer no judgement is made
 
 // The figures of one step in one batch.
 struct StepBatch {
@@ -83,7 +83,7 @@ std::string_view to_string(Figure figure);
 enum class Judgement : uint8_t {
   kWorse,   // by more than is tolerated, and surely worse at all
   kBetter,  // the same to the good
-  kSame,    // surely within what is tolerated
+  kSame,    // surely within the tolerance
   kUnclear,
   kNotJudged,  // too few batches or requests, or nothing to compare with
 };
@@ -114,7 +114,7 @@ struct Tolerance {
 };
 
 struct Comparison {
-  std::vector<StepComparison> steps;  // all together first, where there are several
+  std::vector<StepComparison> steps;  // all together first, if it has several
   std::size_t batches_before = 0;
   std::size_t batches_after = 0;
   std::size_t judged = 0;  // differences that are not kNotJudged

@@ -98,11 +98,11 @@ class Host {
   static constexpr std::size_t kPathsMost = 10'000;
 
   State state;
-  const plan::Program* script = nullptr;  // what it has of files
+  const plan::Program* script = nullptr;  // its files
   std::deque<Function> functions;
   std::deque<Strand> strands;
   std::vector<Strand*> free_strands;
-  Strand* running = nullptr;  // nullptr: what stands outside of functions
+  Strand* running = nullptr;  // nullptr: code outside of functions
   uint64_t responses = 0;     // so far
   int response_kind = 0;      // the metatable of responses, in the registry
   const void* response_kind_at = nullptr;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kOptions{"headers", "body", "json", "timeout", "measured"};
 constexpr std::size_t kHeadersMost = 100;
 
-// What a table of options says. The texts are those of the table, which the caller keeps.
+// The content of a table of options. The texts are those of the table, which the caller keeps.
 struct Options {
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   std::optional<std::string_view> body;
@@ -162,7 +162,7 @@ constexpr const char* kKind = "response";
 // Of a method, whose first upvalue is the host.
 HeldResponse& held(lua_State* state) {
   const bool is_one = lua_getmetatable(state, 1) != 0 && lua_topointer(state, -1) == host_of(state).response_kind_at;
-  if (!is_one) luaL_checkudata(state, 1, kKind);  // says what it is instead
+  if (!is_one) luaL_checkudata(state, 1, kKind);  // names the wrong type
   lua_pop(state, 1);
   return *static_cast<HeldResponse*>(lua_touserdata(state, 1));
 }

@@ -76,7 +76,7 @@ Result<State> new_state(Permissions may) {
 }
 
 Status load_text(lua_State* state, std::string_view text, const std::string& name) {
-  // A text begins with no escape: byte code does, and is not verified by anybody.
+  // A text begins with no escape: byte code does, and is not verified.
   if (text.starts_with('\x1b')) return fail(Errc::kInvalid, name + ":1: this is no text");
   if (luaL_loadbuffer(state, text.data(), text.size(), ("@" + name).c_str()) == 0) return {};
   std::string message = message_of(state);

@@ -135,7 +135,7 @@ class Scratch {
   std::string path_;
 };
 
-// Runs the compiler to its end; what it says goes into the file `said`. False when it refused.
+// Runs the compiler to its end; its output goes into the file `said`. False when it refused.
 Result<bool> run(const std::vector<std::string>& command, const std::string& said) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -23,7 +23,7 @@ struct BuildOptions {
   std::string file;
   std::string compiler;  // a name in PATH or a path; empty: clang++-16, clang++ or g++, whichever is there
   std::string cache;     // folder, made when it is not there
-  bool verbose = false;  // all that the compiler says, in place of the first errors
+  bool verbose = false;  // all output of the compiler, in place of the first errors
 };
 
 // The path of the artifact in the cache. Waits for the compiler. kNotFound without a file or a compiler, kInvalid with

@@ -11,7 +11,7 @@ namespace bellwether::script::native {
 
 namespace {
 
-constexpr std::size_t kBytesMost = 1u << 20;  // what a scenario may have
+constexpr std::size_t kBytesMost = 1u << 20;  // the limit of a scenario
 constexpr std::size_t kDeclaredMost = 100'000;
 
 struct Listener {
@@ -141,7 +141,7 @@ class Writer {
       if (one.kind == BELLWETHER_SCENARIO) continue;
       if (one.kind == BELLWETHER_WORKFLOW) end_workflow();
       if (one.kind == BELLWETHER_STEP || one.kind == BELLWETHER_ACTION) end_step();
-      // A line within braces begins with a blank: it goes on with what is above it.
+      // A line within braces begins with a blank: it continues the one above.
       for (; line_ < one.line; ++line_) out_ += "\n ";
       write(one);
     }
@@ -179,7 +179,7 @@ class Writer {
         arguments_ +=
             fmt::format("{}{}: {}", arguments_.empty() ? "" : ", ", flow_text(one.name), flow_text(one.value));
         break;
-      default: break;  // of a later version, which says nothing that must be known
+      default: break;  // of a later version, which may be ignored
     }
   }
 

@@ -33,7 +33,7 @@ Error no_such_step(const std::vector<Declared>& declared, std::string_view step,
 // The declarations of a compiled workflow as the text of a scenario, which names a function of the program for each
 // step.
 struct Described {
-  std::string text;    // YAML, in which what a line of the source declares stands in the same line, where order allows
+  std::string text;    // YAML; a declaration stands in its line of the source, if the order allows
   std::string source;  // the file that it was compiled from, as it was given to the compiler
 };
 

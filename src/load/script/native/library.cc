@@ -60,7 +60,8 @@ Result<std::unique_ptr<Library>> Library::open(std::string_view bytes, const std
 Library::~Library() {
   if (handle_ != nullptr) {
     ::dlclose(handle_);
-    // The linker knows libraries by their path. What could not be unloaded keeps its own, so that no other gets it.
+    // The linker knows libraries by their path. A library that could not be unloaded keeps its path, so that no other
+    // gets it.
     if (void* stays = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD); stays != nullptr) {
       ::dlclose(stays);
       return;
