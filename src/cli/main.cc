@@ -98,7 +98,7 @@ void add_groups(CLI::App& app, int& exit_code) {
   }
 }
 
-// `bellwether help [VERB]` and `bellwether version`, as many type them.
+// `bellwether help [VERB]` and `bellwether version`, a common habit.
 void add_help(CLI::App& app, int& exit_code) {
   CLI::App* const help = app.add_subcommand("help", "Show the help of a command")->group("Advanced");
   help->add_option("COMMAND", "One of the above; none: this page");

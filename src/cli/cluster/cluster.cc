@@ -88,7 +88,7 @@ Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
   return answer;
 }
 
-// All members that are alive; an error when one is not, because it would be left behind with the old secret.
+// All living members; an error when one is not alive, because it would be left behind with the old secret.
 Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeout) {
   BW_TRY(const auto known, node::only<node::MembersAnswer>(with_any_secret(
                                session, [&] { return ask_any(session, node::AskMembers(), timeout); })));
@@ -106,7 +106,7 @@ Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeo
   return out;
 }
 
-// One step on every node; stops at the first that fails.
+// One step on every node; stops at the first failure.
 Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const node::AdminRequest& request,
               const char* what, Duration timeout) {
   for (const Target& node : nodes) {

@@ -147,7 +147,7 @@ std::optional<Asking> open_asking(const ContextArguments& given) {
 
 // --- requests --------------------------------------------------------------------------------------------------------
 
-// One byte more than a request may have is enough to know that it is too large.
+// One byte more than the limit of a request shows that it is too large.
 Result<std::string> read_request_payload(const std::string& path) {
   std::ifstream file;
   if (path != "-") {
@@ -165,7 +165,7 @@ Result<std::string> read_request_payload(const std::string& path) {
   return text;
 }
 
-// An id that holds no time of the past is one of today.
+// An id without a time of the past counts as one of today.
 WallTime submitted_at(RequestId id, WallTime now) {
   const auto drawn = context_lead::time_of(id);
   return drawn && drawn->unix_ns <= now.unix_ns ? *drawn : now;

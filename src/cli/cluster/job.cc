@@ -1,4 +1,4 @@
-// bellwether job: load tests that a cluster runs.
+// bellwether job: load tests on a cluster.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -104,7 +104,7 @@ int job_status(const JobArguments& given, client::Client& client) {
                                                         : show(given, client.status(given.job));
 }
 
-// The reports to write, when all of them can be.
+// The reports to write, if all of them can be.
 Result<std::vector<Out>> outs_of(const JobArguments& given) {
   auto outs = parse_outs(given.outs);
   if (!outs) return outs;
@@ -112,7 +112,7 @@ Result<std::vector<Out>> outs_of(const JobArguments& given) {
   return outs;
 }
 
-// Where a run may be that a client has begun and not ended; empty: nowhere.
+// The store that may have an unfinished run of a client; empty: none.
 std::string store_of(const JobArguments& given) {
   if (is_store_off()) return {};
   return store_path(given.store).value_or("");

@@ -32,7 +32,7 @@ int complain(std::string_view verb, const std::string& text, int code = kExitUsa
 // The output about a job for the person who watches it, on the client's thread.
 class Watcher final : public client::Listener {
  public:
-  // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
+  // `windows`: the receiver of live windows; nullptr: none. It outlives the watcher.
   explicit Watcher(Ui ui, std::FILE* windows = nullptr) : screen_(ui), windows_(windows) {}
   // Before the job is followed: records its events too. Outlives the following.
   void record(results::Recorder& recorder, std::string cluster) {

@@ -46,7 +46,7 @@ std::unique_ptr<cluster::ContextManager> maker_of_contexts(runtime::Runtime& run
   return std::make_unique<cluster::CommandManager>(runtime, std::move(command));
 }
 
-// Registers and copies of jobs are kept by the same nodes; an etcd has only the registers.
+// The same nodes keep the registers and blobs of jobs; an etcd has only the registers.
 task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeConfig& config, Journal& journal,
                                Roles& roles) {
   std::shared_ptr<node::RegisterRole> registers;

@@ -121,7 +121,7 @@ task<Result<int>> list_agents(EpollRuntime& runtime, RegistryFile& registry, con
   co_return kExitOk;
 }
 
-// The leader's cleanup, and the tasks of those that it found silent given to others.
+// The leader's cleanup: gives the tasks of silent agents to others.
 task<Result<int>> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
   if (!options.places.via.empty()) {
     BW_CO_TRY(const auto seen,
@@ -241,7 +241,7 @@ Duration in_proportion(Duration of_profile, Duration ttl, const lead::AgentProfi
   return Duration::nanos(static_cast<int64_t>(share * static_cast<double>(ttl.ns())));
 }
 
-// The times of a profile; with another lease all of them in the same proportion to it.
+// The times of a profile; another lease scales all of them.
 Status set_fleet_times(FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   BW_TRY(const lead::AgentProfile profile, profile_named(given.profile));

@@ -1,5 +1,5 @@
-// bellwether budget: how long a key is without a holder, before anything runs. bellwether alerts: Prometheus rules for
-// the loops of a policy sheet.
+// bellwether budget: the time of a key without a holder, computed before anything runs. bellwether alerts: Prometheus
+// rules for the loops of a policy sheet.
 
 #include "cli/lead/budget.h"
 

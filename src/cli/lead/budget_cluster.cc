@@ -40,7 +40,7 @@ struct Shape {
   Duration sync = quorum::QuorumBudgetInput().sync;
 };
 
-// A profile that is given takes the place of the file's.
+// A given profile replaces the file's.
 Status read_file(const BudgetOptions& options, Shape& shape) {
   std::vector<std::string> over;
   if (!options.profile.empty()) over.push_back("profile=" + options.profile);

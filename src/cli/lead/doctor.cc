@@ -139,8 +139,8 @@ using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
 
-// The epochs of keys as runs of this command saw them, in a file, so that changes of leader can be counted over an hour
-// although each run only looks for a moment.
+// The epochs of keys as runs of this command saw them, in a file, to count changes of leader over an hour although each
+// run only looks for a moment.
 
 constexpr const char* kFormat = "bellwether.epochs/1";
 constexpr std::size_t kSamplesMax = 20'000;

@@ -117,7 +117,7 @@ struct LeadArguments {
   GroupGiven group;
 };
 
-// A lease that follows the store keeps the proportions that it has by default.
+// A lease that follows the store keeps its default proportions.
 Status let_lease_follow(LeadArguments& given) {
   if (!given.bounds.least && !given.bounds.most) return {};
   lead::LeadOptions& options = given.options;

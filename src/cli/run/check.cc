@@ -95,7 +95,7 @@ std::string describe_order(const plan::Plan& plan, uint32_t cores) {
   return text + "\n";
 }
 
-// The files that it was made from beside the scenario, each once, as paths from here.
+// The files of the scenario beside its own, each once, as paths from here.
 std::vector<std::string> files_of(const std::string& scenario, const scenario::Bundle& bundle) {
   std::set<std::string> out;
   const auto& record = std::get<scenario::RecordedScenario>(bundle);

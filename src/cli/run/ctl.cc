@@ -1,4 +1,4 @@
-// bellwether ctl: looks at and controls the local runs that go on.
+// bellwether ctl: looks at and controls the current local runs.
 
 #include "cli/run/ctl.h"
 

@@ -69,7 +69,7 @@ class Progress {
   results::Recorder* recorder_;
 };
 
-// How a person ends a run before its time, with a signal or on the screen.
+// A person's ways to end a run early, with a signal or on the screen.
 class LocalControls final : public console::Controls {
  public:
   LocalControls(node::LocalRun& run, RunScreen& screen) : run_(run), screen_(screen) {}
@@ -106,7 +106,7 @@ task<void> supervise(node::LocalRun* run, Attendance* attendance, RunScreen* scr
   co_await scope.join();
 }
 
-// Not of the seed, for a run that is repeated is another run.
+// Without the seed, because a repeated run is another run.
 std::string new_run_id(WallTime now) {
   uint64_t id = 0;
   if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<uint64_t>(now.unix_ns);

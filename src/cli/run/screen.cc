@@ -19,7 +19,7 @@ namespace {
 using runtime::task;
 
 constexpr Duration kEvery = Duration::seconds(2);
-// How often it is asked whether a job of the background has come to the front.
+// The interval of the checks whether a background job has come to the front.
 constexpr Duration kAway = Duration::millis(250);
 
 bool is_set(const char* name) { return !store::variable(&store::own_environment, name).empty(); }
@@ -100,7 +100,7 @@ void RunScreen::say(const std::string& text) {
 // a slow terminal. On one thread, that of `runtime`.
 class LiveScreen {
  public:
-  // At most so often; and the spinner turns on every beat.
+  // The shortest time between two frames; the spinner turns on every beat.
   static constexpr Duration kFrame = Duration::millis(33);
   static constexpr Duration kBeat = Duration::millis(100);
 
@@ -110,7 +110,7 @@ class LiveScreen {
 
   // Until it is cancelled or the terminal is closed. Leaves the screen.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // One that an Attendance collects beside SIGINT and SIGTERM.
+  // A signal that an Attendance collects beside SIGINT and SIGTERM.
   void on_signal(int number);
 
  private:

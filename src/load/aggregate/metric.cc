@@ -31,7 +31,7 @@ enum class Source : uint8_t {
   kChecks,
 };
 
-// Where the figures of a metric are kept: one for each of plan::metrics().
+// The source of a metric's figures: one for each of plan::metrics().
 struct Origin {
   std::string_view metric;
   Source source;

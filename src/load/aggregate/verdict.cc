@@ -117,7 +117,7 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
     spans.emplace_back(loss.from, std::max(loss.from, loss.to));
   }
   std::sort(spans.begin(), spans.end());
-  // Where entries about one workflow overlap, their shares add up; the greatest sum is found where one of them begins.
+  // Where losses of one workflow overlap, their parts add up; the greatest sum occurs at the begin of one of them.
   for (const plan::Loss& at : losses) {
     double share = 0;
     for (const plan::Loss& loss : losses) {
@@ -137,7 +137,7 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
 
 namespace {
 
-// Of executors that do a number of iterations: all of them.
+// Of executors with a number of iterations: all of them.
 uint64_t counted_iterations(const Totals& totals) {
   uint64_t sum = 0;
   const std::vector<plan::Workflow>& workflows = totals.plan().workflows;

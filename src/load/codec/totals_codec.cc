@@ -81,7 +81,7 @@ void put(const aggregate::MetricSeriesState& from, Copy& to) {
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
-// Reads parts, and remembers the first thing that was wrong.
+// Reads parts, and remembers the first error.
 class TotalsReader {
  public:
   const char* wrong = nullptr;
@@ -174,7 +174,7 @@ class TotalsReader {
     }
   }
   double figure(double value) {
-    // The sum of as many of the greatest values as can be counted.
+    // The greatest sum: the greatest value, counted the most times.
     constexpr double kMost = metrics::MetricWindow::kMostValue * static_cast<double>(kMostSumCount);
     if (!(std::abs(value) <= kMost)) fail("a figure of a metric that cannot be");
     return value;

@@ -31,7 +31,7 @@ bool same_device(int one, int other) {
   return ::isatty(one) == 1 && ::fstat(one, &a) == 0 && ::fstat(other, &b) == 0 && a.st_rdev == b.st_rdev;
 }
 
-// A process of the background is not stopped for setting a terminal, or asking it.
+// A background process is not stopped for setting a terminal, or asking it.
 void take_no_offence() {
   sigset_t set;
   sigemptyset(&set);

@@ -126,7 +126,7 @@ void LoadGroup::window_ready(LoadThread& thread) {
       second->second = number;
     }
     second->merge(*window);
-    // Its last second may be a short one: how long it was is known when the thread has ended.
+    // Its last second may be a short one: the length is known when the thread has ended.
     delivered_[&thread] = window->second + (thread.is_last(window->second) ? 0 : 1);
     thread.release(window);
   }

@@ -12,7 +12,7 @@
 namespace bellwether::node {
 namespace {
 
-// Threads need a moment to wake up; the schedule starts when all are there.
+// Threads need a moment to wake up; the schedule starts when all are ready.
 constexpr Duration kHeadStart = Duration::millis(20);
 
 uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + 999'999'999) / 1'000'000'000); }
@@ -42,7 +42,7 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
   }
 }
 
-// A load thread each: all workflows on every core, or those that have cores of their own on these.
+// A load thread each: all workflows on every core, or those with separate cores on these.
 std::vector<vuser::EngineShare> LocalRun::shares_of(const Stage& stage) const {
   std::vector<vuser::EngineShare> shares;
   for (const plan::CoreGrant& grant : stage.grants) {

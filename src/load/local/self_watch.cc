@@ -84,7 +84,7 @@ void MachineReader::read_groups(aggregate::MachineReading& out) const {
     const auto most = number_after(text(folder + "/memory.max"), "");
     const auto used = number_after(text(folder + "/memory.current"), "");
     if (!most || !used) continue;
-    // Files that are only kept in memory are dropped when it is needed.
+    // The kernel drops file caches when it needs their memory.
     const uint64_t kept = number_after(text(folder + "/memory.stat"), "inactive_file ").value_or(0);
     out.memory_share = std::max(out.memory_share.value_or(0), share_of(*used - std::min(*used, kept), *most));
   }
@@ -95,7 +95,7 @@ std::optional<double> MachineReader::descriptor_share() {
   if (!limit || *limit == 0) return std::nullopt;
   const std::string folder = root_ + "/proc/self/fd";
   struct stat about {};
-  // Newer kernels say it as the size of the folder, which no folder on a disk of so few entries has.
+  // Newer kernels give it as the size of the folder; no folder on a disk with this few entries has such a size.
   const bool says = root_.empty() && ::stat(folder.c_str(), &about) == 0 && about.st_size > 0;
   if (says) {
     descriptors_ = static_cast<uint64_t>(about.st_size);

@@ -140,7 +140,7 @@ void LiveWindows::apply(int64_t window, int64_t back, const LiveCounts& differen
   if (!newly_told && difference == LiveCounts()) return;
   const bool moves_counters = difference != LiveCounts{0, 0, 0, 0, difference.vus};
   for (int64_t n = window; n < closed_ && n <= back; ++n) {
-    // Between the two only the number of users is another.
+    // Between the two only the number of users changes.
     const bool changed = n == window || (n == back ? moves_counters : difference.vus != 0);
     if (!changed) continue;
     Slot& amended = slot(n);

@@ -43,7 +43,7 @@ std::optional<std::string> element(const Standing& value, int64_t index, Escape 
   return escaped(value.list[static_cast<std::size_t>(index)], escape);
 }
 
-// The text of the piece; nothing when it has none, and the piece has become one of a list when that can have one.
+// The text of the piece; empty when it has none. The piece may then have become one of a list.
 std::optional<std::string> settle(Piece& piece, Standing& value) {
   if (value.text) return escaped(*value.text, piece.escape);
   if (value.list.empty()) return std::nullopt;

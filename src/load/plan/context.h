@@ -18,7 +18,7 @@ namespace bellwether::plan {
 // of a workflow, not for its data.
 inline constexpr std::size_t kMostContextText = std::size_t{64} << 10;
 inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for others
-// Lists of all users' values, in a scenario: with all else that one workflow may use, they fit into the order of an
+// Lists of all users' values, in a scenario: with all other values of one workflow, they fit into the order of an
 // assignment.
 inline constexpr std::size_t kMostLists = 8;
 inline constexpr std::size_t kMostListValues = 10'000;

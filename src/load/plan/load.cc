@@ -35,7 +35,7 @@ const scenario::Node* env_of(const scenario::Node& root) {
   return nullptr;
 }
 
-// A --set that nothing mentions is a slip of the pen: the run would not be the one that was meant.
+// A --set without a use is a typing error: the run would not be the intended one.
 void check_sets(const scenario::Sources& sources, const std::vector<std::string>& texts,
                 const scenario::Environment& environment, scenario::Diagnostics& diagnostics) {
   const auto mentioned = [&texts](const std::string& name) {

@@ -40,7 +40,7 @@ constexpr std::array<Metric, 19> kMetrics{{
     {"vus_max", MetricKind::kGauge, MetricScope::kWorkflow},
 }};
 
-// The left side of a threshold: a metric, and with tags the part of it that is meant.
+// The left side of a threshold: a metric, and with tags a part of it.
 
 using scenario::in_quotes;
 

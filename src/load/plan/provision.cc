@@ -33,7 +33,7 @@ uint32_t cores_of(const Batch& batch) {
   return sum;
 }
 
-// Into the first batch that has room for the least it needs.
+// Into the first batch with room for its least number of cores.
 void place(std::vector<Batch>& batches, const Seat& one, uint32_t pool) {
   const auto room = std::find_if(batches.begin(), batches.end(),
                                  [&](const Batch& batch) { return cores_of(batch) + one.grant.cores <= pool; });

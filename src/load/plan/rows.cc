@@ -267,7 +267,7 @@ void append_csv(const CsvField& field, std::string& out) {
   out += rest;
 }
 
-// Quotes come in pairs, but where a line end is inside of them.
+// Quotes come in pairs, unless a line end is inside of them.
 std::size_t after_csv_row(std::string_view text, std::size_t at) {
   bool inside = false;
   while (at < text.size()) {

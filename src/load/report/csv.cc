@@ -39,7 +39,7 @@ class CsvRow {
   CsvRow& number(double value) {
     char out[48];
     std::snprintf(out, sizeof out, "%.6g", value);
-    // Six digits are all that is known of a time; of a large rate every digit before the point.
+    // Six digits are the precision of a time; a large rate has every digit before the point.
     if (std::abs(value) >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
     return put(out);
   }

@@ -25,7 +25,7 @@ constexpr const char* kTables =
     " span INTEGER NOT NULL, covered INTEGER NOT NULL, window BLOB NOT NULL, PRIMARY KEY(run, first)) STRICT;";
 static_assert(kApplication == 1113936498 && kFormat == 1, "the text above says the same");
 
-// Folders that are missing, for their owner only.
+// Makes missing folders, for their owner only.
 Status make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at);

@@ -132,7 +132,7 @@ struct Recorder::Work {
       const std::lock_guard lock(mutex);
       if (leave) return;
       if (items.size() >= kMostWaiting) {
-        // Without a whole, all that comes after it would be wrong.
+        // Without a whole, all later items would be wrong.
         const auto oldest =
             std::find_if(items.begin(), items.end(), [](const Item& one) { return one.kind != Item::Kind::kWhole; });
         items.erase(oldest == items.end() ? items.begin() : oldest);

@@ -1,4 +1,4 @@
-// Runs of a cluster: the store follows the reports that a client receives.
+// The store of runs. For runs of a cluster it follows the reports that a client receives.
 #include "load/results/store.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The files whose rows iterations take: {users: {csv: users.csv, pick: unique-per-vu}}.
+// The whole scenario file, and its files of data, whose rows iterations take: {users: {csv: users.csv, pick:
+// unique-per-vu}}.
 #include "load/scenario/parse.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
   return out;
 }
 
-// All others come after the setup, and before the teardown.
+// All other workflows come after the setup, and before the teardown.
 void bind_frame(const Section& file, Scenario& scenario) {
   std::vector<Workflow>& all = scenario.workflows;
   const auto add = [](Workflow& to, const Text& name) {

@@ -1,4 +1,5 @@
-// The scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, and the steps' records of them.
+// Steps, and the scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, with the steps' records of
+// them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -183,7 +184,7 @@ void report_value(const Text& value, const std::string& what, Reading& reading) 
        .expected = fmt::format("1 to {} bytes, none of , {{ and }}: a threshold could not name it", kValueMax)});
 }
 
-// Everything that is wrong with one of them goes to its node.
+// Each error in a member goes to its node.
 class LawReader {
  public:
   LawReader(const Node& node, const std::string& what, Reading& reading, const Map& map)

@@ -146,7 +146,7 @@ Headway Engine::look() {
     }
     const uint64_t due = std::min(run->schedule->due_before(now - kTurn - run->start), run->arrivals);
     seen.due += due - std::min(due, run->first);
-    // Not those that have just come due: a rare one would be served in one second, and due in the next.
+    // Not the arrivals that have just fallen due: a rare one would be served in one second, and due in the next.
     seen.served += std::min(due, run->arrived) - std::min(due, run->first);
   }
   seen.turned = headway_.turned;

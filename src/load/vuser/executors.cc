@@ -200,7 +200,7 @@ task<void> Executors::constant_vus(WorkflowRun& run, const plan::ConstantVus& ex
 task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   if (!begins(run, executor.max_duration)) co_return;
   const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
-  // Of all together one number that they share; of each user its own, as even as may be where some are done already.
+  // One number that all users share, or one for each user, as even as possible when some are already done.
   std::vector<uint64_t> left(executor.shared ? 1 : share.count);
   const uint64_t all = state_.share.iterations.value_or(executor.planned(run.part, run.parts));
   for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
@@ -263,7 +263,7 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
     }
     if (pacing != nullptr) due = next_by_pace(run, vu, *pacing, began);
     if (run.cancel.cancelled()) break;
-    // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
+    // An iteration that sent nothing (its templates failed, for example) must not block the rest of the loop.
     if (at_once) co_await runtime_.yield();
     if (due) {
       ++run.pausing;
@@ -307,7 +307,7 @@ task<void> Executors::ramping_vus(WorkflowRun& run, const plan::RampingVus& exec
   run.resting = ramp.most();
   std::vector<task<void>> loops;
   loops.reserve(ramp.most());
-  // In the place of another one it begins with those that are wanted by then.
+  // When it replaces another part, it begins with the users that are wanted by then.
   std::vector<bool> wanted(ramp.most());
   std::optional<plan::VuRamp::Turn> turn = ramp.next();
   for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;

@@ -53,7 +53,7 @@ void append_domain(Prng& prng, std::string& out) {
   out += ".example";
 }
 
-// North American numbers from 555-0100 to 555-0199 are kept for fiction.
+// North American numbers from 555-0100 to 555-0199 are reserved for fiction.
 void append_phone(Prng& prng, std::string& out) {
   out += "+1-";
   append_number(prng.between(200, 999), out);

@@ -28,7 +28,7 @@ std::optional<int64_t> parse_int(std::string_view text) {
   return value;
 }
 
-// "-12.5" as a whole number of 10^-9; nothing when it is no decimal number, too long or too large.
+// "-12.5" as a whole number of 10^-9; empty when it is no decimal number, too long or too large.
 std::optional<int64_t> parse_decimal(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative) text.remove_prefix(1);

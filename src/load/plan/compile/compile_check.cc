@@ -16,7 +16,7 @@ namespace bellwether::plan {
 
 namespace {
 
-// Whether a pattern that the user wrote is one, decided before the run.
+// Validates the patterns that the user wrote, before the run.
 
 // The number of capturing groups of a valid pattern in RE2 syntax. Error: the problem of the pattern.
 Result<uint16_t> count_groups(std::string_view pattern) {

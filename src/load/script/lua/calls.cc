@@ -27,7 +27,7 @@ int sleep(lua_State* state) {
   return lua_yield(state, 0);
 }
 
-// The index of the name at 1 among those that the step declares, from 0.
+// The index of the name at 1 among the step's declared ones, from 0.
 std::optional<std::size_t> index_of(lua_State* state, Names& names) {
   const char* name = lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : nullptr;
   if (const std::size_t* near = names.known.find(name)) return *near;
@@ -45,7 +45,7 @@ const char* name_at_1(lua_State* state) {
   return lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : luaL_typename(state, 1);
 }
 
-// The same; a message is pushed when it is not there.
+// The same; pushes a message when it is missing.
 std::optional<std::size_t> declared(lua_State* state, Names& names, const char* what, const char* list) {
   if (const auto index = index_of(state, names)) return index;
   const char* name = name_at_1(state);
@@ -130,7 +130,7 @@ Prng& prng_of(Host& host) {
   return host.running == nullptr ? outside : host.running->run->prng();
 }
 
-// As math.random of Lua, from the run's own source of randomness: the same again with the same seed.
+// Like math.random of Lua, from the run's own randomness: the same seed repeats it.
 int random(lua_State* state) {
   Prng& prng = prng_of(host_of(state));
   if (lua_gettop(state) == 0) {

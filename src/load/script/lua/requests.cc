@@ -103,7 +103,7 @@ bool read_options(lua_State* state, Host& host, int index, Options& out) {
   return true;
 }
 
-// The prepared request of the URL at 1; nullptr: it has to be put together each time.
+// The prepared request of the URL at 1; nullptr: it must be put together each time.
 const vuser::PreparedRequest* prepared(lua_State* state, Strand& strand, std::size_t method) {
   Requests& requests = strand.function->requests[method];
   const char* url = lua_tostring(state, 1);
@@ -126,7 +126,7 @@ const vuser::PreparedRequest* prepared(lua_State* state, Strand& strand, std::si
   return known;
 }
 
-// False, and a message is pushed, when nothing can be sent.
+// False, with a message pushed, when nothing can be sent.
 bool begin_request(lua_State* state, Host& host, std::size_t method) {
   Strand* strand = strand_of(state, host, "http");
   if (strand == nullptr) return false;
@@ -167,7 +167,7 @@ HeldResponse& held(lua_State* state) {
   return *static_cast<HeldResponse*>(lua_touserdata(state, 1));
 }
 
-// The response itself, as long as it is there; else nullptr, and a message is pushed.
+// The response itself, while it exists; else nullptr, with a message pushed.
 const http1::Response* whole(lua_State* state, const HeldResponse& response) {
   if (response.strand->response == response.number) return &response.strand->run->response();
   lua_pushliteral(state,

@@ -82,7 +82,7 @@ Result<std::string> find_compiler(const std::string& wanted) {
               "(Debian: clang-16), or name one with --compiler");
 }
 
-// Which texts an artifact was made from: "SHA256 PATH", one a line.
+// The texts from which an artifact was made: "SHA256 PATH", one a line.
 bool is_as_noted(const std::string& notes) {
   std::istringstream lines(notes);
   bool any = false;
@@ -114,7 +114,7 @@ std::vector<std::string> dependencies_in(std::string_view text) {
   return out;
 }
 
-// A folder for one compilation, gone afterwards.
+// A folder for one compilation, removed afterwards.
 class Scratch {
  public:
   static Result<std::unique_ptr<Scratch>> make(const std::string& below) {

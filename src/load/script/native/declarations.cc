@@ -37,7 +37,7 @@ void listen(void* to, uint32_t kind, uint32_t line, bellwether_text name, bellwe
 
 bool is_step(const Declared& one) { return one.kind == BELLWETHER_STEP || one.kind == BELLWETHER_ACTION; }
 
-// Calls `each` with the full name of the step that a declaration belongs to; empty outside of steps.
+// Calls `each` with the full name of a declaration's step; empty outside of steps.
 template <class Each>
 void walk(const std::vector<Declared>& declared, const Each& each) {
   std::string workflow;
@@ -110,7 +110,7 @@ std::string outdented(std::string_view text) {
   return out;
 }
 
-// Writes the settings of the scenario as they are, and the workflows as flow YAML, with the line ends that keep both
+// Writes the settings of the scenario unchanged, and the workflows as flow YAML, with the line ends that keep both
 // beside the source.
 class Writer {
  public:
