@@ -44,7 +44,7 @@ void add_operator(CLI::App* command, OperatorOptions& options);
 struct OperatorSession {
   std::unique_ptr<runtime::EpollRuntime> runtime;
   std::unique_ptr<node::OperatorClient> client;
-  std::vector<HostPort> nodes;  // to ask, the first that answers
+  std::vector<HostPort> nodes;  // nodes to ask; the first reachable one answers
   std::string by;
 };
 // Empty after an error, which it has printed on standard error in the name of `verb`.

@@ -66,7 +66,7 @@ void add_telling(CLI::App* verb, Telling& telling, std::string& audit, std::stri
                  const char* audited = "transition", const char* told = "decision and its evidence");
 // The bounds of a lease that follows its store: --ttl-min and --ttl-max.
 struct LeaseBounds {
-  std::optional<Duration> least;  // not given: the lease that it begins with
+  std::optional<Duration> least;  // not given: its first length
   std::optional<Duration> most;
 };
 void add_lease_bounds(CLI::App* verb, LeaseBounds& bounds, const char* help_least, const char* help_most);

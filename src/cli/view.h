@@ -81,7 +81,7 @@ struct Field {
       : heading(head), key(name), value(std::move(of)), text(std::move(words)) {}
 
   std::string heading;  // of its column or its line
-  std::string key;      // in JSON, where "crash/worst" is a member of a member; empty: only people are shown it
+  std::string key;      // in JSON, where "crash/worst" is a member of a member; empty: for people only
   Value value;
   std::string text;
   bool for_people = true;

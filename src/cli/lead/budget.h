@@ -23,7 +23,7 @@ struct BudgetOptions {
   bool json = false;
   bool of_cluster = false;
   // Of a cluster.
-  std::string file;               // of a node's settings; empty: those that are usual
+  std::string file;               // of a node's settings; empty: the defaults
   std::string elects;             // the URL of a group says that its nodes elect: "vote" or "quorum"; else empty
   std::optional<Duration> lease;  // of the store, from --ttl
   std::optional<std::size_t> nodes;

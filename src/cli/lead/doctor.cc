@@ -108,7 +108,7 @@ class ClusterLook {
 
   OperatorSession& session_;
   Duration timeout_;
-  std::map<std::string, HostPort> places_;  // by name; nowhere: it is no member
+  std::map<std::string, HostPort> places_;  // by name; no address: it is no member
 };
 
 // Asks all voters, and again for `watch_for` while none of them leads. Returns their number; empty: the settings cannot
@@ -204,7 +204,7 @@ struct DoctorOptions {
   std::string policy;
   std::string via;          // of the loops that name no store
   FleetPlaces fleet;        // its store and key serve any other key, too
-  OperatorOptions cluster;  // looked at when it has a file of settings
+  OperatorOptions cluster;  // examined if it has a file of settings
   std::string watch_state;
   std::string history;
   std::string profile = "production";

@@ -24,7 +24,7 @@ namespace {
 // `bellwether lead --via vote:FILE` and `quorum:FILE`: the options for a group that elects its leader itself.
 struct GroupGiven {
   bool first_start = false;
-  std::vector<std::string> of_stores;  // options that only mean something to a store, as they were given
+  std::vector<std::string> of_stores;  // options that only apply to a store, as given
 };
 
 std::string_view scheme_of(std::string_view via) { return via.substr(0, via.find(':')); }

@@ -39,7 +39,7 @@ struct RunSettings {
   std::vector<int> pin;
   uint64_t seed = 0;
   Ui ui = Ui::kCi;
-  bool ignore_limits = false;  // start although this machine does not offer enough
+  bool ignore_limits = false;  // start although this machine has too little
   std::vector<Out> outs;
   script::lua::Permissions scripts;
   std::string store;  // the file in which the run is kept; empty: in none

@@ -31,13 +31,13 @@ struct Filter {
 // The samples of a metric. Its kind decides which members have a meaning.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;
-  double count = 0;             // kCounter: the count; kRate: observations that were true
+  double count = 0;             // kCounter: the count; kRate: true observations
   uint64_t total = 0;           // kRate: all observations
   double last = 0;              // kGauge
   double greatest = 0;          // kGauge
   metrics::Histogram trend;     // kTrend
-  double scale = kMillisecond;  // kTrend: how many of the histogram's units are one of the metric's
-  uint64_t refused = 0;         // values of the scenario's own metrics that were none
+  double scale = kMillisecond;  // kTrend: the number of the histogram's units in one of the metric's
+  uint64_t refused = 0;         // impossible values of the scenario's own metrics
   bool any = true;              // has a sample; true for metrics that count all the time
   Duration elapsed;             // measured time of the run
 };
@@ -52,7 +52,7 @@ std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregati
 // Pass/fail rules over the figures of a run, with the meaning that they have in k6, with one exception: a threshold
 // without samples has not passed.
 struct ThresholdResult {
-  std::optional<double> value;  // durations in ms, rates 0..1; none: there were no samples
+  std::optional<double> value;  // durations in ms, rates 0..1; none: no samples
   bool ok = false;              // never without a value
   bool no_samples() const { return !value.has_value(); }
 };

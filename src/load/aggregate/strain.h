@@ -29,7 +29,7 @@ struct MachineReading {
   };
   struct Quota {
     uint64_t periods = 0;
-    uint64_t throttled = 0;  // of those, in which the group was held up
+    uint64_t throttled = 0;  // of those, in which the group used up its quota
   };
   std::optional<Processors> processors;
   std::optional<Quota> quota;              // of the control group that may use the least
@@ -41,7 +41,7 @@ struct MachineReading {
 struct LoadReading {
   Duration covered;        // > 0
   double cpu_share = 0;    // of the processors that the load threads have; 0 to 1
-  Duration loop_lag_p99;   // how long an event that was ready waited for its turn
+  Duration loop_lag_p99;   // the time that a ready event waited for its turn
   uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors
 };
 
@@ -79,7 +79,7 @@ class StrainWatch {
     Duration begin;                   // of the first of the bad ones
     double worst = 0;                 // of them
     std::optional<std::size_t> open;  // its finding
-    bool told = false;                // the finding began anew, and the last one did not go on
+    bool told = false;                // it is a new finding, not the last one continued
   };
   void judge(Strain strain, Duration from, Duration now, double value, bool is_bad, int begins, Changes& out);
   void begin(Signal& signal, Strain strain, Duration now, Changes& out);

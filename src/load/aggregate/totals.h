@@ -55,8 +55,8 @@ std::size_t most_of_tier(std::size_t tier);
 metrics::Shape tier_shape(const plan::Plan& plan);
 
 struct MetricSeriesState {
-  std::vector<MetricTier> tiers = {};      // one for each of kTierSeconds; none: nothing was kept
-  std::vector<MetricFigure> archive = {};  // one for each metric of the plan; none: nothing is that old
+  std::vector<MetricTier> tiers = {};      // one for each of kTierSeconds; none: nothing is stored
+  std::vector<MetricFigure> archive = {};  // one for each metric of the plan; none: the run is not that old
 };
 
 class MetricSeries {
@@ -102,8 +102,8 @@ struct SeriesPoint {
   uint64_t iterations = 0;
   uint64_t dropped = 0;
   int64_t vus = 0;
-  Percentiles service;   // zero when nothing was measured
-  Percentiles response;  // zero when nothing was measured
+  Percentiles service;   // zero without a measurement
+  Percentiles response;  // zero without a measurement
   double rate_per_s() const;
   bool operator==(const SeriesPoint&) const = default;
 };

@@ -31,11 +31,11 @@ inline constexpr int kExitNoSamples = 123;
 // The state of the load generator itself.
 struct Generator {
   int cores = 0;                  // load threads
-  double cpu_cores = 0;           // CPU time they used, per second of the run
-  Duration loop_lag_p99;          // how long an event that was ready waited for its turn
+  double cpu_cores = 0;           // CPU time of the load threads, per second of the run
+  Duration loop_lag_p99;          // the time that a ready event waited for its turn
   uint64_t exhausted = 0;         // requests that failed for want of ports or descriptors on this machine
-  std::string saturation;         // why the generator was a bottleneck, in words; empty: it was not
-  std::string remedy;             // of all of that, in words; empty with saturation
+  std::string saturation;         // the reason that the generator was a bottleneck, in words; empty: it was not
+  std::string remedy;             // of the saturation, in words; empty without it
   std::vector<Finding> findings;  // about itself during the run, in the order of their begin
   bool saturated() const { return !saturation.empty(); }
 };
@@ -51,7 +51,7 @@ enum class Ending : uint8_t {
   kThreshold,        // a threshold with abortOnFail failed
   kCancelled,        // a command to the cluster
   kTimeout,          // it took longer than its timeout
-  kNotRun,           // there was no load at all: no worker, or none that could prepare it
+  kNotRun,           // no load at all: no worker, or none that could prepare it
   kWorkflowTimeout,  // a workflow took longer than its timeout; the others did their work
 };
 
@@ -63,7 +63,7 @@ std::string_view to_string(Outcome outcome);
 struct LossSum {
   std::size_t entries = 0;
   Duration time;          // in which at least one of them lies
-  double most_share = 0;  // the greatest that was lost at one time
+  double most_share = 0;  // the greatest loss at one time
 };
 LossSum sum_of(std::span<const plan::Loss> losses);
 

@@ -235,7 +235,7 @@ class WindowReader {
   }
 
   Limits limits_;
-  bool keeps_;                              // histograms; else they are only looked at
+  bool keeps_;                              // histograms; else they are only checked
   std::vector<Histogram::Bucket> buckets_;  // of the histogram that is being read
 };
 

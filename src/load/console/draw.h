@@ -14,7 +14,7 @@ inline constexpr int kWideColumns = 140;
 
 struct Drawn {
   Grid grid;
-  std::size_t steps_shown = 0;  // of the workflow that is shown
+  std::size_t steps_shown = 0;  // of the shown workflow
 };
 
 // `utf8` false: ASCII only.

@@ -44,7 +44,7 @@ void draw_help(Brush& brush);
 
 // Each with a title in its first row.
 void draw_latency(Brush& brush, const Box& box);
-std::size_t draw_steps(Brush& brush, const Box& box);  // gives the number of steps that are shown
+std::size_t draw_steps(Brush& brush, const Box& box);  // returns the number of shown steps
 void draw_thresholds(Brush& brush, const Box& box);
 void draw_events(Brush& brush, const Box& box);
 void draw_placement(Brush& brush, const Box& box);

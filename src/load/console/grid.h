@@ -22,7 +22,7 @@ enum class Style : uint8_t {
   kLow,   // of three lines in a plot: the lowest
   kMid,   // the one in the middle
   kHigh,  // the highest
-  kKey,   // something that can be pressed
+  kKey,   // a key to press
 };
 inline constexpr int kStyles = 12;
 

@@ -10,7 +10,7 @@ struct termios;
 namespace bellwether::console {
 
 struct RescuePlan {
-  int terminal = -1;               // an own description of it, that does not block
+  int terminal = -1;               // a separate description of it, without blocking
   const termios* modes = nullptr;  // to set; copied
   std::string leave;               // to write; at most kRescueLeaveMax
   int kept_errors = -1;  // a file with the text for standard error meanwhile, to be written after it; -1: none

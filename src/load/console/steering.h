@@ -66,9 +66,9 @@ struct Steering {
   bool turns = true;            // goes on to the next workflow by itself
   std::size_t workflow = 0;     // that is shown
   std::size_t first_step = 0;   // of its steps, the first that is shown
-  std::size_t steps_shown = 0;  // as many as fitted when it was drawn last
+  std::size_t steps_shown = 0;  // the number that fitted into the last drawing
   uint32_t beat = 0;            // of the spinner
-  Instant turned;               // when the page was turned last
+  Instant turned;               // the time of the last turn
 };
 
 // Carries out one key.

@@ -26,7 +26,7 @@ struct WorkflowRow {
   uint64_t dropped = 0;
   int64_t users = 0;
   bool open_model = false;
-  bool active = false;         // something happened in the last second
+  bool active = false;         // it had activity in the last second
   std::vector<StepRow> steps;  // those that make requests
 };
 
@@ -58,7 +58,7 @@ struct View {
   double rate_per_s = 0;                       // over the last seconds
   double rate_total_per_s = 0;                 // over the run
   aggregate::Percentiles last;                 // of the last second
-  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: nothing was measured
+  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: no measurement
   std::vector<WorkflowRow> workflows;
   std::vector<ThresholdRow> thresholds;
   std::deque<EventRow> events;         // the newest last

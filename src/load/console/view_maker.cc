@@ -20,7 +20,7 @@ std::string origin_of(const plan::Template& url) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string::npos) return {};
   const std::size_t end = text.find_first_of("/?#", scheme + 3);
-  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host goes on with a value
+  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host continues with a value
   return text.substr(0, end);
 }
 

@@ -52,7 +52,7 @@ class LoadThread final : public vuser::WindowSink {
     vuser::EngineShare share;
     std::optional<int> cpu;  // the processor to run on
     uint64_t seed = 0;
-    Duration tally_every;                            // how often tally() is made anew; zero: never
+    Duration tally_every;                            // the interval of tally()'s figures; zero: never
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
   };
   // All references must outlive the thread. The group receives its reports on the control thread.

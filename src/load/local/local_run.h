@@ -93,8 +93,8 @@ class LocalRun final : public LoadGroup::Listener {
   struct Stage {
     std::vector<uint16_t> workflows;
     std::vector<plan::CoreGrant> grants;  // of cores for each alone; none: they share all of them
-    std::unique_ptr<plan::Plan> plan;     // with values that were not known before; else that of the run
-    std::unique_ptr<LoadGroup> group;     // of one that uses values: from its begin on
+    std::unique_ptr<plan::Plan> plan;     // with the values of earlier workflows; else that of the run
+    std::unique_ptr<LoadGroup> group;     // if it uses values: from its begin on
   };
   struct Ran {
     std::optional<Duration> began;  // since the start of the run

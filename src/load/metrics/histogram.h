@@ -163,7 +163,7 @@ class Histogram {
 
   PiecePool* pool_;
   Block* blocks_ = nullptr;  // kBlocks of them, once there are many values
-  uint16_t* few_ = nullptr;  // before that: their buckets, in the order in which they came
+  uint16_t* few_ = nullptr;  // before that: their buckets, in the order of their arrival
   uint32_t few_count_ = 0;
   uint32_t few_room_ = 0;
   uint64_t count_ = 0;

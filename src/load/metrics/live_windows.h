@@ -116,7 +116,7 @@ class LiveWindows {
   };
   struct State {
     Part newest;  // window -1: no report yet
-    Part base;    // the newest of those that are in `parts` no more; with window -1: zero, if `from_zero`
+    Part base;    // the newest that is no longer in `parts`; with window -1: zero, if `from_zero`
     bool from_zero = false;
     bool over = false;
     std::array<Part, kRing> parts;
@@ -145,7 +145,7 @@ class LiveWindows {
   LiveCounts total_;
   std::array<Slot, kRing> ring_;
   std::vector<State> sources_;
-  std::vector<Source> ended_;  // that may be used again, the one that ended first in front
+  std::vector<Source> ended_;  // that may be used again, the earliest end in front
 };
 
 }  // namespace bellwether::metrics

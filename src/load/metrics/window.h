@@ -111,7 +111,7 @@ struct MetricWindow {
   explicit MetricWindow(PiecePool* pool) : trend(pool) {}
 
   uint64_t count = 0;    // values
-  uint64_t refused = 0;  // that were none: no number, or out of range
+  uint64_t refused = 0;  // impossible ones: no number, or out of range
   // Counters, in millionths of one: their sum does not depend on the order.
   unsigned __int128 sum = 0;
   uint64_t trues = 0;  // rates
@@ -147,7 +147,7 @@ struct StepWindow {
   uint64_t failed = 0;  // error, or status >= 400 without a status check that allows it
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t censored = 0;                  // of the response samples: those known only to be at least this long
+  uint64_t censored = 0;                  // of the response samples: those with only a known lower bound
   Histogram service;                      // sent → done, of exchanges with a response
   Histogram response;                     // due → done, and censored samples
   std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
@@ -200,7 +200,7 @@ struct Window {
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
   std::vector<MetricWindow> series;
-  Histogram loop_lag;   // how long the event loop was busy between two waits
+  Histogram loop_lag;   // the time that the event loop was busy between two waits
   Duration cpu;         // CPU time this thread used in the window
   Duration covered;     // the part of the second that the load has lived through, if known; the most of all merged
   uint64_t second = 0;  // number of the window since the start of the run, from 0

@@ -31,7 +31,7 @@ const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
     whole += fmt::format("\"{}\"", escape_json(one));
     list->elements.push_back(escaped(one, escape));
   }
-  list->whole = *escaped(whole + "]", escape);  // JSON text has nothing that no place takes
+  list->whole = *escaped(whole + "]", escape);  // every place accepts the characters of JSON text
   return made = std::move(list);
 }
 

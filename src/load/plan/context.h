@@ -23,14 +23,14 @@ inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for
 inline constexpr std::size_t kMostLists = 8;
 inline constexpr std::size_t kMostListValues = 10'000;
 inline constexpr std::size_t kMostListText = std::size_t{256} << 10;
-// The most values that one assignment can report: an omitted value ends each list.
+// The most values in the report of an assignment: an omitted value ends each list.
 inline constexpr std::size_t kMostTold = kMostProvided + kMostLists * (kMostListValues + 1);
 
-// A value that one or several parts of a workflow provided.
+// A value of one or several parts of a workflow.
 struct Provided {
   uint16_t provide = 0;    // index into the workflow's provides
   uint32_t vu = 1;         // number of the virtual user that made it
-  Duration at;             // of the workflow's clock, when the iteration ended that made it
+  Duration at;             // of the workflow's clock, at the end of that iteration
   std::string text;        // empty when it is too long
   bool too_large = false;  // it was longer than kMostContextText, or would have made all of them longer
   bool listed = false;     // one of a list; when too large, those of later users are missing, too
@@ -62,7 +62,7 @@ Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given);
 class Collection {
  public:
   struct Item {
-    Duration at;      // of the workflow's clock, when the iteration ended that made it
+    Duration at;      // of the workflow's clock, at the end of that iteration
     uint32_t by = 0;  // its sender: of one user and moment, the higher one's stays
     std::string text;
     bool operator==(const Item&) const = default;

@@ -19,7 +19,7 @@ enum class Strain : uint8_t {
   kLoopLag,      // ready work waited for its turn
   kExhausted,    // requests found no free port or descriptor
   kDescriptors,  // its limit of open files is nearly reached
-  kThrottled,    // its control group held it up, for its processor quota was used
+  kThrottled,    // its control group throttled it, because its processor quota was used
   kStolen,       // the hypervisor gave the processors to others
   kMemory,       // the memory of the machine, or of its control group, is nearly full
 };
@@ -64,7 +64,7 @@ struct Loss {
   Duration from;      // since the start of the run
   Duration to;        // not before `from`
   double share = 0;   // of the planned load of its workflow in that time, 0 to 1
-  std::string cause;  // in words, for people; ends with ", workflow 'browse'" where there may be several
+  std::string cause;  // in words, for people; ends with ", workflow 'browse'" if the run may have several
   bool operator==(const Loss&) const = default;
 };
 

@@ -334,7 +334,7 @@ std::optional<double> metric_value(std::string_view text) {
 std::vector<Threshold> compile_thresholds(const scenario::Scenario& source, const Plan& plan, bool checks_known,
                                           scenario::Reading& reading) {
   std::vector<Threshold> out;
-  std::string_view reported;  // a metric with several expressions is wrong only once
+  std::string_view reported;  // a metric with several expressions is reported once
   for (const scenario::Threshold& written : source.thresholds) {
     if (reading.diagnostics.full()) break;
     Threshold threshold;

@@ -54,7 +54,7 @@ struct Proxies {
   std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
 };
 
-struct BodyFiles;  // feeder.h: of which each request sends one
+struct BodyFiles;  // feeder.h: each request sends one of them
 
 // Metrics of the scenario's own: values that its steps record beside the figures of requests.
 enum class MetricKind : uint8_t {
@@ -180,7 +180,7 @@ struct HttpCall {
   bool tls_verify = true;
   // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
   std::shared_ptr<const std::string> tls_ca;
-  std::string tls_ca_name;                // the file they came from, for messages
+  std::string tls_ca_name;                // its source file, for messages
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
   std::optional<DigestCredentials> digest;
@@ -260,7 +260,7 @@ struct CodeCall {
   HttpCall base;
   std::vector<Argument> arguments;
   std::vector<Value> sets;          // values that it may make
-  std::vector<std::string> checks;  // names of those that it makes itself: Subject::kCode, the last of the step's
+  std::vector<std::string> checks;  // names of the program's checks: Subject::kCode, the last of the step's
   bool sends = true;                // its last response is measured
   std::vector<Recordable> metrics;  // all those of the plan
 };
@@ -338,7 +338,7 @@ struct ArrivalUsers {
   uint32_t most = 1;
   // The time that an arrival waits for a free virtual user before it is dropped. 0: dropped at once.
   Duration wait_max;
-  bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
+  bool rebalance = false;  // on a cluster: parts move to workers that join during the run
 };
 
 // Iterations begin when they are due, independent of the target. Their rate follows a course of straight lines; one
@@ -368,7 +368,7 @@ struct ExecutorFacts {
   Duration length;            // from its start time on, without a graceful stop; at most, for Iterations
   uint32_t vus = 1;           // that are there from the beginning
   uint32_t vus_most = 1;      // that there ever are
-  bool open_model = false;    // arrivals, measured from when they are due
+  bool open_model = false;    // arrivals, measured from their due time
   bool follows_clock = true;  // the clock alone gives its remaining work
   bool endless = false;       // it runs until a stop; `length` is then longer than any wait
 };
@@ -406,7 +406,7 @@ struct Workflow {
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: the expression of each slot, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
-  bool is_teardown = false;             // it runs after all others, also of a run that was stopped
+  bool is_teardown = false;             // it runs after all others, also after a stop of the run
   std::vector<Feed> feeds;              // those that its templates mention
   std::optional<Duration> timeout;      // from its earliest begin: then it is killed
 };

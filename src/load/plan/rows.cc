@@ -229,7 +229,7 @@ bool step_into(std::string_view text, std::size_t& at, const JsonPath::Step& ste
   if (at >= text.size() || text[at] != (step.is_index ? '[' : '{')) return false;
   if (!step.is_index) return visit_items(text, at, [&](std::string_view name) { return means(name, step.key); });
   int64_t index = step.index;
-  if (index < 0) {  // from the end: becomes one from the beginning, or stays negative and is found nowhere
+  if (index < 0) {  // from the end: becomes one from the beginning, or stays negative and finds nothing
     std::size_t from = at;
     visit_items(text, from, [&](std::string_view) {
       ++index;

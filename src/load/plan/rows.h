@@ -22,7 +22,7 @@ enum class CsvEnd : unsigned char {
   kField,
   kRow,          // another row, or the end of the text
   kQuoteInside,  // of a field that does not begin with one
-  kAfterQuote,   // something else than a delimiter or a line end comes after the closing quote
+  kAfterQuote,   // other text than a delimiter or a line end comes after the closing quote
   kOpenQuote     // the closing quote is missing
 };
 

@@ -59,7 +59,7 @@ class ArrivalSchedule {
     Duration duration;
     long double from = 0;    // a second
     long double growth = 0;  // of that, a second
-    long double before = 0;  // arrivals that the rate makes before this line, and with it
+    long double before = 0;  // arrivals before this line, and with it
     long double after = 0;
   };
   Duration due_of_all(uint64_t number) const;

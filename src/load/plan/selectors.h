@@ -12,7 +12,7 @@ namespace bellwether::plan {
 // The JSONPath of one value: $, .name, ['name'], [0], [-1]. Error: the problem of the path, and its place.
 Result<JsonPath> parse_json_path(std::string_view text);
 
-// A CSS selector as XPath 1.0, so that one engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
+// A CSS selector as XPath 1.0, because a single engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
 // combinators ` `, `>`, `+`, `~`, names, `*`, `#id`, `.class`, attributes with all operators, :first-child,
 // :last-child, :only-child, :nth-child(), :nth-last-child(), :empty, and :not() of one of these. With an attribute, the
 // expression gives that of the elements. Error: the problem and its place.

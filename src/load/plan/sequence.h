@@ -27,7 +27,7 @@ struct Links {
     bool required = true;  // no fallback
   };
   std::vector<Use> uses;              // in the order of the plan
-  std::vector<std::string> provides;  // names of the values that it leaves for others
+  std::vector<std::string> provides;  // names of the values for others
   std::vector<uint16_t> lists;        // which of them are lists of all users' values
   bool is_teardown = false;           // it also follows failed and stopped workflows
 };

@@ -96,7 +96,7 @@ struct ResultMetric {
   uint64_t refused = 0;
   // By their names in the file, such as "p(95)"; those that have a value.
   std::vector<std::pair<std::string, double>> figures;
-  std::vector<ResultMetricPoint> series = {};  // none in files of before there was any
+  std::vector<ResultMetricPoint> series = {};  // none in older files
 };
 
 struct ResultThreshold {

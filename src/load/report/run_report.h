@@ -34,7 +34,7 @@ std::string_view to_string(WorkerState state);
 struct Worker {
   std::string name;
   uint32_t cores = 0;   // that ran load
-  uint32_t shares = 0;  // of workflows that it was given, one after the other or side by side
+  uint32_t shares = 0;  // its assignments, one after the other or side by side
   WorkerState state = WorkerState::kCompleted;
 };
 
@@ -44,7 +44,7 @@ struct WorkflowState {
   std::string status;
   std::string skipped_because;  // empty unless skipped
   Duration elapsed;
-  std::optional<uint32_t> cores = {};  // that ran it; none: as many as the run had
+  std::optional<uint32_t> cores = {};  // that ran it; none: all cores of the run
 };
 
 // The course of a run, beside its figures.
@@ -58,7 +58,7 @@ struct Course {
   std::vector<Event> events = {};
   std::vector<plan::Loss> losses = {};
   std::vector<Worker> workers = {};               // none: it ran on the machine that reports
-  std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: as the run as a whole shows it
+  std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: the state of the run as a whole
   std::vector<aggregate::Finding> findings = {};  // of the generator about itself
 };
 

@@ -239,7 +239,7 @@ void write_workers(Page& page, const RunReport& run) {
                fmt::format("{}, {}", format_count(run.workers.size(), "worker"), format_count(cores, "core")));
   std::vector<const Worker*> order;
   for (const Worker& worker : run.workers) order.push_back(&worker);
-  if (order.size() > kWorkersShown) {  // then those that something happened to
+  if (order.size() > kWorkersShown) {  // then those with an event
     std::stable_partition(order.begin(), order.end(),
                           [](const Worker* worker) { return worker->state != WorkerState::kCompleted; });
     order.resize(kWorkersShown);

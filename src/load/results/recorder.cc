@@ -54,7 +54,7 @@ struct Recorder::Work {
 
   // Of the own thread.
   metrics::Retention retention;
-  uint64_t after = 0;  // second after all that was added
+  uint64_t after = 0;  // second after all added ones
 
   std::thread thread;
 

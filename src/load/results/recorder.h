@@ -51,7 +51,7 @@ class Recorder {
   void whole(const aggregate::Totals& totals);
 
   struct Outcome {
-    std::string problem;      // in words; empty: the run is stored, or there was nothing to complete
+    std::string problem;      // in words; empty: the run is stored, or had nothing to complete
     std::size_t removed = 0;  // old runs, beyond the limits
   };
   // Writes the rest and waits until that is done. Once.
@@ -64,7 +64,7 @@ class Recorder {
   std::unique_ptr<Work> work_;
   Figures figures_;
   metrics::Window scratch_;
-  uint64_t next_ = 0;  // the least that the next second can be
+  uint64_t next_ = 0;  // the least possible next second
 };
 
 }  // namespace bellwether::results

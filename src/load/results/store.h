@@ -52,8 +52,8 @@ struct Run {
   std::string verdict;  // of one that ended
   int exit_code = 0;
   Figures figures;
-  uint64_t bytes = 0;              // that its seconds and its document take
-  std::optional<Cluster> cluster;  // nothing: this machine made it
+  uint64_t bytes = 0;              // of its seconds and its document
+  std::optional<Cluster> cluster;  // none: this machine made it
 };
 
 // A stretch of a run.

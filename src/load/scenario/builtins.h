@@ -52,7 +52,7 @@ enum class Builtin : uint8_t {
 enum class Arguments : uint8_t {
   kNone,
   kWhole,       // one whole number in [low, high]
-  kMaybeWhole,  // the same, or nothing, which is 0
+  kMaybeWhole,  // the same, or no argument, which is 0
   kWholes,      // two whole numbers, the lower one first
   kDecimals,    // two decimal numbers, the lower one first, and maybe how many decimal places
   kTexts,       // at least one text

@@ -31,7 +31,7 @@ struct QuickRun {
   std::optional<Duration> timeout;
   bool skip_tls_verify = false;
   std::string tls_ca;       // certificates to trust, PEM; empty: the system's
-  std::string tls_ca_name;  // the file they came from, for messages
+  std::string tls_ca_name;  // its source file, for messages
 };
 
 // A scenario file, and the answer to each of its questions to the world.

@@ -84,7 +84,7 @@ class Reader {
     Mark mark;
   };
   struct Place {
-    std::string path;  // from the scenario's folder, for comparison: a link on the way may make it another one
+    std::string path;  // from the scenario's folder, for comparison: a link on the way may lead to another file
     Mark included_at;
   };
 

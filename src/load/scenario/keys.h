@@ -56,8 +56,8 @@ struct Key {
   Values values;
   std::string_view alias = {};  // another name of it, that of k6
   bool required = false;
-  bool unlisted = false;       // not among those that messages offer
-  std::string_view with = {};  // another key that must be there too
+  bool unlisted = false;       // not offered in messages
+  std::string_view with = {};  // another required key beside it
 };
 
 // One of the kinds of a map, named by one of its keys: its keys that not all kinds have.
@@ -72,7 +72,7 @@ struct Map {
   std::span<const Key> keys;
   Names later = {};                // belong to the format but not to this version, which an error says
   Names exactly_one = {};          // of these, one must be there
-  std::string_view suffices = {};  // a key with which none of them need be there
+  std::string_view suffices = {};  // a key with which none of them is needed
   bool not_empty = false;
   std::string_view kind_key = {};  // the key that names the kind, if the map has kinds
   std::span<const Kind> kinds = {};

@@ -177,8 +177,8 @@ struct Code {
   Text file;
   Text function;
   std::vector<Pair> arguments;
-  std::vector<Text> sets;    // values that it gives to later steps
-  std::vector<Text> checks;  // names of the checks that it makes itself
+  std::vector<Text> sets;    // values for later steps
+  std::vector<Text> checks;  // names of the program's checks
   bool sends = true;         // its last response is measured; false for an action
 };
 

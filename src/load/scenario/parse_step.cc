@@ -313,7 +313,7 @@ std::optional<Delay> parse_span(const Node& node, const std::string& what, Readi
 bool is_test_step(const Step& step) {
   if (const auto* http = std::get_if<Http>(&step.work)) return http->measured;
   if (const auto* code = std::get_if<Code>(&step.work)) return code->sends;
-  return std::holds_alternative<std::monostate>(step.work);  // wrong, and probably meant as one
+  return std::holds_alternative<std::monostate>(step.work);  // wrong, and probably intended as one
 }
 
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {

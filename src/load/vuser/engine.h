@@ -35,11 +35,11 @@ struct Tally {
 // all possible work when both figures of a pair grow alike. Waiting for the target, pacing and think time make nothing
 // possible.
 struct Headway {
-  uint64_t turned = 0;       // spans of kTurn in which its loop looked, of those that have passed
-  uint64_t could_begin = 0;  // iterations: `begun`, and at each look the users that could begin one and had not
+  uint64_t turned = 0;       // spans of kTurn in which its loop looked, of the past ones
+  uint64_t could_begin = 0;  // iterations: `begun`, and at each look the users that could begin one but have not
   uint64_t begun = 0;
   uint64_t due = 0;     // arrivals that came due kTurn ago or earlier
-  uint64_t served = 0;  // of these: they were started, dropped, or wait for a user
+  uint64_t served = 0;  // of these: started, dropped, or waiting for a user
   bool operator==(const Headway&) const = default;
   Headway& operator+=(const Headway& other);
 };

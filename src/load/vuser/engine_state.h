@@ -69,8 +69,8 @@ struct Vu {
   uint64_t iteration = 0;         // from 0
   http1::Session session;
   Values values;
-  std::vector<runtime::task<Flow>> branches;         // of a layer with several steps
-  std::vector<bool> left_out;                        // steps of this iteration, and those that failed and say so
+  std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
+  std::vector<bool> left_out;  // the skipped steps of this iteration, and the failed ones with on_error: skip
   std::vector<std::unique_ptr<Program::User>> code;  // in each of the workflow's programs
   // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
   Instant due;
@@ -116,7 +116,7 @@ struct WorkflowRun {
   uint32_t parts = 1;
   WindowSink& sink;
   Instant start;
-  Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
+  Instant from;  // when this engine begins with it: at `start`, or later in place of another engine
   Instant end;
   Instant until = Instant::never();  // from then on it is another engine's
   runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
@@ -131,7 +131,7 @@ struct WorkflowRun {
   int64_t active = 0;                                   // virtual users inside an iteration
   uint64_t begun = 0;                                   // iterations
   uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
-  uint64_t left = 0;                                    // and those that begin nothing any more
+  uint64_t left = 0;                                    // and those that begin no iteration any more
   int64_t active_most = 0;                              // the most of them at once in this window
   int64_t resting = 0;                                  // users that are not wanted now, or never were; or are paused
   uint32_t wanted = 0;                                  // users, of all parts, if a command sets them
@@ -150,7 +150,7 @@ struct WorkflowRun {
   uint64_t arrivals = 0;      // of this engine: all before this one, and none from it on
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
-  uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already
+  uint64_t counted_to = 0;    // of those, arrivals before this one already count as dropped
 };
 
 // One for each engine. The references outlive it.

@@ -135,7 +135,7 @@ void Executors::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
 void Executors::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
   const Instant now = runtime_.now();
   drop_expired(run, false);
-  while (run.waiting_from < run.counted_to) {  // dropped: charged now that it is known how long it would have waited
+  while (run.waiting_from < run.counted_to) {  // dropped: charged now that the length of its wait is known
     charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
     ++run.waiting_from;
   }

@@ -41,7 +41,7 @@ class Change {
 // The answer of a token server.
 struct TokenAnswer {
   std::string token;
-  std::optional<Duration> good_for;  // nothing: it does not say, and is believed
+  std::optional<Duration> good_for;  // empty: the server does not say; the token never expires
 };
 // Reads the JSON in its body (sections 5.1 and 5.2). kRefused: an error, in the server's words; kProtocol: no valid
 // answer.

@@ -18,7 +18,7 @@ namespace bellwether::plan {
 
 struct DataSource {
   const scenario::Feeder* source = nullptr;  // never null, of the scenario
-  std::shared_ptr<const Feeder> rows;        // null: it cannot be used, and that was reported
+  std::shared_ptr<const Feeder> rows;        // null: unusable, and reported
 };
 
 // In the order of the scenario. Reports unreadable files and duplicate names.

@@ -46,7 +46,7 @@ class Dag {
   void report_cycle(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
 
   std::vector<std::vector<uint16_t>> after_;  // by step: the steps it directly comes after
-  std::vector<std::vector<bool>> before_;     // by step: whether the other is among all that it comes after
+  std::vector<std::vector<bool>> before_;     // by step: whether it comes after the other, directly or not
   std::vector<std::vector<uint16_t>> layers_;
   std::vector<bool> arranged_;
   bool has_cycle_ = false;

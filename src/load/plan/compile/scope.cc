@@ -110,7 +110,7 @@ const Scope::Variable* Scope::find(std::size_t step, std::string_view name) cons
 
 SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
   const Variable* variable = find(step, name);
-  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, which was reported
+  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, and reported
 }
 
 Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {

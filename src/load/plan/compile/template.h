@@ -20,7 +20,7 @@ enum class Place : uint8_t {
   kText,        // as it is
   kJsonString,  // all of it within a JSON string
   kJsonValue,   // a whole JSON value
-  kUrl,         // written text as it is, values percent-encoded
+  kUrl,         // written text unchanged, values percent-encoded
   kQuery,       // all of it percent-encoded: names and values of queries and forms
   kHeader,      // no line breaks
 };

@@ -81,7 +81,7 @@ enum class Figure : uint8_t { kRate, kErrors, kP50, kP95, kP99 };
 std::string_view to_string(Figure figure);
 
 enum class Judgement : uint8_t {
-  kWorse,   // by more than is tolerated, and surely worse at all
+  kWorse,   // beyond the tolerance, and surely worse at all
   kBetter,  // the same to the good
   kSame,    // surely within the tolerance
   kUnclear,
@@ -102,7 +102,7 @@ struct Difference {
 };
 
 struct StepComparison {
-  std::string step;  // empty: all that both have, together
+  std::string step;  // empty: all common steps, together
   std::vector<Difference> differences;
 };
 
@@ -110,7 +110,7 @@ struct Tolerance {
   double relative = 0.05;    // of rates and times
   double errors = 0.001;     // of shares of failed requests: 0.001 is a tenth of a percentage point
   double confidence = 0.95;  // of all intervals together
-  uint64_t seed = 0x5eed;    // of the resampling: the same runs compare the same
+  uint64_t seed = 0x5eed;    // of the resampling: the same runs give the same comparison
 };
 
 struct Comparison {

@@ -32,7 +32,7 @@ struct LuaUser final : vuser::Program::User {
   lua_State* state;
   int table;              // the user's, in the registry
   int results;            // values that steps of this iteration left for others, by their names; there too
-  std::vector<int> left;  // the names of those that did, there too
+  std::vector<int> left;  // the names of those values, there too
 };
 
 class LuaProgram final : public vuser::Program {
@@ -227,7 +227,7 @@ class LuaProgram final : public vuser::Program {
     }
     user.left.clear();
     lua_pushnil(lua);
-    if (lua_next(lua, -2) != 0) {  // the script itself has put something there
+    if (lua_next(lua, -2) != 0) {  // the script itself has put a value there
       lua_pop(lua, 3);
       lua_newtable(lua);
       lua_pushvalue(lua, -1);

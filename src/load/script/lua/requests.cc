@@ -263,7 +263,7 @@ int header(lua_State* state) {
 void add_field(lua_State* state, Host& host, const char* name, Field field) {
   lua_pushstring(state, name);
   host.fields.add(lua_tostring(state, -1), field);
-  luaL_ref(state, LUA_REGISTRYINDEX);  // held while the state exists
+  luaL_ref(state, LUA_REGISTRYINDEX);  // held by the state
 }
 
 void push_method(lua_State* state, Host& host, lua_CFunction function) {

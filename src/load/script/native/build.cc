@@ -94,7 +94,7 @@ bool is_as_noted(const std::string& notes) {
   return any;
 }
 
-// The files in the compiler's file of dependencies: "a.bw: shop.cc \\  own.h".
+// The files in the compiler's file of dependencies: "a.bw: shop.cc \\\n  own.h".
 std::vector<std::string> dependencies_in(std::string_view text) {
   std::vector<std::string> out;
   std::string word;

@@ -21,8 +21,8 @@ bool is_source(std::string_view file_name);
 
 struct BuildOptions {
   std::string file;
-  std::string compiler;  // a name in PATH or a path; empty: clang++-16, clang++ or g++, whichever is there
-  std::string cache;     // folder, made when it is not there
+  std::string compiler;  // a name in PATH or a path; empty: the first of clang++-16, clang++, g++
+  std::string cache;     // folder, made if missing
   bool verbose = false;  // all output of the compiler, in place of the first errors
 };
 

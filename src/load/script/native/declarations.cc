@@ -217,7 +217,7 @@ class Writer {
   std::string out_;
   uint32_t line_ = 1;
   std::string workflow_, step_;
-  std::string after_, checks_, sets_, arguments_;  // of the step, as they will be written
+  std::string after_, checks_, sets_, arguments_;  // of the step, in their final form
   bool action_ = false;
   bool in_workflow_ = false, in_steps_ = false, in_step_ = false;
 };

@@ -34,7 +34,7 @@ Error no_such_step(const std::vector<Declared>& declared, std::string_view step,
 // step.
 struct Described {
   std::string text;    // YAML; a declaration stands in its line of the source, if the order allows
-  std::string source;  // the file that it was compiled from, as it was given to the compiler
+  std::string source;  // its source file, as given to the compiler
 };
 
 // Loads the program, which runs its code outside of functions. `file`: the file whose functions the steps shall call.
