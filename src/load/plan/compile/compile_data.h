@@ -21,7 +21,7 @@ struct DataSource {
   std::shared_ptr<const Feeder> rows;        // null: unusable, and reported
 };
 
-// In the order of the scenario. Reports unreadable files and duplicate names.
+// In the order of the scenario. Reports unreadable files, and names that are already in use.
 std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
                                      scenario::Reading& reading);
 
