@@ -1,4 +1,4 @@
-// bellwether: the table of contents of the command line. Each command lives in a file of its own.
+// bellwether: the table of contents of the command line. Each command lives in a separate file.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace bellwether::cli {
 namespace {
 
-// Wrong command lines, in words that say what was probably meant.
+// Errors of wrong command lines, with the probable intention.
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
@@ -67,8 +67,8 @@ std::string whats_wrong(const CLI::App& app, const CLI::App& command, const CLI:
   return error.what();
 }
 
-// The message for a command line that could not be parsed: what is wrong, the nearest command or option, and where the
-// help is. `first`: the first argument, or empty.
+// The message for a command line that could not be parsed: the error, the nearest command or option, and the place of
+// the help. `first`: the first argument, or empty.
 std::string explain_slip(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   const CLI::App& command = command_given(app);
   const std::string name = &command == &app ? "bellwether" : "bellwether " + command.get_name();
@@ -98,7 +98,7 @@ void add_groups(CLI::App& app, int& exit_code) {
   }
 }
 
-// `bellwether help [VERB]` and `bellwether version`, as many type them.
+// `bellwether help [VERB]` and `bellwether version`, a common habit.
 void add_help(CLI::App& app, int& exit_code) {
   CLI::App* const help = app.add_subcommand("help", "Show the help of a command")->group("Advanced");
   help->add_option("COMMAND", "One of the above; none: this page");
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "bellwether " + std::string(bellwether::kProductVersion));
   app.require_subcommand(1);
 
-  // A pipe whose reader went away must not end a run before its result file is written.
+  // A pipe without a reader must not end a run before its result file is written.
   std::signal(SIGPIPE, SIG_IGN);
 
   int exit_code = bellwether::cli::kExitOk;

@@ -63,7 +63,7 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
     if (!file) {
       std::fprintf(stderr, "%s: the file cannot be read; --config names the file of this node's settings\n",
                    given.file.c_str());
-      return read;  // what is missing then is no news
+      return read;  // missing settings are no news then
     } else {
       read.settings.read_file(text.str(), wrong, given.file);
     }
@@ -84,7 +84,7 @@ void add_operator(CLI::App* command, OperatorOptions& options) {
 }
 
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, std::string_view verb) {
-  // An operator's machine needs neither a role nor a disk; whatever the file says of them is for the node.
+  // An operator's machine needs neither a role nor a disk; the node reads those settings of the file.
   const auto read = read_node_settings(
       options.settings,
       {"role=worker", "name=operator", "voters=", "data=", "context.serve=false", "context.manager="});

@@ -1,5 +1,5 @@
-// What commands know of the nodes of a cluster: the settings of one (--config FILE, the environment, --set NAME=VALUE),
-// and with them a connection, as an operator's.
+// A command's access to the nodes of a cluster: the settings of a node (--config FILE, the environment, --set
+// NAME=VALUE), and an operator's connection from them.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ void add_node_settings(CLI::App* command, NodeSettings& given);
 
 struct ReadSettings {
   cluster::Settings settings{cluster::node_settings()};
-  std::optional<cluster::NodeConfig> config;  // nothing: what is wrong has been told on standard error
+  std::optional<cluster::NodeConfig> config;  // empty: the errors were printed on standard error
 };
 // `over`: assignments that win over all others.
 ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over = {});
@@ -44,16 +44,16 @@ void add_operator(CLI::App* command, OperatorOptions& options);
 struct OperatorSession {
   std::unique_ptr<runtime::EpollRuntime> runtime;
   std::unique_ptr<node::OperatorClient> client;
-  std::vector<HostPort> nodes;  // to ask, the first that answers
+  std::vector<HostPort> nodes;  // nodes to ask; the first reachable one answers
   std::string by;
 };
-// Nothing when something is wrong, which has been told on standard error in the name of `verb`.
+// Empty after an error, which it has printed on standard error in the name of `verb`.
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, std::string_view verb);
 
 Result<node::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const node::AdminRequest& request,
                               Duration timeout);
 void pause(OperatorSession& session, Duration span);
-// The first node that can be asked answers; a refusal is an answer.
+// The first reachable node answers; a refusal is an answer.
 Result<node::AdminAnswer> ask_any(OperatorSession& session, const node::AdminRequest& request, Duration timeout);
 
 }  // namespace bellwether::cli

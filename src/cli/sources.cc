@@ -13,7 +13,7 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // what is too much for YAML is said with the limit
+constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // a file that is too large for YAML has an error with the limit
 
 }  // namespace
 

@@ -29,25 +29,25 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::v
 
 // Of --timeout; nothing for an empty text.
 Result<std::optional<Duration>> parse_timeout(const std::string& text);
-// The plan of a scenario, with all that it was made from. What is wrong with it goes to stderr, one diagnostic after
-// the other, and the result is an Error that counts them.
+// The plan of a scenario, with all its inputs. Its errors go to stderr, one diagnostic after the other, and the result
+// is an Error that counts them.
 Result<plan::Bundled> load_scenario(const client::Scenario& scenario, const client::detail::Native& native = {},
                                     script::lua::Permissions may = {});
 
-// Lets a scenario be a compiled program; one in C++ is compiled first, if it was not before. What the compiler has to
-// say against it goes to stderr, and the result is an Error that says so.
+// Lets a scenario be a compiled program; compiles one in C++ first, unless that was done before. The compiler's errors
+// go to stderr, and the result is an Error that says so.
 Result<client::detail::Native> native_of(const std::string& file);
-// The same for a cluster, which runs only what is signed: with the key in that file, unless the name is empty.
+// The same for a cluster, which runs only signed programs: with the key in that file, unless the name is empty.
 Result<client::detail::Native> native_for_cluster(const std::string& file, const std::string& sign_key);
 
-// What signs, of --sign-key. kInvalid too when others than its owner may read the file.
+// The key of --sign-key. kInvalid too when others than its owner may read the file.
 Result<signature::SigningKey> read_signing_key(const std::string& path);
 void add_sign_option(CLI::App* command, std::string& path);
 
-// The policy sheet of a file. What is wrong with it goes to stderr as above; what to warn of goes to `warnings`.
+// The policy sheet of a file. Its errors go to stderr as above, its warnings to `warnings`.
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>* warnings = nullptr);
-// Those of its loops that are named, all where none is, each with a store: `via` is in place of the sheet's. kNotFound,
-// kInvalid: one is not there, or has no store.
+// The named loops of the sheet, or all without names, each with a store: `via` replaces the sheet's. kNotFound,
+// kInvalid: one is missing, or has no store.
 Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, const std::string& via,
                                                    const std::vector<std::string>& names = {});
 

@@ -30,7 +30,7 @@ void add_span(CLI::App* verb, const std::string& names, Target& into, const std:
 
 CLI::App* new_verb(CLI::App& parent, std::string name, std::string help) {
   CLI::App* verb = parent.add_subcommand(std::move(name), std::move(help));
-  // It would have the examples and exit codes of its parent, which are about other things.
+  // It would inherit the examples and exit codes of its parent, which do not apply.
   verb->footer("");
   return verb;
 }

@@ -1,5 +1,5 @@
-// What verbs of the command line are made of: the verb itself, options that several have, and the event loop in which
-// they work. What the parser of command lines needs for making them is compiled once, here.
+// The building blocks of verbs of the command line: the verb itself, shared options, and the event loop. The code that
+// the parser of command lines needs for them is compiled once, here.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,18 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitNo = 1;       // the answer is no: not there, not held, not done
 inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in k6
 
-// Says on stderr what is wrong with a command line of `bellwether VERB`, and gives `code` back.
+// Prints the error in a command line of `bellwether VERB` on stderr, and returns `code`.
 int refuse(std::string_view verb, const std::string& text, int code = kExitUsage);
 
 // Belongs to `parent`.
 CLI::App* new_verb(CLI::App& parent, std::string name, std::string help);
 
-// What a verb came to: its exit code, or why not, which is told.
+// The exit code of a verb. An error is printed first.
 inline int answer(std::string_view verb, const Result<int>& done, int code = kExitUsage) {
   return done ? *done : refuse(verb, done.error().message, code);
 }
 
-// Gives `act` an event loop, and its exit code back; `code` where there is no event loop, which is told.
+// Gives `act` an event loop and returns its exit code; without an event loop it prints the error and returns `code`.
 template <class Act>
 int in_runtime(std::string_view verb, const Act& act, int code = kExitUsage) {
   auto runtime = runtime::EpollRuntime::create({});
@@ -46,16 +46,16 @@ int in_runtime(std::string_view verb, const Act& act, int code = kExitUsage) {
 void add_duration(CLI::App* verb, const std::string& names, Duration& into, const std::string& help);
 void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help);
 
-// A text of some kind, which stands in the help: "FILE".
+// A text of a kind that the help names: "FILE".
 CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& into, const std::string& kind,
                       std::string help);
-// Given again and again, with one value each time.
+// Repeatable, with one value each time.
 CLI::Option* add_list(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help);
 // The same, with a help that names the kind of value once.
 void add_more(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help,
               const std::string& kind);
 
-// What a process that stays tells of itself: --audit, --metrics, --json, --quiet, --verbose.
+// The outputs of a process that stays: --audit, --metrics, --json, --quiet, --verbose.
 struct Telling {
   bool quiet = false;
   int verbose = 0;
@@ -64,16 +64,16 @@ struct Telling {
 // `metrics`: nullptr: it serves no page.
 void add_telling(CLI::App* verb, Telling& telling, std::string& audit, std::string* metrics, bool& json,
                  const char* audited = "transition", const char* told = "decision and its evidence");
-// Between which bounds a lease follows its store: --ttl-min and --ttl-max.
+// The bounds of a lease that follows its store: --ttl-min and --ttl-max.
 struct LeaseBounds {
-  std::optional<Duration> least;  // not given: the lease that it begins with
+  std::optional<Duration> least;  // not given: its first length
   std::optional<Duration> most;
 };
 void add_lease_bounds(CLI::App* verb, LeaseBounds& bounds, const char* help_least, const char* help_most);
 // kInvalid, naming the options, when `first` does not lie within them or the shortest lease has no room for its times.
 Result<election::AdaptiveSettings> settings_within(const LeaseBounds& bounds, Duration first, Duration usual_most);
 
-// What --by says, else $USER, else `usual`.
+// The value of --by, else $USER, else `usual`.
 std::string who_asks(const std::string& by, std::string_view usual = "an operator");
 
 // --- the commands: each add_… declares a command and its options; when the user gives it, it runs and leaves the

@@ -11,14 +11,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is no UTF-8 is replaced.
+// Replaces bytes that are not UTF-8.
 std::string json_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 Json json_of(const Value& value) { return Json::parse(value.json(), nullptr, false); }
 
-// How many characters UTF-8 text shows: continuation bytes show nothing of their own.
+// The number of visible characters of UTF-8 text: continuation bytes do not count.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

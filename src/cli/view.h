@@ -1,4 +1,4 @@
-// What verbs show, said once: the same list of fields makes a table or lines for people, and JSON for programs.
+// The output of verbs, defined once: the same list of fields makes a table or lines for people, and JSON for programs.
 #pragma once
 
 #include <concepts>
@@ -27,18 +27,18 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// With three digits after the point.
+// With three decimals.
 std::string figure(double value);
-// "a, b"; `none` where there are none.
+// "a, b"; `none` for an empty list.
 std::string joined(const std::vector<std::string>& texts, std::string_view none = "");
 
-// On standard output. The exit code of a verb that was to show that.
+// Prints on standard output. The exit code of the verb.
 int print(const std::string& text);
 
-// As JSON says a span of time: 15 s are 15.0.
+// A span of time as JSON has it: 15 s are 15.0.
 inline double seconds_of(Duration span) { return static_cast<double>(span.ns()) / 1e9; }
 
-// A value of JSON, and what people read in its place.
+// A value of JSON, and its text for people.
 class Value {
  public:
   Value() = default;  // null, "-"
@@ -55,12 +55,12 @@ class Value {
   Value(const std::optional<T>& maybe) : Value(maybe ? Value(*maybe) : Value()) {}
   template <class T>
   Value(const std::vector<T>& list) : Value(of_list({list.begin(), list.end()})) {}
-  // Of a text that is JSON; null where it is not.
+  // From a text that is JSON; null if it is not.
   static Value parsed(std::string_view json);
 
   const std::string& json() const { return json_; }
   const std::string& text() const { return text_; }
-  // A member of an object; null where there is none.
+  // A member of an object; null if missing.
   Value at(std::string_view key) const;
   // As a document: indented, with a line feed at its end.
   std::string document() const;
@@ -81,27 +81,27 @@ struct Field {
       : heading(head), key(name), value(std::move(of)), text(std::move(words)) {}
 
   std::string heading;  // of its column or its line
-  std::string key;      // in JSON, where "crash/worst" is a member of a member; empty: only people are shown it
+  std::string key;      // in JSON, where "crash/worst" is a member of a member; empty: for people only
   Value value;
   std::string text;
   bool for_people = true;
 };
 using Fields = std::vector<Field>;
 
-// A field that only people are shown, and one that only programs are told.
+// A field for people only, and one for programs only.
 inline Field shown(std::string_view heading, std::string text) { return {heading, "", {}, std::move(text)}; }
 Field told(std::string_view key, Value value);
 
 Value object_of(const Fields& fields);
 // Shows them as a JSON document.
 int print_json(const Fields& fields);
-// A line each, of those that say something: the heading, `width` columns wide, and the text.
+// A line for each field with a text: the heading, `width` columns wide, and the text.
 std::string lines_of(const Fields& fields, std::size_t width);
 
 // Rows of the same fields.
 class Rows {
  public:
-  // `say` gives the fields of one; what it gives for one with nothing in it names the columns.
+  // `say` gives the fields of one item; its fields of an empty item name the columns.
   template <class List, class Say>
   Rows(const List& list, const Say& say) : names_(say(typename List::value_type())) {
     for (const auto& one : list) rows_.push_back(say(one));

@@ -1,4 +1,4 @@
-// bellwether cluster: what a cluster is like, and what an operator can do about it.
+// bellwether cluster: the state of a cluster, and the operator's actions on it.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -39,7 +39,8 @@ int question(const ClusterArguments& given, const node::AdminRequest& request) {
   return answered(ask_any(*session, request, given.timeout), given.json);
 }
 
-// Asks the first member that `is` it, whichever node was named; with nobody there is nobody to ask.
+// Asks the first member that satisfies `is`, independent of the node that was named. Without one it refuses with
+// `nobody`.
 template <class Is>
 int ask_member(const ClusterArguments& given, const node::AdminRequest& request, Is is, const std::string& nobody) {
   auto session = open_session(given);
@@ -53,7 +54,7 @@ int ask_member(const ClusterArguments& given, const node::AdminRequest& request,
   return refuse("cluster", printable(nobody), kExitNo);
 }
 
-// What only the leader can do.
+// Asks the leader, for requests that only it can answer.
 int ask_leader(const ClusterArguments& given, const node::AdminRequest& request) {
   return ask_member(
       given, request, [](const auto& member) { return member.leads; }, "nobody is known to lead");
@@ -73,7 +74,7 @@ struct Target {
   HostPort place;
 };
 
-// Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is said again
+// Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is repeated
 // to nodes that do not know the new one yet, or the old one any more.
 template <class Ask>
 Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
@@ -87,7 +88,7 @@ Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
   return answer;
 }
 
-// All members that are alive; an error when one is not, because it would be left behind with the old secret.
+// All living members; an error when one is not alive, because it would be left behind with the old secret.
 Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeout) {
   BW_TRY(const auto known, node::only<node::MembersAnswer>(with_any_secret(
                                session, [&] { return ask_any(session, node::AskMembers(), timeout); })));
@@ -105,7 +106,7 @@ Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeo
   return out;
 }
 
-// One step on every node; stops at the first that fails.
+// One step on every node; stops at the first failure.
 Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const node::AdminRequest& request,
               const char* what, Duration timeout) {
   for (const Target& node : nodes) {
@@ -197,7 +198,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
   elect->add_flag("--force", given->force, "Also soon after the last election");
   elect->callback([given, &exit_code] {
     const node::CallElection request{given->force};
-    // Where there is no admin any node may begin, the one that is named.
+    // Without an admin any node may begin: the named one.
     exit_code = given->node.empty() ? ask_leader(*given, request) : question(*given, request);
   });
   CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");

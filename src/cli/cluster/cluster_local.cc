@@ -34,7 +34,7 @@ struct LocalClusterArguments {
   bool json = false;
 };
 
-// Where programs keep what they know between two calls (XDG Base Directory Specification).
+// The folder for the state that programs keep between two calls (XDG Base Directory Specification).
 std::string usual_folder() {
   const char* state = store::own_environment("XDG_STATE_HOME");
   if (state != nullptr && *state == '/') return std::string(state) + "/bellwether/cluster";
@@ -46,7 +46,7 @@ std::string folder_of(const LocalClusterArguments& given) {
   return given.folder.empty() ? usual_folder() : given.folder;
 }
 
-// What is to be said so that the next command finds the same folder.
+// The option with which the next command finds the same folder.
 std::string dir_option(const LocalClusterArguments& given) {
   return given.folder.empty() ? "" : " --dir " + printable(given.folder);
 }
@@ -54,7 +54,7 @@ std::string dir_option(const LocalClusterArguments& given) {
 // On standard error, so that the answer stands alone.
 constexpr auto kTellProgress = [](const std::string& text) { std::fprintf(stderr, "%s\n", printable(text).c_str()); };
 
-// What became of it, as the exit code of the process.
+// The result, as the exit code of the process.
 int told_local(const Result<int>& done) {
   if (done) return *done;
   const Error& error = done.error();
@@ -87,7 +87,7 @@ Fields node_fields(const Sight& sight, const local_cluster::LocalNode& node, boo
           told("log", fmt::format("{}/{}.log", sight.folder, node.name))};
 }
 
-// The nodes, and for programs what is known of all of them.
+// The nodes, and for programs all known facts about them.
 void print_sight(const Sight& sight, bool json) {
   std::vector<Fields> nodes;
   for (std::size_t i = 0; i < sight.layout.nodes.size(); ++i) {
@@ -130,14 +130,14 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* s
 
 Result<int> up(LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
-  // Before there is a node: what arrives from here on takes all of them down again.
+  // Before the first node: a signal from here on ends all of them again.
   BW_TRY(auto signals, runtime::Signals::collect(*runtime, {SIGINT, SIGTERM, SIGHUP}));
   BW_TRY(auto program, own_program());
   given.up.folder = folder_of(given);
   given.up.program = std::move(program);
   if (given.no_tls) given.up.shape.tls = false;
   if (!given.trust_keys.empty()) {
-    // Before there is a folder that says so.
+    // Before a folder exists that mentions the keys.
     BW_RETURN_IF_ERROR(node::read_keyring(given.trust_keys));
     given.up.shape.trust_keys = std::filesystem::absolute(given.trust_keys).lexically_normal().string();
   }

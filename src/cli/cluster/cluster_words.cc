@@ -17,11 +17,11 @@ namespace bellwether::cli {
 
 namespace {
 
-// People are told of whole milliseconds only.
+// Texts for people show whole milliseconds only.
 int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
 std::string ms_text(Duration span) { return format_duration(Duration::millis(whole_ms(span))); }
 
-// What `bellwether cluster votes` says beside the last ballot: heartbeats, promises, messages.
+// The part of `bellwether cluster votes` beside the last ballot: heartbeats, promises, messages.
 std::string vote_status_text(const node::VotesAnswer& votes) {
   std::string text;
   const std::string who = printable(votes.answered_by);
@@ -72,7 +72,7 @@ std::string headline(const VotesAnswer& votes) {
   return fmt::format("{}{}\n", text, votes.view.why.empty() ? "" : ", " + printable(votes.view.why));
 }
 
-// Why it was that one: the last word of people who ask.
+// The reason for the winner, as the last line of an answer to people.
 std::string reason(const VotesAnswer& votes) {
   const cluster::VoteView::Node* winner = nullptr;
   const cluster::VoteView::Node* second = nullptr;
@@ -106,7 +106,7 @@ std::string keys_text(const cluster::VoteView::Keys& keys) {
   return text;
 }
 
-// What may be so whether there was an election or not.
+// The part that is independent of an election.
 std::string standing_text(const VotesAnswer& votes) {
   std::string text;
   if (!votes.view.state.empty() && votes.view.state != "idle") {
@@ -144,7 +144,7 @@ std::string answer_text(const node::LeaderView& leader) {
   return text;
 }
 
-// Of a cluster that leaves it to a store who leads.
+// Of a cluster whose leader a store decides.
 std::string store_text(const node::QuorumView& quorum) {
   std::string text = printable(quorum.decided_by) +
                      " decides who leads: nobody votes, and no majority is needed. Gates and managers may lead.\n";
@@ -237,7 +237,7 @@ std::string ballot_json(const VotesAnswer& votes) {
   for (std::size_t i = 0; i < kParts.size(); ++i) weights[kParts[i]] = weight(votes, i);
   out["weights"] = std::move(weights);
   for (Json& one : out["messages"]) {
-    // Whoever says it may say anything.
+    // A node may send any text here.
     Json said = Json::parse(one["message"].get_ref<const std::string&>(), nullptr, false);
     one["message"] = said.is_discarded() ? Json() : std::move(said);
   }

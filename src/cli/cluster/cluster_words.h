@@ -1,4 +1,4 @@
-// What `bellwether cluster` and `bellwether context` print, for people and as JSON.
+// The output of `bellwether cluster` and `bellwether context`, for people and as JSON.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace bellwether::cli {
 std::string text_of(const node::AdminAnswer& answer);
 std::string json_of(const node::AdminAnswer& answer);
 
-// What is known of the leadership of contexts. `others`: what further nodes say of themselves; only their fitness and
-// manager are shown.
+// The known state of the leadership of contexts. `others`: the answers of further nodes; only their fitness and manager
+// are shown.
 std::string context_text(const cluster::ContextView& view, const std::vector<cluster::ContextView>& others);
 std::string context_json(const cluster::ContextView& view, const std::vector<cluster::ContextView>& others);
 

@@ -1,4 +1,4 @@
-// bellwether context: requests for contexts, and who leads the making of them.
+// bellwether context: requests for contexts, and their leader.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -41,7 +41,7 @@ struct ContextArguments {
 int refuse_request(const std::string& text) { return refuse("context", printable(text)); }
 int told_no(const Error& error) { return refuse("context", printable(error.message), kExitNo); }
 
-// Whom to ask, and where the others are: the leader answers what only it knows.
+// The nodes to ask, and their addresses: the leader answers questions that only it can answer.
 class Asking {
  public:
   Asking(OperatorSession session, Duration timeout)
@@ -60,8 +60,8 @@ class Asking {
     }
   }
 
-  // The leader's answer, whoever that is by then; asked again until the time is up while nobody leads, or nobody knows
-  // whether it was done. What is asked must bear to be asked twice.
+  // The answer of the current leader. Asks again until the time is up while the cluster has no leader, or while it is
+  // unknown whether the request was done. The question must allow repetition.
   Result<cluster::ContextAnswer> ask_leader(const cluster::ContextQuestion& question) {
     std::string trouble = "nobody was asked";
     std::string leader;
@@ -100,7 +100,7 @@ class Asking {
     return places_;
   }
   const std::vector<HostPort>& nodes() const { return session_.nodes; }
-  // Who gave the last answer of a leader.
+  // The node that gave the last answer of a leader.
   const HostPort& answered() const { return answered_; }
   bool late() { return session_.runtime->read_clock() >= deadline_; }
   void pause(Duration span) { cli::pause(session_, span); }
@@ -147,7 +147,7 @@ std::optional<Asking> open_asking(const ContextArguments& given) {
 
 // --- requests --------------------------------------------------------------------------------------------------------
 
-// One byte more than a request may have is enough to know that it is too large.
+// One byte more than the limit of a request shows that it is too large.
 Result<std::string> read_request_payload(const std::string& path) {
   std::ifstream file;
   if (path != "-") {
@@ -165,7 +165,7 @@ Result<std::string> read_request_payload(const std::string& path) {
   return text;
 }
 
-// An id that holds no time of the past is one of today.
+// An id without a time of the past counts as one of today.
 WallTime submitted_at(RequestId id, WallTime now) {
   const auto drawn = context_lead::time_of(id);
   return drawn && drawn->unix_ns <= now.unix_ns ? *drawn : now;
@@ -256,7 +256,7 @@ int context_status(const ContextArguments& given) {
     break;
   }
   if (!view) return told_no({Errc::kUnreachable, "no node could be asked:\n  " + trouble});
-  // A node that is named is asked for what it knows itself.
+  // A named node is asked for its own knowledge.
   std::vector<cluster::ContextView> others;
   if (given.how.node.empty()) {
     for (const auto& [name, place] : asking->places()) {
@@ -282,7 +282,7 @@ int transfer(const ContextArguments& given) {
     std::printf("%s\n", printable(done->text).c_str());
     return kExitOk;
   }
-  // Whoever has led knows how it went, once it has ended.
+  // The old leader knows the result, once the transfer has ended.
   const HostPort leader = asking->answered();
   while (!asking->late()) {
     const auto view = view_of(*asking, leader, trouble);

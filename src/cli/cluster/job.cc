@@ -1,4 +1,4 @@
-// bellwether job: load tests that a cluster runs.
+// bellwether job: load tests on a cluster.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -49,7 +49,7 @@ int print_job(const JobArguments& given, const Fields& fields, const std::string
   return print(given.json ? object_of(fields).document() : text);
 }
 
-// What a manager answered, as it is wanted.
+// The answer of a manager, as the wanted type.
 template <class Answer>
 int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
   return answer ? print(words_of(*answer, given.json)) : refused(answer.error().message);
@@ -83,7 +83,7 @@ int submit_job(const JobArguments& given) {
   });
 }
 
-// With what was measured so far.
+// With the figures so far.
 int status_in_detail(const JobArguments& given, client::Client& client) {
   auto job = client.attach(given.job);
   if (!job) return refused(job.error().message);
@@ -104,7 +104,7 @@ int job_status(const JobArguments& given, client::Client& client) {
                                                         : show(given, client.status(given.job));
 }
 
-// The reports to write, when all of them can be.
+// The reports to write, if all of them can be.
 Result<std::vector<Out>> outs_of(const JobArguments& given) {
   auto outs = parse_outs(given.outs);
   if (!outs) return outs;
@@ -112,7 +112,7 @@ Result<std::vector<Out>> outs_of(const JobArguments& given) {
   return outs;
 }
 
-// Where a run may be that a client has begun and not ended; empty: nowhere.
+// The store that may have an unfinished run of a client; empty: none.
 std::string store_of(const JobArguments& given) {
   if (is_store_off()) return {};
   return store_path(given.store).value_or("");
@@ -182,7 +182,7 @@ void add_job(CLI::App& app, int& exit_code) {
   CLI::App* job = new_verb(app, "job", "Load tests that a cluster runs");
   job->require_subcommand(1);
 
-  // What one question to a manager answers.
+  // A command that asks a manager one question.
   const auto asks = [&](CLI::App* command, int (*ask)(const JobArguments&, client::Client&)) {
     command->callback([given, ask, &exit_code] {
       exit_code = with_client(*given, [&](client::Client& client) { return ask(*given, client); });

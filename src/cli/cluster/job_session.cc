@@ -29,12 +29,12 @@ int complain(std::string_view verb, const std::string& text, int code = kExitUsa
   return refuse(verb, printable(text), code);
 }
 
-// What of a job is told to the person who watches it, on the client's thread.
+// The output about a job for the person who watches it, on the client's thread.
 class Watcher final : public client::Listener {
  public:
-  // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
+  // `windows`: the receiver of live windows; nullptr: none. It outlives the watcher.
   explicit Watcher(Ui ui, std::FILE* windows = nullptr) : screen_(ui), windows_(windows) {}
-  // Before the job is followed: what is told is kept too. Outlives the following.
+  // Before the job is followed: records its events too. Outlives the following.
   void record(results::Recorder& recorder, std::string cluster) {
     recorder_ = &recorder;
     cluster_ = {std::move(cluster), ""};
@@ -44,9 +44,9 @@ class Watcher final : public client::Listener {
     return {callback_to<&Watcher::on_totals>(*this), callback_to<&Watcher::on_second>(*this),
             callback_to<&Watcher::on_whole>(*this)};
   }
-  // To say something on, and for who draws it.
+  // For further lines, and for the code that draws it.
   RunScreen& screen() { return screen_; }
-  // `ended` is set on this runtime's thread when there is nothing more to come. Both outlive the job's following.
+  // Sets `ended` on this runtime's thread after the last event. Both outlive the job's following.
   void tell_the_end(runtime::EpollRuntime& runtime, runtime::Event& ended) {
     runtime_ = &runtime;
     ended_ = &ended;
@@ -158,7 +158,7 @@ class Watcher final : public client::Listener {
   std::string manager_;
 };
 
-// What the watching of one job consists of, on the main thread.
+// The parts of the watching of one job, on the main thread.
 class Watching final : public console::Controls {
  public:
   Watching(const FollowOptions& options, RunScreen& screen) : options_(options), screen_(screen) {}
@@ -229,7 +229,7 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
                      keeping.entry);
     watcher.record(*recorder, keeping.cluster);
   }
-  client::Job job = std::move(given);  // ends before what its listener uses
+  client::Job job = std::move(given);  // ends before the objects that its listener uses
   watching.job = &job;
   Inside::follow(job);
   (*runtime)->run(watch_to_the_end(attendance->get(), &watching, &watcher.screen()));

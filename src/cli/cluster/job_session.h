@@ -1,4 +1,4 @@
-// A cluster's jobs from the command line: whom to ask, and following one job to its end.
+// A cluster's jobs from the command line: the session to its managers, and following one job to its end.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class App;
 
 namespace bellwether::cli {
 
-// How the cluster is reached.
+// The way to the cluster.
 struct ClusterOptions {
   std::string managers;  // HOST:PORT,...; empty: the seeds of the settings
   std::string file;      // of settings
@@ -25,7 +25,7 @@ struct ClusterOptions {
 };
 void add_cluster_options(CLI::App* command, ClusterOptions& options);
 
-// nullptr when something is wrong, which has been told. `verb` speaks in messages: "job".
+// nullptr after an error, which it has printed. `verb` speaks in messages: "job".
 std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::string_view verb);
 
 struct FollowOptions {
@@ -36,11 +36,11 @@ struct FollowOptions {
   std::string_view verb = "run";
   std::string store;  // the file in which the run is kept; empty: in none
 };
-// One that was begun in the store, by a `run` that is gone, goes on there; it makes no new one. The exit code of the
-// process: that of the job's verdict, when it has ended.
+// Continues the stored run of a `run` that is gone; makes no new one. The exit code of the process: that of the job's
+// verdict, when it has ended.
 int watch_job(client::Client& client, const std::string& job, const FollowOptions& options);
 
-// Puts the result of a job that has ended into the store, where a `run` that is gone has left it without one.
+// Puts the result of a finished job into the store, where a `run` that is gone has left it without one.
 void complete(const client::Client& client, const client::Job& job, const std::string& store);
 
 // Submits and follows.

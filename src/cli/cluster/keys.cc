@@ -1,4 +1,4 @@
-// bellwether keys: key shares of a key that only an elected admin has, and what an operator attests nodes.
+// bellwether keys: key shares of a key that only an elected admin has, and the operator's attestations of nodes.
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -82,7 +82,7 @@ struct NewFile {
   uint32_t mode = 0600;
 };
 
-// One that nobody else can look into, unless it is there.
+// Makes a folder that other users cannot read, unless it exists.
 Status make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   return fail_errno(errno, fmt::format("making the folder '{}'", path));

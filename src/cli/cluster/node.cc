@@ -1,5 +1,5 @@
-// bellwether node, manager, worker, context serve: one node of a cluster. bellwether config: what its settings are, and
-// where each comes from.
+// bellwether node, manager, worker, context serve: one node of a cluster. bellwether config: its settings, and the
+// source of each.
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -29,7 +29,7 @@
 namespace bellwether::cli {
 namespace {
 
-// A node as a process of its own: put together with its supplies and its roles, and ended by signals.
+// A node as a process: put together from its supplies and its roles, and ended by signals.
 
 using runtime::task;
 using Roles = std::vector<std::shared_ptr<node::NodeRole>>;
@@ -46,7 +46,7 @@ std::unique_ptr<cluster::ContextManager> maker_of_contexts(runtime::Runtime& run
   return std::make_unique<cluster::CommandManager>(runtime, std::move(command));
 }
 
-// Registers and copies of jobs are kept by the same nodes; an etcd has only the registers.
+// The same nodes keep the registers and blobs of jobs; an etcd has only the registers.
 task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeConfig& config, Journal& journal,
                                Roles& roles) {
   std::shared_ptr<node::RegisterRole> registers;
@@ -110,7 +110,7 @@ task<int> live(node::ClusterNode& node, runtime::Signals& signals, Journal& jour
   co_return exit_code;
 }
 
-// Runs until a signal, until an operator says `leave`, or until it cannot go on. The exit code of the process. REQUIRES
+// Runs until a signal, until an operator's `leave`, or until it cannot go on. The exit code of the process. REQUIRES
 // that no other thread runs yet.
 int run_node(runtime::EpollRuntime& runtime, const node::NodeOptions& options, Journal& journal) {
   // A core dump would hold the cluster's secret and the keys made of it.
@@ -137,7 +137,7 @@ struct NodeArguments {
   std::string audit_file;
   Telling telling;
   bool json = false;
-  std::vector<std::string> over;  // what the verb itself says of the settings
+  std::vector<std::string> over;  // the verb's own settings
   std::string manager;            // of contexts, for /bin/sh -c; empty: as the settings have it
 };
 
@@ -175,7 +175,7 @@ constexpr const char* kLeaving =
     "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, ports\n"
     "  or secrets, 128 + N ended at once by signal N.";
 
-// A verb that is a node, with what it says itself of the settings.
+// A verb that is a node, with its own settings.
 CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<NodeArguments>& given,
                         std::vector<std::string> over, const char* name, const char* help, const std::string& footer) {
   given->over = std::move(over);

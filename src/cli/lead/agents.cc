@@ -1,4 +1,4 @@
-// bellwether agents: the agents of a fleet, and who leads it.
+// bellwether agents: the agents of a fleet, and their leader.
 #include "cli/lead/agents.h"
 
 #include <CLI/CLI.hpp>
@@ -67,7 +67,7 @@ std::vector<std::string> who_is_next(const AgentRegistry& registry, const electi
   return next;
 }
 
-// Who leads, for people in two columns.
+// The leader, for people in two columns.
 Fields fields_of(const election::Observation& seen, const std::vector<std::string>& next, WallTime now) {
   const election::LeaseRecord& lease = seen.record;
   const Duration left = left_of(seen, now);
@@ -121,7 +121,7 @@ task<Result<int>> list_agents(EpollRuntime& runtime, RegistryFile& registry, con
   co_return kExitOk;
 }
 
-// The leader's cleanup, and the tasks of those that it found silent given to others.
+// The leader's cleanup: gives the tasks of silent agents to others.
 task<Result<int>> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
   if (!options.places.via.empty()) {
     BW_CO_TRY(const auto seen,
@@ -241,7 +241,7 @@ Duration in_proportion(Duration of_profile, Duration ttl, const lead::AgentProfi
   return Duration::nanos(static_cast<int64_t>(share * static_cast<double>(ttl.ns())));
 }
 
-// The times of a profile; with another lease all of them in the same proportion to it.
+// The times of a profile; another lease scales all of them.
 Status set_fleet_times(FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   BW_TRY(const lead::AgentProfile profile, profile_named(given.profile));
@@ -265,7 +265,7 @@ Status set_fleet_times(FleetArguments& given) {
 Status set_adaptive(FleetArguments& given) {
   if (!given.adaptive) return {};
   lead::FleetOptions& options = given.options;
-  options.timing = election::LeaseTiming::of(options.timing.lease);  // with three renewals in it, whatever its length
+  options.timing = election::LeaseTiming::of(options.timing.lease);  // with three renewals in it, at any length
   BW_TRY(options.adaptive, settings_within(given.bounds, options.timing.lease, options.timing.lease * 4));
   return {};
 }
@@ -296,7 +296,7 @@ Result<int> run_fleet_lead(FleetArguments& given) {
   }
   options.verbosity = given.telling.verbosity();
   BW_RETURN_IF_ERROR(given.places.make_folder());
-  // A task gets its payload from its environment; what is typed into this terminal is not meant for it.
+  // A task gets its payload from its environment; input of this terminal is not meant for it.
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   return in_runtime("agents lead", [&](auto& runtime) { return run_fleet_leader(runtime, options); });

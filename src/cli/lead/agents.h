@@ -1,5 +1,5 @@
-// What the commands of `bellwether agents` share: where the things of a fleet are, and the commands themselves, each
-// with options of its own.
+// The shared code of the commands of `bellwether agents`: the places of a fleet, and the commands themselves, each with
+// its options.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class App;
 
 namespace bellwether::cli {
 
-// kInvalid: there is none of that name.
+// kInvalid: no profile of that name.
 Result<lead::AgentProfile> profile_named(const std::string& name);
 
 struct FleetPlaces {
@@ -23,14 +23,14 @@ struct FleetPlaces {
   std::string via;  // where the lease is
   std::string key;
 
-  // What was not given is taken from the folder, if that was given.
+  // Takes missing values from the folder, if that was given.
   void complete();
-  // The folder, if one was given, is there from here on.
+  // Makes the folder, if one was given.
   Status make_folder() const;
 };
 
-// A change replaces the whole file. Made by root it would be root's, and no agent could read it any more: from here on
-// root acts as whoever the file belongs to. REQUIRES that no other thread runs yet.
+// A change replaces the whole file. A file that root makes is root's, and no agent could read it any more: from here on
+// root acts as the owner of the file. REQUIRES that no other thread runs yet.
 void act_as_owner_of(const std::string& path);
 
 // `--dir`; `places` must outlive the command.

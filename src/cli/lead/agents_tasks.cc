@@ -41,7 +41,7 @@ struct TasksOptions {
 };
 
 int not_done(const std::string& text, int code = kExitNo) { return refuse("agents tasks", text, code); }
-// What is wrong with what was asked for is wrong with the command line.
+// An error of the request is an error of the command line.
 int not_done(const Error& error) {
   return not_done(error.message, error.code == Errc::kInvalid ? kExitUsage : kExitNo);
 }
@@ -99,7 +99,7 @@ task<int> list(QueueFile& queue_file, const TasksOptions& options) {
 
 // --- add -------------------------------------------------------------------------------------------------------------
 
-// One task a line: {"name": "…", "payload": …}; a payload that is no string is taken as the JSON that it is.
+// One task a line: {"name": "…", "payload": …}; a payload that is no string is taken as JSON.
 Result<std::vector<QueueFile::NewTask>> read_lines(std::istream& in, const std::string& where) {
   std::vector<QueueFile::NewTask> tasks;
   std::string line;
@@ -196,7 +196,7 @@ Result<uint64_t> meant_by(const TaskQueue& queue, const std::string& which) {
   return *number;
 }
 
-// The numbers of the tasks that are meant, or of all that failed; each once.
+// The numbers of the named tasks, or of all failed ones; each once.
 Result<std::vector<uint64_t>> meant(const TaskQueue& queue, const TasksOptions& options) {
   std::vector<uint64_t> numbers;
   if (options.all == !options.which.empty()) {

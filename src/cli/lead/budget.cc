@@ -1,5 +1,5 @@
-// bellwether budget: how long a key is without a holder, before anything runs. bellwether alerts: Prometheus rules for
-// the loops of a policy sheet.
+// bellwether budget: the time of a key without a holder, computed before anything runs. bellwether alerts: Prometheus
+// rules for the loops of a policy sheet.
 
 #include "cli/lead/budget.h"
 
@@ -128,7 +128,7 @@ Result<int> budget_of_policy(const BudgetOptions& options, Duration operation) {
   return holds ? kExitOk : kExitPromiseBroken;
 }
 
-// A budget with what it was made from.
+// A budget with its inputs.
 int print_budget(Fields fields, const FailoverBudget& budget) {
   fields.insert(fields.begin(), told("format", "bellwether.budget/1"));
   for (Field& sum : sums_of(budget)) fields.push_back(std::move(sum));

@@ -1,5 +1,5 @@
-// bellwether budget --cluster: how long until the nodes of a cluster know that one of them is gone, and until another
-// one leads.
+// bellwether budget --cluster: the times until the nodes of a cluster detect the death of a node, and until another
+// node leads.
 
 #include <algorithm>
 #include <cstdio>
@@ -23,11 +23,11 @@ using election::Sum;
 constexpr std::size_t kUsualVoters = 5;
 constexpr std::size_t kMostVoters = 9;
 constexpr std::size_t kMostScoredVoters = 100;
-// What the profiles are made for.
+// The assumption of the profiles.
 constexpr Duration kNear = Duration::millis(2);
 constexpr Duration kFar = Duration::millis(250);
 
-// A cluster, as far as its times depend on it.
+// The facts of a cluster that decide its times.
 struct Shape {
   std::string profile;
   membership::Figures figures;
@@ -40,7 +40,7 @@ struct Shape {
   Duration sync = quorum::QuorumBudgetInput().sync;
 };
 
-// A profile that is given takes the place of the file's.
+// A given profile replaces the file's.
 Status read_file(const BudgetOptions& options, Shape& shape) {
   std::vector<std::string> over;
   if (!options.profile.empty()) over.push_back("profile=" + options.profile);

@@ -1,4 +1,4 @@
-// bellwether doctor: is leadership healthy, and what to do where it is not.
+// bellwether doctor: whether leadership is healthy, and the remedies.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,7 +27,7 @@
 namespace bellwether::cli {
 namespace {
 
-// bellwether doctor --config: what the voters of a cluster say of themselves and of each other.
+// bellwether doctor --config: the voters' reports about themselves and each other.
 
 using node::NodeReport;
 
@@ -51,7 +51,7 @@ class ClusterLook {
  public:
   ClusterLook(OperatorSession& session, Duration timeout) : session_(session), timeout_(timeout) {}
 
-  // Who votes, and where; where a store decides who leads, who may lead.
+  // The voters and their addresses; with a store, the candidates.
   Status find() {
     BW_TRY(const auto members, node::only<node::MembersAnswer>(ask_any(session_, node::AskMembers(), timeout_)));
     BW_TRY(const auto quorum, node::only<node::QuorumView>(ask_any(session_, node::AskQuorum(), timeout_)));
@@ -69,7 +69,7 @@ class ClusterLook {
   std::vector<NodeReport> look() {
     std::vector<NodeReport> out;
     for (const auto& [name, place] : places_) out.push_back(report_of(name, place));
-    // Who acts now and has acted before all others were asked has acted all the time between.
+    // A node that acts now, and already acted before all others were asked, has acted all the time between.
     for (NodeReport& one : out) {
       if (!one.acts) continue;
       const auto again = node::only<node::LeaderView>(ask(session_, places_.at(one.name), node::AskLeader(), timeout_));
@@ -108,11 +108,11 @@ class ClusterLook {
 
   OperatorSession& session_;
   Duration timeout_;
-  std::map<std::string, HostPort> places_;  // by name; nowhere: it is no member
+  std::map<std::string, HostPort> places_;  // by name; no address: it is no member
 };
 
-// Asks all voters, and again for `watch_for` while none of them leads. How many were asked; nothing: the settings
-// cannot be used, which has been told.
+// Asks all voters, and again for `watch_for` while none of them leads. Returns their number; empty: the settings cannot
+// be used, and the error was printed.
 std::optional<std::size_t> examine_cluster(const OperatorOptions& options, Duration watch_for, lead::Findings& out) {
   auto session = open_operator_session(options, "doctor");
   if (!session) return std::nullopt;
@@ -139,8 +139,8 @@ using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
 
-// The epochs of keys as runs of this command saw them, in a file, so that changes of leader can be counted over an hour
-// although each run only looks for a moment.
+// The epochs of keys as runs of this command saw them, in a file, to count changes of leader over an hour although each
+// run only looks for a moment.
 
 constexpr const char* kFormat = "bellwether.epochs/1";
 constexpr std::size_t kSamplesMax = 20'000;
@@ -188,7 +188,7 @@ class EpochHistory {
   EpochHistory(runtime::Runtime& runtime, std::string path)
       : runtime_(runtime), file_(runtime, std::move(path), lead::SharedFile::WhenBroken::kQuarantine) {}
 
-  // Notes the epoch of a key, and gives by how much it has grown within the last hour, as far as runs have seen it.
+  // Notes the epoch of a key, and returns its growth within the last hour, as far as runs have seen it.
   task<Result<uint64_t>> note(std::string key, election::Epoch epoch) {
     Note note(runtime_.wall_now().unix_ns / 1'000'000'000, std::move(key), epoch.value());
     BW_CO_RETURN_IF_ERROR(co_await file_.change(note, runtime_.now() + Duration::seconds(5)));
@@ -203,8 +203,8 @@ class EpochHistory {
 struct DoctorOptions {
   std::string policy;
   std::string via;          // of the loops that name no store
-  FleetPlaces fleet;        // its store and key stand for any other, too
-  OperatorOptions cluster;  // looked at when it has a file of settings
+  FleetPlaces fleet;        // its store and key serve any other key, too
+  OperatorOptions cluster;  // examined if it has a file of settings
   std::string watch_state;
   std::string history;
   std::string profile = "production";
@@ -242,7 +242,7 @@ class Doctor {
     }
   }
 
-  // Looks for a while: what contradicts itself shows only in several looks.
+  // Looks for a while: a contradiction shows only in several looks.
   task<void> examine_key(std::string url, std::string key, bool holder_expected) {
     if (unreachable_.contains(url)) co_return;
     lead::LeaseLooks looks{.via = url, .key = key, .seen = {}, .holder_expected = holder_expected};
@@ -277,7 +277,7 @@ class Doctor {
     judge_churn(key, *grown, {}, findings_);
   }
 
-  // What could not be understood is kept beside its file.
+  // Unreadable content is kept beside its file.
   task<void> examine_quarantine(std::string path) {
     const auto slash = path.rfind('/');
     std::string folder = slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
@@ -371,7 +371,7 @@ void print_findings(const Findings& findings) {
               told("findings", Rows(findings, &finding_fields).list())});
 }
 
-// A store without a key is that of the sheet, and tells nothing of the fleet.
+// A store without a key is that of the policy sheet, and is not the fleet's.
 void complete_options(DoctorOptions& options) {
   options.via = options.fleet.via;
   if (!options.policy.empty() && options.fleet.key.empty()) options.fleet.via.clear();

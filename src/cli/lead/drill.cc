@@ -1,5 +1,5 @@
-// bellwether drill POLICY: break the leader of a loop again and again, and compare with what was promised.
-// bellwether sim: break leadership in virtual time.
+// bellwether drill POLICY: break the leader of a loop again and again, and compare with the promised times. bellwether
+// sim: break leadership in virtual time.
 
 #include "lead/drill/drill.h"
 
@@ -141,7 +141,7 @@ Status take_pids(DrillArguments& given) {
   return {};
 }
 
-// What goes with what.
+// Checks that the options fit each other.
 Status check_given(DrillArguments& given) {
   lead::DrillOptions& options = given.options;
   const bool commanded = !options.break_command.empty();
@@ -192,7 +192,7 @@ Result<int> run_drill_command(DrillArguments& given) {
   return exit_code_of(report);
 }
 
-// What a contender of a drill does in its ticks; not for people.
+// The work of a drill's contender in its ticks; not for people.
 void add_drill_act(CLI::App& app, int& exit_code) {
   struct Act {
     std::string file;

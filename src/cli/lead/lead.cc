@@ -21,18 +21,17 @@
 namespace bellwether::cli {
 namespace {
 
-// `bellwether lead --via vote:FILE` and `quorum:FILE`: what of the command line goes with a group that elects its
-// leader itself.
+// `bellwether lead --via vote:FILE` and `quorum:FILE`: the options for a group that elects its leader itself.
 struct GroupGiven {
   bool first_start = false;
-  std::vector<std::string> of_stores;  // options that only mean something to a store, as they were given
+  std::vector<std::string> of_stores;  // options that only apply to a store, as given
 };
 
 std::string_view scheme_of(std::string_view via) { return via.substr(0, via.find(':')); }
 
 std::string in_quotes(std::string_view text) { return fmt::format("'{}'", text); }
 
-// What the URL, the other options and the file say must be one thing.
+// The URL, the other options and the file must agree.
 Status check(const lead::LeadOptions& options, const GroupGiven& given, const cluster::NodeConfig& config,
              const std::string& file) {
   const std::string scheme(scheme_of(options.via));
@@ -78,7 +77,7 @@ Status check(const lead::LeadOptions& options, const GroupGiven& given, const cl
   return {};
 }
 
-// Runs it: the exit code of the process. What is wrong is told on standard error.
+// Runs it: the exit code of the process. Errors go to standard error.
 int run_lead_in_group(lead::LeadOptions& options, const GroupGiven& given) {
   const std::string file = options.via.substr(options.via.find(':') + 1);
   if (file.empty()) {
@@ -97,7 +96,7 @@ int run_lead_in_group(lead::LeadOptions& options, const GroupGiven& given) {
   return in_runtime("lead", [&](auto& runtime) { return node::run_group_leader(runtime, options, node); });
 }
 
-// What means nothing where nodes elect among them.
+// The options without a meaning where nodes elect among them.
 constexpr std::array kOfStores{
     "--ttl",           "--renew",    "--renew-deadline", "--grace",        "--retry",
     "--store-timeout", "--ttl-min",  "--ttl-max",        "--region",       "--cross-region-wait",
@@ -118,7 +117,7 @@ struct LeadArguments {
   GroupGiven group;
 };
 
-// A lease that follows the store keeps the proportions that it has by default.
+// A lease that follows the store keeps its default proportions.
 Status let_lease_follow(LeadArguments& given) {
   if (!given.bounds.least && !given.bounds.most) return {};
   lead::LeadOptions& options = given.options;

@@ -1,4 +1,4 @@
-// bellwether lease: who holds which key, and what an operator can do about it.
+// bellwether lease: the holders of keys, and the operator's actions on them.
 
 #include "cli/lead/lease.h"
 
@@ -67,7 +67,7 @@ Fields fields_of(const std::string& key, const Observation& seen, WallTime now) 
       {"STATUS", "status", status_of(seen)}};
 }
 
-// Of one key there is more to read.
+// The answer about a single key is longer.
 std::string text_of(const std::string& key, const Observation& seen, WallTime now) {
   const LeaseRecord& record = seen.record;
   Fields out{shown("key", key), shown("holder", record.held() ? record.holder : "nobody"),
@@ -216,7 +216,7 @@ struct LeaseRepairArguments {
   bool yes = false;
 };
 
-// What keeps leases on a disk refuses to go on without its epochs, unless told that they may be lost.
+// A store of leases on a disk refuses to continue without its epochs, unless the operator accepts their loss.
 std::string accepting_loss(const std::string& url) {
   const bool on_disk = url.starts_with("file:") || url.starts_with("flock:");
   if (!on_disk || url.find("accept_epoch_loss=") != std::string::npos) return url;

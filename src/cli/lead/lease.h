@@ -1,4 +1,4 @@
-// The look at a lease that several verbs take, and the part of `bellwether lease` that looks at loops.
+// The look at a lease for several verbs, and the part of `bellwether lease` that looks at loops.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace bellwether::cli {
 
-// What the store shows of the key now. Talks to the store for at most `timeout`.
+// The current state of the key in the store. Talks to the store for at most `timeout`.
 runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& runtime, std::string url, std::string key,
                                                            Duration timeout);
 

@@ -1,5 +1,5 @@
-// bellwether loops: which loops of a deployment are elected, who runs them, and running them. bellwether lease list
-// --policy: the runbook's first look at them, with how hard each lock is fought for.
+// bellwether loops: the elected loops of a deployment, their leaders, and running them. bellwether lease list --policy:
+// the runbook's first look at them, with the competition for each lock.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -93,7 +93,7 @@ struct IdleData {
 struct LoopRow {
   lead::LoopPolicy loop;  // with a store
   Result<election::Observation> seen = fail(Errc::kIo, "not looked at");
-  std::vector<IdleData> idle;  // what the loop guards, where its store counts how long that is idle
+  std::vector<IdleData> idle;  // the data that the loop guards, if its store counts their idle time
 };
 
 runtime::task<void> look_at(runtime::Runtime& runtime, LoopRow& row, Duration timeout) {
@@ -116,7 +116,7 @@ runtime::task<void> look_at(runtime::Runtime& runtime, LoopRow& row, Duration ti
   }
 }
 
-// Looks at all of them at once, at each for at most `timeout`.
+// Looks at all of them in parallel, at each for at most `timeout`.
 runtime::task<void> look_at_loops(runtime::Runtime& runtime, std::vector<LoopRow>& rows, Duration timeout) {
   runtime::Scope scope;
   for (LoopRow& row : rows) scope.spawn(look_at(runtime, row, timeout));
@@ -142,7 +142,7 @@ Value guards_of(const LoopRow& row) {
   return out;
 }
 
-// Who holds the key of a loop. `left_key`: how JSON names for how long.
+// The holder of a loop's key. `left_key`: the JSON name of its remaining time.
 void add_holder(Fields& out, const LoopRow& row, WallTime now, const char* left_key) {
   if (!row.seen) {
     out.emplace_back("HOLDER", "error", row.seen.error().message, "? " + row.seen.error().message);
@@ -246,7 +246,7 @@ std::string wait_text(const LockPressure& pressure) {
          format_duration(Duration::nanos(static_cast<int64_t>(std::llround(*pressure.wait_p99_s * 1e9))));
 }
 
-// What is not known is not guessed: no store tells who waits for its keys.
+// Unknown figures are not guessed: no store reports the waiters of its keys.
 std::string pressure_text(const LockPressure& pressure) {
   if (pressure.processes == 0) return "not known";
   std::string text = fmt::format("{} of {} wait, {}", pressure.waiting(), pressure.processes, wait_text(pressure));
@@ -257,7 +257,7 @@ std::string pressure_text(const LockPressure& pressure) {
 
 Value value_of(const LockPressure& pressure) {
   if (pressure.processes == 0) return {};
-  // No number stands for "beyond the last bucket".
+  // "Beyond the last bucket" has no number.
   const bool known = pressure.wait_p99_s && std::isfinite(*pressure.wait_p99_s);
   return object_of(
       {told("processes", pressure.processes), told("holders", pressure.holders), told("waiting", pressure.waiting()),

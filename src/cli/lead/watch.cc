@@ -1,4 +1,4 @@
-// bellwether watch: keeps the leader's process alive, and ends one that is alive and does nothing.
+// bellwether watch: keeps the leader's process alive, and ends one that is alive and does no work.
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -173,7 +173,7 @@ class Watch {
     say("cannot start it: " + ended_);
   }
 
-  // With its whole group: first asked, then killed.
+  // With its whole group: first SIGTERM, then SIGKILL.
   task<void> end_child() {
     if (!child_) co_return;
     child_->signal_group(SIGTERM);
@@ -212,7 +212,7 @@ class Watch {
   runtime::Cancellation* nap_ = nullptr;
 };
 
-// Tells the watchdog whose state file this is to restart; false when none lives.
+// Orders the watchdog of this state file to restart; false when none lives.
 task<bool> ask_running_watchdog(EpollRuntime& runtime, std::string path) {
   const auto text = co_await store::read_text(runtime, std::move(path));
   if (!text || !text->present) co_return false;

@@ -1,5 +1,5 @@
-// bellwether check FILE: is the scenario right? Sends nothing. bellwether check --schema: what editors check it with.
-// bellwether build FILE.cc: compiles a workflow in C++.
+// bellwether check FILE: whether the scenario is right. Sends nothing. bellwether check --schema: the schema for
+// editors. bellwether build FILE.cc: compiles a workflow in C++.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -80,7 +80,7 @@ std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   return text;
 }
 
-// What runs beside what, and on how many of the cores; nothing where all share all of them.
+// The workflows that run side by side, and their cores; empty when all share all cores.
 std::string describe_order(const plan::Plan& plan, uint32_t cores) {
   const std::vector<plan::Stage> stages = plan::stages_of(plan, cores);
   if (std::none_of(stages.begin(), stages.end(), [](const plan::Stage& stage) { return stage.apart; })) return {};
@@ -95,7 +95,7 @@ std::string describe_order(const plan::Plan& plan, uint32_t cores) {
   return text + "\n";
 }
 
-// The files that it was made from beside the scenario, each once, as paths from here.
+// The files of the scenario beside its own, each once, as paths from here.
 std::vector<std::string> files_of(const std::string& scenario, const scenario::Bundle& bundle) {
   std::set<std::string> out;
   const auto& record = std::get<scenario::RecordedScenario>(bundle);
@@ -104,7 +104,7 @@ std::vector<std::string> files_of(const std::string& scenario, const scenario::B
   return {out.begin(), out.end()};
 }
 
-// Who has signed a compiled program. What is compiled anew each time nobody has.
+// The signer of a compiled program. A program that is compiled anew each time has none.
 std::string vouched_by(const plan::Program& program) {
   if (program.language != plan::Program::Language::kNative || program.name.starts_with('/')) return {};
   const auto read = signature::read(*program.text, program.name);

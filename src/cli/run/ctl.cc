@@ -1,4 +1,4 @@
-// bellwether ctl: looks at and controls the local runs that go on.
+// bellwether ctl: looks at and controls the current local runs.
 
 #include "cli/run/ctl.h"
 
@@ -151,7 +151,7 @@ std::vector<Running> all_running() {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()),
                                                       [](DIR* one) { return one == nullptr ? 0 : ::closedir(one); });
   while (directory != nullptr) {
-    const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe): nobody else has it
+    const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe): no other thread has it
     if (entry == nullptr) break;
     const std::string name = entry->d_name;
     if (!name.ends_with(kEnding)) continue;

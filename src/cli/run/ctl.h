@@ -1,4 +1,4 @@
-// The local runs of this user that go on just now, each with a socket through which it is controlled.
+// The current local runs of this user, each with a socket that controls it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace bellwether::cli {
 
-// Where their sockets are: $XDG_RUNTIME_DIR/bellwether, else a folder of this user's below /tmp.
+// The folder of their sockets: $XDG_RUNTIME_DIR/bellwether, else a folder of this user's below /tmp.
 std::string running_folder();
 // The name of the socket of a run.
 std::string socket_name(const std::string& run_id);
@@ -17,9 +17,9 @@ struct Running {
   std::string id;
   std::string path;  // of its socket
 };
-// Those that have a socket, the newest last. The socket of one that was killed is taken away.
+// The runs with a socket, the newest last. Removes the socket of a killed run.
 std::vector<Running> all_running();
-// By its id, the beginning of one, or `last`. kNotFound and kInvalid name those that there are.
+// By its id, the beginning of one, or `last`. kNotFound and kInvalid name the runs that exist.
 Result<Running> find_running(const std::string& name);
 
 }  // namespace bellwether::cli

@@ -10,7 +10,7 @@
 
 namespace bellwether::cli {
 namespace {
-// Event loops, files, standard streams and what libraries keep open.
+// Event loops, files, standard streams and descriptors that libraries keep open.
 constexpr uint64_t kOtherDescriptors = 128;
 }  // namespace
 
@@ -20,7 +20,7 @@ Connections connections_of(const plan::Plan& plan) {
     uint64_t widest = 0;
     for (const auto& layer : workflow.layers) widest = std::max<uint64_t>(widest, layer.size());
     const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
-    // What an arrival rate hires is not sure; what a course of users reaches is.
+    // The users that an arrival rate hires are not sure; those that a course reaches are.
     sum.sure += uint64_t{facts.open_model ? facts.vus : facts.vus_most} * widest;
     sum.at_most += uint64_t{facts.vus_most} * widest;
   }

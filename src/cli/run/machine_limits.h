@@ -1,5 +1,4 @@
-// What this machine must offer before a run may start, checked beforehand so that a run does not fail half-way for a
-// reason that could have been known.
+// The needs of a run from this machine, checked before it starts, so that it does not fail half-way for a known reason.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +21,10 @@ Connections connections_of(const plan::Plan& plan);
 // connections fit. A text: they fit, but the others may not.
 Result<std::string> ensure_descriptors(const Connections& connections);
 
-// Raises the limit of open files to `wanted`, or as far as allowed, and gives what it is now (at most `wanted`).
+// Raises the limit of open files to `wanted`, or as far as allowed, and returns its value now (at most `wanted`).
 uint64_t raise_descriptors(uint64_t wanted);
 
-// A remark about local ports where so many connections to one address may not fit; empty when they do.
+// A remark about local ports when this number of connections to one address may not fit; else empty.
 std::string port_warning(uint64_t connections);
 
 // Most threads a command takes.

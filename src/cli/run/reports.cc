@@ -58,8 +58,8 @@ Result<std::string> made(const std::string& json, const report::ResultFile& run,
   return report::to_hdr(run, out.step);
 }
 
-// `json` is the result file. Goes on with the others when one cannot be written, and tells each problem on standard
-// error under the name of the verb. False: something is missing.
+// `json` is the result file. A report that cannot be written does not stop the others; each problem goes to standard
+// error under the name of the verb. False: a report is missing.
 bool write_outs(const std::string& json, const std::vector<Out>& outs, std::string_view verb) {
   if (outs.empty()) return true;
   bool all = true;
@@ -82,7 +82,7 @@ bool write_outs(const std::string& json, const std::vector<Out>& outs, std::stri
   return all;
 }
 
-// False when it did not all get out. A reader that went away (`| head`) has had all it wanted.
+// False when not all of it was written. A reader that went away (`| head`) has had enough.
 bool print_all(const std::string& text, std::string_view verb) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) return true;
@@ -132,7 +132,7 @@ int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::
   look.color = ::isatty(STDOUT_FILENO) == 1;
   int exit_code = report.verdict.exit_code;
   if (!outs.empty() && !write_outs(report::to_json(report), outs, verb) && exit_code == kExitOk) exit_code = kExitUsage;
-  // Last, for a terminal that is stopped can keep it waiting.
+  // Last, because a stopped terminal can keep it waiting.
   if (!print_all(report::summary(report, look), verb) && exit_code == kExitOk) exit_code = kExitUsage;
   return exit_code;
 }

@@ -1,4 +1,4 @@
-// What a run gives at its end: reports (--out FORMAT=FILE, --to FORMAT=FILE), a summary, and its place in the store.
+// The output of a run at its end: reports (--out FORMAT=FILE, --to FORMAT=FILE), a summary, and its place in the store.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ namespace bellwether::cli {
 struct Out {
   enum class Format : unsigned char { kJson, kCsv, kJunit, kHtml, kHdr };
   Format format = Format::kJson;
-  std::string step;  // of kHdr: whose times; empty: of all
+  std::string step;  // of kHdr: the step of the times; empty: all
   std::string file;
 };
 
@@ -28,20 +28,19 @@ inline constexpr std::string_view kOutHelp =
     "FORMAT=FILE: json, html, csv, junit, hdr, or hdr:WORKFLOW.STEP; several at will";
 
 void add_out_option(CLI::App* command, std::vector<std::string>& outs);
-// What was written on the command line, as `option` ("--out"). kInvalid: something else than formats and files, or one
-// file twice.
+// The words of the command line after `option` ("--out"). kInvalid: something else than formats and files, or one file
+// twice.
 Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::string_view option = "--out");
 
-// Whether all of it can be written, before anything is run.
+// Whether all of it can be written, before the run.
 Status can_deliver(const std::vector<Out>& outs);
-// Whether there are such steps. kNotFound, with the nearest name.
+// Whether these steps exist. kNotFound, with the nearest name.
 Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view> steps);
-// The reports, and the summary on standard output. The exit code of the process: that of the verdict, unless
-// something could not be written. `verb` speaks in messages: "run".
+// The reports, and the summary on standard output. The exit code of the process: that of the verdict, unless some
+// output could not be written. `verb` speaks in messages: "run".
 int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
 
-// Puts its result into the store. Whatever becomes of it, the run is what it was: what goes wrong is told on standard
-// error, and that is all.
+// Puts its result into the store. A failure does not change the run; it only goes to standard error.
 void keep(results::Recorder& recorder, const report::RunReport& report);
 
 }  // namespace bellwether::cli

@@ -1,4 +1,4 @@
-// bellwether results: the runs of this machine that are stored.
+// bellwether results: the stored runs of this machine.
 
 #include "cli/run/results.h"
 
@@ -34,7 +34,7 @@ bool is_file(const std::string& name) {
 // No id of a run has a dot or a slash.
 bool looks_like_file(const std::string& name) { return name.find_first_of("./") != std::string::npos; }
 
-// What `bellwether results` prints of stored runs.
+// The output of `bellwether results` about stored runs.
 
 using report::decimal;
 using report::percent;
@@ -234,7 +234,7 @@ Result<StoredRun> open_run(const std::string& name, const std::string& store) {
 Result<std::string> document_of(const std::string& name, const std::string& store) {
   if (looks_like_file(name) && is_file(name)) {
     auto text = read_whole_file(name, report::kMostResultBytes);
-    // A store begins as every file of SQLite does; everything else is meant to be a result file.
+    // A store begins like every file of SQLite; any other file should be a result file.
     if (!text || !text->starts_with("SQLite format 3")) return text;
   }
   BW_TRY(auto found, open_run(name, store));

@@ -136,7 +136,7 @@ std::string value_text(Figure figure, double value) {
   return report::decimal(value) + (figure == Figure::kRate ? "/s" : " ms");
 }
 
-// A step, all of them where it has no name, and one of its figures.
+// A step, or all of them without a name, and one of its figures.
 struct Compared {
   std::string step;
   Difference of{};

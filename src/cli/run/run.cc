@@ -39,7 +39,7 @@ struct RunSettings {
   std::vector<int> pin;
   uint64_t seed = 0;
   Ui ui = Ui::kCi;
-  bool ignore_limits = false;  // start although this machine does not offer enough
+  bool ignore_limits = false;  // start although this machine has too little
   std::vector<Out> outs;
   script::lua::Permissions scripts;
   std::string store;  // the file in which the run is kept; empty: in none
@@ -69,7 +69,7 @@ class Progress {
   results::Recorder* recorder_;
 };
 
-// How a person ends a run before its time, with a signal or on the screen.
+// A person's ways to end a run early, with a signal or on the screen.
 class LocalControls final : public console::Controls {
  public:
   LocalControls(node::LocalRun& run, RunScreen& screen) : run_(run), screen_(screen) {}
@@ -95,7 +95,7 @@ class LocalControls final : public console::Controls {
   RunScreen& screen_;
 };
 
-// `socket`: nullptr: there is none.
+// `socket`: nullptr: none.
 task<void> supervise(node::LocalRun* run, Attendance* attendance, RunScreen* screen, LocalControls* controls,
                      node::ControlSocket* socket) {
   runtime::Scope scope;
@@ -106,7 +106,7 @@ task<void> supervise(node::LocalRun* run, Attendance* attendance, RunScreen* scr
   co_await scope.join();
 }
 
-// Not of the seed, for a run that is repeated is another run.
+// Without the seed, because a repeated run is another run.
 std::string new_run_id(WallTime now) {
   uint64_t id = 0;
   if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<uint64_t>(now.unix_ns);
@@ -210,7 +210,7 @@ struct RunArguments {
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
 
-// What stands on the command line in place of the scenario's figures.
+// The options of the command line that replace the scenario's figures.
 Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.vus.empty()) {
     const auto vus = parse_u64(arguments.vus);
@@ -298,7 +298,7 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   }
   BW_TRY(settings.outs, parse_outs(arguments.outs));
   if (!arguments.no_store && !is_store_off()) {
-    // Where nobody knows a place for it, the run goes on without.
+    // Without a known place for the store, the run goes on without it.
     if (auto store = store_path(arguments.store)) settings.store = std::move(*store);
   }
   return settings;

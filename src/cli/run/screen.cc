@@ -19,7 +19,7 @@ namespace {
 using runtime::task;
 
 constexpr Duration kEvery = Duration::seconds(2);
-// How often it is asked whether a job of the background has come to the front.
+// The interval of the checks whether a background job has come to the front.
 constexpr Duration kAway = Duration::millis(250);
 
 bool is_set(const char* name) { return !store::variable(&store::own_environment, name).empty(); }
@@ -96,12 +96,11 @@ void RunScreen::say(const std::string& text) {
   }
 }
 
-// The full screen at work: draws what a board shows, obeys keys and the signals of a terminal, and never waits for a
-// terminal that does not take what is written.
-// On one thread, that of `runtime`.
+// The full screen at work: draws the content of a board, obeys keys and the signals of a terminal, and never waits for
+// a slow terminal. On one thread, that of `runtime`.
 class LiveScreen {
  public:
-  // At most so often; and the spinner turns on every beat.
+  // The shortest time between two frames; the spinner turns on every beat.
   static constexpr Duration kFrame = Duration::millis(33);
   static constexpr Duration kBeat = Duration::millis(100);
 
@@ -111,7 +110,7 @@ class LiveScreen {
 
   // Until it is cancelled or the terminal is closed. Leaves the screen.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // One that an Attendance collects beside SIGINT and SIGTERM.
+  // A signal that an Attendance collects beside SIGINT and SIGTERM.
   void on_signal(int number);
 
  private:
@@ -140,7 +139,7 @@ task<void> LiveScreen::run(runtime::Cancellation* cancel) {
   while (!cancel->cancelled() && !terminal_.gone()) {
     const Instant now = runtime_.read_clock();
     if (!terminal_.in_foreground()) {
-      // The terminal is somebody else's. What stands there is theirs to draw over.
+      // Another process has the terminal, and may draw over its content.
       terminal_.leave();
       co_await runtime_.sleep_until(now + kAway, cancel);
       continue;
@@ -170,7 +169,7 @@ task<void> LiveScreen::run(runtime::Cancellation* cancel) {
   running_ = false;
 }
 
-// A frame that would wait for the one before is not made; a later one shows what it would have shown.
+// A frame that would wait for the one before is skipped; a later one shows its content.
 void LiveScreen::draw(Instant now) {
   if (!changed_ || terminal_.busy() || !terminal_.entered() || now - drawn_ < kFrame) return;
   changed_ = false;
@@ -197,7 +196,7 @@ void LiveScreen::obey(const std::string& typed) {
 void LiveScreen::on_signal(int number) {
   if (number == SIGTSTP) terminal_.suspend();
   if (!running_) return;
-  // Whatever happened meanwhile to the terminal, it is set and drawn anew.
+  // The terminal may have changed meanwhile, so it is set and drawn anew.
   if (number == SIGCONT && terminal_.in_foreground()) terminal_.leave();
   shown_ = {};
   changed_ = true;

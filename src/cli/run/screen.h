@@ -1,5 +1,5 @@
-// What a person sees of a run while it goes on, wherever it runs, and how that person ends it: a screen or a line every
-// few seconds, keys and signals.
+// A person's view of a run in progress, on any machine, and the controls: a screen or a line every few seconds, keys
+// and signals.
 #pragma once
 
 #include <cstdint>
@@ -21,33 +21,33 @@
 
 namespace bellwether::cli {
 
-// What is seen of a run while it goes on.
+// The view of a run in progress.
 enum class Ui : uint8_t { kNone, kCi, kFull };
 
-// Of `--ui`; empty: full on a terminal that can, unless $CI is set or it is a job of the background, else ci. An error
-// says why full cannot be, when it was asked for.
+// Of `--ui`; empty: full on a capable terminal, unless $CI is set or it is a job of the background, else ci. An error
+// names the reason when the requested full is impossible.
 Result<Ui> ui_of(const std::string& word);
 inline constexpr const char* kUiHelp =
     "full: a screen, ci: a line every few seconds, none (usual: full on a terminal, else ci)";
 
-// Lines on standard error, or a board for a screen. One thread tells of a run; say() may be called on another.
+// Lines on standard error, or a board for a screen. One thread reports a run; say() may be called on another.
 class RunScreen {
  public:
-  // `cores`: those of this machine that are there for it; none: a cluster runs it.
+  // `cores`: the cores of this machine for it; none: a cluster runs it.
   explicit RunScreen(Ui ui, std::optional<uint32_t> cores = {}) : ui_(ui), cores_(cores) {}
   Ui ui() const { return ui_; }
   console::Board& board() { return board_; }
 
-  // Before anything is measured. `where`: what runs it.
+  // Before the first measurement. `where`: the machine or cluster that runs it.
   void begin(const std::string& where);
   void begin(const plan::Plan& plan, const std::string& where);
   void set_state(std::string_view state);
   void second_over(const aggregate::Totals& totals);
-  // Something that happened, at a time of the run.
+  // An event, at a time of the run.
   void tell(Duration at, const std::string& text);
-  // Who runs what, each line of one workflow.
+  // The workers of each workflow, one line each.
   void place(std::vector<std::string> lines);
-  // Words about the run that are told whatever the screen, but by none that stands.
+  // Words about the run: an event on the board, or a line on standard error.
   void say(const std::string& text);
 
  private:
@@ -64,7 +64,7 @@ class RunScreen {
 
 class LiveScreen;
 
-// SIGINT and SIGTERM are obeyed while a run goes on, and with `--ui full` there is a screen.
+// Obeys SIGINT and SIGTERM during a run, and draws the screen of `--ui full`.
 class Attendance {
  public:
   // From here on the signals are collected. `runtime` must outlive it.

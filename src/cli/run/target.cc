@@ -23,7 +23,7 @@ struct TargetArguments {
   bool quiet = false;
 };
 
-constexpr uint64_t kTargetDescriptors = 1'000'000;  // who will come is not known: as many as may be
+constexpr uint64_t kTargetDescriptors = 1'000'000;  // the clients are unknown: as many as possible
 
 constexpr const char* kFooter =
     "Paths:\n"

@@ -31,7 +31,7 @@ enum class Source : uint8_t {
   kChecks,
 };
 
-// Where the figures of a metric are kept: one for each of plan::metrics().
+// The source of a metric's figures: one for each of plan::metrics().
 struct Origin {
   std::string_view metric;
   Source source;
@@ -76,7 +76,7 @@ bool can_have(MetricScope scope, const Filter& filter) {
   return false;
 }
 
-// Whether or not it is measured: what it checks counts either way.
+// A step counts even if it is not measured: its checks do.
 bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
   return (!filter.step || *filter.step == step) &&
          (!filter.workflow || plan.steps[step].workflow == *filter.workflow) &&

@@ -1,4 +1,4 @@
-// What a run has measured under the names of plan::metrics(), for thresholds and result files.
+// The figures of a run under the names of plan::metrics(), for thresholds and result files.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ using plan::MetricKind;
 // "counter", "gauge", "rate", "trend": the words of result files.
 std::string_view to_string(MetricKind kind);
 
-// Which part of the run: none set is all of it. A filter a metric cannot have (iterations of one step) selects nothing.
+// A part of the run; none set: all of it. A filter that a metric cannot have (iterations of one step) selects nothing.
 struct Filter {
   std::optional<plan::StepId> step;
   std::optional<uint16_t> workflow;
@@ -28,31 +28,31 @@ struct Filter {
   std::span<const plan::Tag> tags = {};  // steps that have them all
 };
 
-// What a metric has seen. Which members mean something depends on the kind.
+// The samples of a metric. Its kind decides which members have a meaning.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;
-  double count = 0;             // kCounter: the count; kRate: observations that were true
+  double count = 0;             // kCounter: the count; kRate: true observations
   uint64_t total = 0;           // kRate: all observations
   double last = 0;              // kGauge
   double greatest = 0;          // kGauge
   metrics::Histogram trend;     // kTrend
-  double scale = kMillisecond;  // kTrend: how many of the histogram's units are one of the metric's
-  uint64_t refused = 0;         // values of the scenario's own metrics that were none
-  bool any = true;              // something was counted, of what is not counted all the time
+  double scale = kMillisecond;  // kTrend: the number of the histogram's units in one of the metric's
+  uint64_t refused = 0;         // impossible values of the scenario's own metrics
+  bool any = true;              // has a sample; true for metrics that count all the time
   Duration elapsed;             // measured time of the run
 };
-// Nothing when there is no metric of that name, or the filter is none it can have. Of the product's own metrics and of
-// those of the scenario.
+// The value of a metric of the product or of the scenario. Empty when the metric does not exist, or does not have this
+// filter.
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter = {});
 
-// One figure of a sample. Nothing when there were no samples to compute it from, or the kind has no such figure. A
-// counter that counted nothing is 0: that is a measurement.
+// One figure of a sample. Empty without samples to compute it from, or when the kind has no such figure. A counter that
+// counted nothing is 0: that is a measurement.
 std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile = 0);
 
-// Pass/fail rules over what a run has measured, with the meaning they have in k6, but for one thing: a threshold that
-// has no samples has not passed.
+// Pass/fail rules over the figures of a run, with the meaning that they have in k6, with one exception: a threshold
+// without samples has not passed.
 struct ThresholdResult {
-  std::optional<double> value;  // durations in ms, rates 0..1; none: there were no samples
+  std::optional<double> value;  // durations in ms, rates 0..1; none: no samples
   bool ok = false;              // never without a value
   bool no_samples() const { return !value.has_value(); }
 };
@@ -61,8 +61,8 @@ ThresholdResult evaluate(const Totals& totals, const plan::Threshold& threshold)
 // One for each of Plan::thresholds, in order.
 std::vector<ThresholdResult> evaluate(const Totals& totals);
 
-// The first threshold marked abortOnFail that fails now and whose delayAbortEval has passed: the run is to stop.
-// A threshold without samples never stops a run. To be asked once a second or so.
+// The first threshold marked abortOnFail that fails now and whose delayAbortEval has passed: the run must stop. A
+// threshold without samples never stops a run. Call it about once a second.
 std::optional<std::size_t> abort_due(const Totals& totals);
 
 }  // namespace bellwether::aggregate

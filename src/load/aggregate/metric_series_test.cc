@@ -91,8 +91,8 @@ TEST_F(MetricSeriesTest, one_that_begins_late_and_pauses_has_points_only_where_i
   EXPECT_TRUE(totals.series_of(kTook).empty());
 }
 
-// The percentiles of a stretch are those of all its values, whatever its length; parts of workers that come while it
-// goes on are no exception.
+// The percentiles of a stretch of any length are those of all its values; parts of workers that arrive during it are no
+// exception.
 TEST(MetricSeries, the_figures_of_every_stretch_are_those_of_its_values_merged) {
   const plan::Plan plan = shop();
   Prng prng(7);
@@ -210,7 +210,7 @@ TEST(MetricSeries, of_parts_of_one_second_the_later_value_of_a_gauge_is_the_last
   }
 }
 
-// Whatever comes in whatever order, the points are the run, and totals that were restored go on as the original.
+// In any order of the parts the points are the run, and restored totals continue like the original.
 RC_GTEST_PROP(MetricSeries, the_points_add_up_to_the_run, ()) {
   const plan::Plan plan = shop();
   Prng prng(*rc::gen::arbitrary<uint64_t>());

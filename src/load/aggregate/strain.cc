@@ -5,7 +5,7 @@
 namespace bellwether::aggregate {
 namespace {
 
-// The part of a counter's growth in another's; nothing when they did not grow, or were begun anew.
+// The part of a counter's growth in another's; empty when they did not grow, or began anew.
 std::optional<double> part_of(uint64_t part_before, uint64_t part, uint64_t whole_before, uint64_t whole) {
   if (part < part_before || whole <= whole_before) return std::nullopt;
   return std::min(1.0, static_cast<double>(part - part_before) / static_cast<double>(whole - whole_before));

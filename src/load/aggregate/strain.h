@@ -1,5 +1,5 @@
-// The load generator watches itself: readings of its load and of its machine come in about once a second, findings go
-// out (load/plan/finding.h). docs/self-observation.md has the table of signals, thresholds and remedies for users.
+// The load generator watches itself: readings of its load and its machine come in about once a second, findings go out
+// (load/plan/finding.h). docs/self-observation.md has the table of signals, thresholds and remedies for users.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ using plan::remedy;
 using plan::Strain;
 using plan::text_of;
 
-// What the operating system says. Counters go on since some time before the run; what it does not say is left out.
+// The readings of the operating system. Counters began before the run; missing ones are left out.
 struct MachineReading {
   struct Processors {
     uint64_t stolen = 0;  // ticks, over all processors: taken by the hypervisor
@@ -29,7 +29,7 @@ struct MachineReading {
   };
   struct Quota {
     uint64_t periods = 0;
-    uint64_t throttled = 0;  // of those, in which the group was held up
+    uint64_t throttled = 0;  // of those, in which the group used up its quota
   };
   std::optional<Processors> processors;
   std::optional<Quota> quota;              // of the control group that may use the least
@@ -37,37 +37,37 @@ struct MachineReading {
   std::optional<double> descriptor_share;  // open, of those it may open; 0 to 1
 };
 
-// What the load threads measured in a second.
+// The measurements of the load threads in a second.
 struct LoadReading {
   Duration covered;        // > 0
   double cpu_share = 0;    // of the processors that the load threads have; 0 to 1
-  Duration loop_lag_p99;   // how long an event that was ready waited for its turn
+  Duration loop_lag_p99;   // the time that a ready event waited for its turn
   uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors
 };
 
-// From there on a second is bad.
+// From this value on a second is bad.
 inline constexpr double kStrainCpu = 0.95;
 inline constexpr Duration kStrainLag = Duration::millis(50);
 inline constexpr double kStrainDescriptors = 0.95;
 inline constexpr double kStrainThrottled = 0.10;
-inline constexpr double kStrainStolen = 0.10;       // of what was wanted…
-inline constexpr double kStrainStolenOfAll = 0.02;  // …where that is also so much of all there is
+inline constexpr double kStrainStolen = 0.10;       // of the wanted time…
+inline constexpr double kStrainStolenOfAll = 0.02;  // …where the same time is also this part of all time
 inline constexpr double kStrainMemory = 0.90;
-// So many bad readings, one after the other, begin a finding (one request that found no port is enough), and so many
-// good ones end it.
+// This number of consecutive bad readings begins a finding (one request without a port is enough), and this number of
+// good ones ends it.
 inline constexpr int kStrainBegins = 3;
 inline constexpr int kStrainEnds = 3;
-// Findings about the machine that together last for this share of a run make it a saturated one.
+// Findings about the machine that last for this part of a run in total make it saturated.
 inline constexpr double kStrainedShare = 0.01;
 
 class StrainWatch {
  public:
-  // What changed with a reading: a finding that began, or one that is over.
+  // The changes of a reading: a finding that began, or one that is over.
   using Changes = std::vector<Finding>;
 
-  // A second is over, at `now` since the start of the run. `machine`: nullptr: not asked this time.
+  // A second is over, at `now` since the start of the run. `machine`: nullptr: not read this time.
   Changes second(Duration now, const LoadReading& load, const MachineReading* machine);
-  // The run has ended: what goes on is over with it.
+  // The run has ended, and its open findings with it.
   void end(Duration now);
 
   const std::vector<Finding>& findings() const { return findings_; }
@@ -79,7 +79,7 @@ class StrainWatch {
     Duration begin;                   // of the first of the bad ones
     double worst = 0;                 // of them
     std::optional<std::size_t> open;  // its finding
-    bool told = false;                // that one began anew, and did not go on
+    bool told = false;                // it is a new finding, not the last one continued
   };
   void judge(Strain strain, Duration from, Duration now, double value, bool is_bad, int begins, Changes& out);
   void begin(Signal& signal, Strain strain, Duration now, Changes& out);

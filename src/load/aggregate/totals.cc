@@ -271,7 +271,7 @@ void Totals::amend(const metrics::Window& part) {
   SeriesPoint point = point_of(part, Duration::zero());
   const auto at = place_of(part.second);
   if (at == series_.end() || retention_.stretch_of(at->second) != retention_.stretch_of(part.second)) {
-    // Nobody else had measured in that second.
+    // No other part had measured in that second.
     point.covered = Duration::seconds(1);
     elapsed_ += point.covered;
   }

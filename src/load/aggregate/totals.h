@@ -1,4 +1,4 @@
-// What a run has measured so far: the merged windows of all its seconds, and a series over time of bounded length.
+// The figures of a run so far: the merged windows of all its seconds, and a series over time of bounded length.
 // Percentiles of a run always come from merged histograms, never from percentiles of its parts.
 #pragma once
 
@@ -15,19 +15,19 @@
 
 namespace bellwether::aggregate {
 
-// The scenario's own metrics over time, in the stretches of the run's series (load/metrics/retention.h): seconds, then
-// ten seconds, minutes, and one of all that is older.
+// The scenario's own metrics over time, in the stretches of the run's series (load/metrics/retention.h): seconds, ten
+// seconds, minutes, and one stretch of everything older.
 //
-// The figures of a stretch come from what was recorded in all of it, merged, and so do its percentiles: each length of
-// stretch has a window of its own that fills up beside the others, so that nothing has to be kept to merge it later.
-// What cannot be merged any more is a part that came when its stretch was over, and what makes one of all minutes older
-// than a day. There counts and sums are exact all the same, and percentiles the greatest of the parts.
+// The figures of a stretch, percentiles too, come from the merged windows of all its time. Each length of stretch fills
+// its own window beside the others, so merging later needs no stored windows. Two parts cannot be merged: one that
+// arrives when its stretch is over, and the minutes older than a day, which become one stretch. There counts and sums
+// stay exact, and a percentile is the greatest of the parts.
 inline constexpr double kMillisecond = 1e6;
-// A value of a histogram of `scale` units to one of a metric's: times exactly as all other figures say them.
+// Converts a value of a histogram of `scale` units to the unit of a metric, with the rounding of all other figures.
 double in_units(Duration value, double scale);
 
-// What one metric has seen in a stretch. Which members mean something depends on the metric's kind; none does when
-// there are no values.
+// The values of one metric in a stretch. The metric's kind decides which members have a meaning; none has without
+// values.
 struct MetricFigure {
   uint64_t count = 0;   // values
   double sum = 0;       // counters
@@ -49,14 +49,14 @@ struct MetricTier {
 
 // Seconds, ten seconds, minutes.
 inline constexpr std::array<uint64_t, 3> kTierSeconds{1, 10, 60};
-// How many stretches of each a tier can have. Those of the longer ones begin beside the shorter ones.
+// The most stretches of a tier. Those of the longer ones begin beside the shorter ones.
 std::size_t most_of_tier(std::size_t tier);
 // The windows of tiers of a plan.
 metrics::Shape tier_shape(const plan::Plan& plan);
 
 struct MetricSeriesState {
-  std::vector<MetricTier> tiers = {};      // one for each of kTierSeconds; none: nothing was kept
-  std::vector<MetricFigure> archive = {};  // one for each metric of the plan; none: nothing is that old
+  std::vector<MetricTier> tiers = {};      // one for each of kTierSeconds; none: nothing is stored
+  std::vector<MetricFigure> archive = {};  // one for each metric of the plan; none: the run is not that old
 };
 
 class MetricSeries {
@@ -64,9 +64,9 @@ class MetricSeries {
   // `plan` must outlive it.
   explicit MetricSeries(const plan::Plan& plan);
 
-  // What was measured in a second, or another part of that. `retention` has reached it, and never goes back.
+  // Adds a second, or another part of one. `retention` has reached it, and never goes back.
   void add(const metrics::Window& part, const metrics::Retention& retention);
-  // What is kept of the stretch in which a second is: null when nothing was recorded in it, of any metric.
+  // The figure of the stretch that has this second; null when no metric has a value in it.
   const MetricFigure* find(uint64_t second, std::size_t metric, const metrics::Retention& retention) const;
 
   MetricSeriesState save() const;
@@ -79,7 +79,7 @@ class MetricSeries {
   void forget(const metrics::Retention& retention);
 
   const plan::Plan* plan_;
-  metrics::Window part_;  // what is being added, by metric
+  metrics::Window part_;  // the current addition, by metric
   std::vector<MetricTier> tiers_;
   std::vector<MetricFigure> archive_;
 };
@@ -91,9 +91,9 @@ struct Percentiles {
   bool operator==(const Percentiles&) const = default;
 };
 
-// A stretch of the run, over all steps: one second, or, when that is long ago, the several that
-// load/metrics/retention.h puts together. Counts are their sum, gauges those of the last of them, and percentiles those
-// of the worst second, so that a stall stays visible however long the run becomes.
+// A stretch of the run, over all steps: one second, or several old ones that load/metrics/retention.h merges. Counts
+// are their sum, gauges those of the last second, and percentiles those of the worst, so that a stall stays visible in
+// a run of any length.
 struct SeriesPoint {
   uint64_t second = 0;  // the first it covers, from the start of the run
   Duration covered;     // measured time in it
@@ -102,13 +102,13 @@ struct SeriesPoint {
   uint64_t iterations = 0;
   uint64_t dropped = 0;
   int64_t vus = 0;
-  Percentiles service;   // zero when nothing was measured
-  Percentiles response;  // zero when nothing was measured
+  Percentiles service;   // zero without a measurement
+  Percentiles response;  // zero without a measurement
   double rate_per_s() const;
   bool operator==(const SeriesPoint&) const = default;
 };
 
-// What a metric of the scenario's own has seen in a stretch of the run.
+// The values of a metric of the scenario in a stretch of the run.
 struct MetricPoint {
   uint64_t second = 0;  // the first it covers: that of the SeriesPoint of the same stretch
   Duration covered;     // measured time in it
@@ -146,18 +146,18 @@ struct Counts {
 // The shape of the windows of a plan.
 metrics::Shape shape_of(const plan::Plan& plan);
 
-// All that totals hold beside their plan: what a copy of them is made of.
+// The content of totals beside their plan, for a copy.
 struct TotalsState {
   metrics::Window sum;  // of the plan's shape
   Duration elapsed;
   VuGauges all_vus;
   std::vector<VuGauges> workflow_vus;  // one for each workflow
-  std::vector<SeriesPoint> series;     // in rising order, each in a stretch of its own (retention_of)
+  std::vector<SeriesPoint> series;     // in rising order, each in its own stretch (retention_of)
   SeriesPoint last;
   MetricSeriesState metrics = {};
 };
 
-// How old the points of such a series are, by its last second and that of the totals.
+// The age of the points of such a series, by its last second and that of the totals.
 metrics::Retention retention_of(const TotalsState& state);
 
 class Totals {
@@ -173,12 +173,12 @@ class Totals {
   // allocates but for a first magnitude of a histogram and for the series up to its limit.
   void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
 
-  // Adds to a second of the past what was measured in it too, and was not known then: another machine's part that came
-  // late. Gauges stay; the percentiles of its point are the worst of its parts, those of the run are exact.
+  // Adds a part of a past second that was unknown then: another machine's part that came late. Gauges stay; the
+  // percentiles of its point are the worst of its parts, those of the run are exact.
   void amend(const metrics::Window& part);
 
-  // Totals that were restored go on exactly as those that were saved would have. REQUIRES a state of the plan's shape,
-  // with at most kSeriesMax points.
+  // Restored totals go on exactly as the saved ones. REQUIRES a state of the plan's shape, with at most kSeriesMax
+  // points.
   TotalsState save() const;
   static Totals restore(const plan::Plan& plan, TotalsState state);
 
@@ -194,16 +194,16 @@ class Totals {
   const std::vector<SeriesPoint>& series() const { return series_; }
   // From here on each point of the series is one second.
   uint64_t fine_from() const { return retention_.hot_begin(); }
-  // The same of one of the plan's metrics: the points in which it was given values.
+  // The same of one of the plan's metrics: the points with values.
   std::vector<MetricPoint> series_of(std::size_t metric) const;
   // The second that was added last, never merged with others.
   const SeriesPoint& last() const { return last_; }
 
  private:
   SeriesPoint point_of(const metrics::Window& second, Duration covered);
-  // Where the point of this second's stretch is, or belongs.
+  // The place of the point of this second's stretch.
   std::vector<SeriesPoint>::iterator place_of(uint64_t second);
-  // Into the series. `late`: what was told of that second before has its gauges.
+  // Adds it to the series. `late`: the second's earlier report has its gauges.
   void put(const SeriesPoint& point, bool late);
 
   const plan::Plan* plan_;
@@ -219,8 +219,8 @@ class Totals {
   metrics::Histogram response_;
 };
 
-// The time that http_req_duration means for a step: response time (due → done) in an open model, service time
-// (sent → done) in a closed one.
+// The time of a step that http_req_duration means: response time (due → done) in an open model, service time (sent →
+// done) in a closed one.
 const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step);
 
 }  // namespace bellwether::aggregate

@@ -150,7 +150,7 @@ TEST_F(TotalsTest, the_series_of_more_than_a_day_is_bounded_and_loses_no_count) 
   EXPECT_EQ(totals.last().requests, 1u) << "the last second is never merged";
 }
 
-// Whatever comes in whatever order, the points of the series are the run.
+// In any order of the parts the points of the series are the run.
 RC_GTEST_PROP(Totals, the_points_of_the_series_add_up_to_the_run, ()) {
   const plan::Plan plan = two_workflows();
   Prng prng(*rc::gen::arbitrary<uint64_t>());

@@ -12,7 +12,7 @@
 namespace bellwether::aggregate {
 namespace {
 
-// "12.3 %", rounded down, so that 100.0 % is only ever said of all.
+// "12.3 %", rounded down, so that 100.0 % always means all.
 std::string percent(uint64_t part, uint64_t whole) {
   const auto tenths = static_cast<uint64_t>(static_cast<unsigned __int128>(part) * 1000 / std::max<uint64_t>(whole, 1));
   return fmt::format("{}.{} %", tenths / 10, tenths % 10);
@@ -101,7 +101,7 @@ std::string_view to_string(Outcome outcome) {
 
 namespace {
 
-// What a loss is about: causes end with their workflow (load/plan/finding.h).
+// The subject of a loss: causes end with their workflow (load/plan/finding.h).
 std::string_view subject_of(const plan::Loss& loss) {
   const std::size_t at = loss.cause.rfind(", workflow ");
   return at == std::string::npos ? std::string_view() : std::string_view(loss.cause).substr(at);
@@ -117,7 +117,7 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
     spans.emplace_back(loss.from, std::max(loss.from, loss.to));
   }
   std::sort(spans.begin(), spans.end());
-  // Where entries about one workflow overlap, their shares add up; the greatest sum is found where one of them begins.
+  // Where losses of one workflow overlap, their parts add up; the greatest sum occurs at the begin of one of them.
   for (const plan::Loss& at : losses) {
     double share = 0;
     for (const plan::Loss& loss : losses) {
@@ -137,7 +137,7 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
 
 namespace {
 
-// Of executors that do a number of iterations: all of them.
+// Of executors with a number of iterations: all of them.
 uint64_t counted_iterations(const Totals& totals) {
   uint64_t sum = 0;
   const std::vector<plan::Workflow>& workflows = totals.plan().workflows;

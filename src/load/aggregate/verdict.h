@@ -1,4 +1,4 @@
-// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md holds the
+// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md has the
 // table for users.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace bellwether::aggregate {
 
-// The process's exit codes. Those from 99 to 110 mean what they mean in k6.
+// The process's exit codes. Those from 99 to 110 have their meaning in k6.
 inline constexpr int kExitPass = 0;
 inline constexpr int kExitNotRun = 1;
 inline constexpr int kExitThresholds = 99;
@@ -28,42 +28,42 @@ inline constexpr int kExitSchedule = 121;
 inline constexpr int kExitSaturated = 122;
 inline constexpr int kExitNoSamples = 123;
 
-// How the load generator itself fared.
+// The state of the load generator itself.
 struct Generator {
   int cores = 0;                  // load threads
-  double cpu_cores = 0;           // CPU time they used, per second of the run
-  Duration loop_lag_p99;          // how long an event that was ready waited for its turn
+  double cpu_cores = 0;           // CPU time of the load threads, per second of the run
+  Duration loop_lag_p99;          // the time that a ready event waited for its turn
   uint64_t exhausted = 0;         // requests that failed for want of ports or descriptors on this machine
-  std::string saturation;         // why the generator was a bottleneck, in words; empty: it was not
-  std::string remedy;             // of all of that, in words; empty with saturation
-  std::vector<Finding> findings;  // what it noticed of itself while it ran, in the order in which that began
+  std::string saturation;         // the reason that the generator was a bottleneck, in words; empty: it was not
+  std::string remedy;             // of the saturation, in words; empty without it
+  std::vector<Finding> findings;  // about itself during the run, in the order of their begin
   bool saturated() const { return !saturation.empty(); }
 };
-// REQUIRES cores > 0. Of the findings those about the machine count here, when they lasted (kStrainedShare); the others
-// are judged by the run as a whole.
+// REQUIRES cores > 0. Only findings about the machine that lasted (kStrainedShare) count here; the run as a whole
+// judges the others.
 Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings = {});
 
-// What made the run end.
+// The reason for the end of the run.
 enum class Ending : uint8_t {
   kCompleted,
   kSignal,           // Ctrl-C or SIGTERM
   kOnError,          // a step with on_error: abort failed
   kThreshold,        // a threshold with abortOnFail failed
-  kCancelled,        // somebody told the cluster to
+  kCancelled,        // a command to the cluster
   kTimeout,          // it took longer than its timeout
-  kNotRun,           // there was no load at all: no worker, or none that could prepare it
-  kWorkflowTimeout,  // a workflow took longer than its timeout; the others did what they were to do
+  kNotRun,           // no load at all: no worker, or none that could prepare it
+  kWorkflowTimeout,  // a workflow took longer than its timeout; the others did their work
 };
 
 enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };
 // "pass", "fail", "inconclusive", "aborted": the words of result files.
 std::string_view to_string(Outcome outcome);
 
-// What was lost, over all entries.
+// The sum of all losses.
 struct LossSum {
   std::size_t entries = 0;
   Duration time;          // in which at least one of them lies
-  double most_share = 0;  // the greatest that was lost at one time
+  double most_share = 0;  // the greatest loss at one time
 };
 LossSum sum_of(std::span<const plan::Loss> losses);
 

@@ -81,7 +81,7 @@ void put(const aggregate::MetricSeriesState& from, Copy& to) {
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
-// Reads parts, and remembers the first thing that was wrong.
+// Reads parts, and remembers the first error.
 class TotalsReader {
  public:
   const char* wrong = nullptr;
@@ -100,7 +100,7 @@ class TotalsReader {
             .response = percentiles(from.response())};
   }
 
-  // After `last`, which says how old they are.
+  // After `last`, which gives their age.
   void series(const Copy& from, TotalsState& to) {
     if (static_cast<std::size_t>(from.series_size()) > Totals::kSeriesMax) return fail("a series that is too long");
     for (const Copy::Point& one : from.series()) to.series.push_back(point(one));
@@ -112,7 +112,7 @@ class TotalsReader {
     }
   }
 
-  // After the series, which says how far the run has come.
+  // After the series, which gives the length of the run.
   void metrics(const Copy& from, const plan::Plan& plan, TotalsState& to) {
     const auto tiers = static_cast<std::size_t>(from.metric_tiers_size());
     if (tiers != 0 && (plan.metrics.empty() || tiers != aggregate::kTierSeconds.size())) {
@@ -174,7 +174,7 @@ class TotalsReader {
     }
   }
   double figure(double value) {
-    // The sum of as many of the greatest values as can be counted.
+    // The greatest sum: the greatest value, counted the most times.
     constexpr double kMost = metrics::MetricWindow::kMostValue * static_cast<double>(kMostSumCount);
     if (!(std::abs(value) <= kMost)) fail("a figure of a metric that cannot be");
     return value;

@@ -1,5 +1,4 @@
-// What a run has measured so far as bytes, without loss: totals that are restored elsewhere go on exactly as the
-// original would have.
+// The totals of a run as bytes, without loss: restored totals go on exactly as the original.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +13,9 @@ namespace bellwether::account {
 
 inline constexpr std::size_t kMostTotalsBytes = std::size_t{64} << 20;
 
-// kTooLarge when there is more than kMostTotalsBytes of it: a plan of very many steps, each with very many latencies.
+// kTooLarge above kMostTotalsBytes: a plan of very many steps, each with very many latencies.
 Result<std::string> encode_totals(const aggregate::TotalsState& state);
-// kProtocol, with what is wrong: not such bytes, those of another plan, or figures that contradict each other.
+// kProtocol, with the problem: no such bytes, bytes of another plan, or figures that contradict each other.
 Result<aggregate::TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan);
 
 }  // namespace bellwether::account

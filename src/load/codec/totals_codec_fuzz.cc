@@ -1,4 +1,4 @@
-// Bytes as the statistics of a run: whatever is accepted survives being encoded and decoded again, and goes on.
+// Bytes as the statistics of a run: an accepted text can be encoded and decoded again, and continued.
 #include <cstddef>
 #include <cstdint>
 

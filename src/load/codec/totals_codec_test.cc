@@ -26,7 +26,7 @@ plan::Plan sample_plan() {
   return plan;
 }
 
-// The same with metrics of its own: one of each kind, of both steps.
+// The same with own metrics: one of each kind, of both steps.
 plan::Plan sample_plan_with_metrics() {
   plan::Plan plan = sample_plan();
   plan.metrics = {{"orders", plan::MetricKind::kCounter, ""},

@@ -29,7 +29,7 @@ void put(const Histogram& from, wire::SparseHistogram& to) {
   to.set_max_ns(from.max().ns());
 }
 
-// An empty one is not written, and so does not make its owner worth writing.
+// An empty one is not written, and so does not cause its owner to be written.
 template <class Get>
 bool put_unless_empty(const Histogram& from, Get get) {
   if (from.empty()) return false;
@@ -104,7 +104,7 @@ struct Limits {
 constexpr Limits kOfSecond{kMostWindowBytes, kMostCount, uint64_t{1} << 50};
 constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
 
-// Reads parts, and remembers the first thing that was wrong.
+// Reads parts, and remembers the first error.
 class WindowReader {
  public:
   WindowReader(const Limits& limits, bool keeps) : limits_(limits), keeps_(keeps) {}
@@ -121,11 +121,11 @@ class WindowReader {
     if (buckets == 0) return;
     buckets_.clear();
     buckets_.reserve(static_cast<std::size_t>(buckets));
-    // Thousands of them come each second from each worker.
+    // Thousands of them arrive each second from each worker.
     const uint32_t* const gaps = from.gaps().data();
     const uint64_t* const counts = from.counts().data();
     uint64_t index = 0;
-    // Every value lies in its bucket, so the sum lies between those of the buckets' ends.
+    // Every value lies in its bucket, so the sum lies between those of the buckets' limits.
     unsigned __int128 least = 0;
     unsigned __int128 most = 0;
     for (int i = 0; i < buckets; ++i) {
@@ -203,7 +203,7 @@ class WindowReader {
     histogram(from.trend(), to.trend);
     const auto most = static_cast<unsigned __int128>(metrics::MetricWindow::kMostValue) * 1'000'000 * to.count;
     if (to.trues > to.count || to.trend.count() > to.count || to.sum > most) fail("a metric that contradicts itself");
-    // Also false of what is no number.
+    // Also false of NaN.
     const bool is_gauge = -metrics::MetricWindow::kMostValue <= to.least && to.least <= to.last &&
                           to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMostValue;
     if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("a gauge that cannot be");
@@ -232,7 +232,7 @@ class WindowReader {
   }
 
   Limits limits_;
-  bool keeps_;                              // histograms; else they are only looked at
+  bool keeps_;                              // histograms; else they are only checked
   std::vector<Histogram::Bucket> buckets_;  // of the histogram that is being read
 };
 
@@ -262,8 +262,8 @@ void read_each(WindowReader& reader, const From& from, std::vector<To>& to, Inde
 
 constexpr const char* kNoWindow = "these bytes are no window of statistics";
 
-// Steps and metrics, of which there may be very many with very much in each, are read one by one, and everything else
-// at the end. False: the bytes are no window.
+// Reads steps and metrics, which may be very many and very large, one by one, and the rest at the end. False: the bytes
+// are no window.
 template <class OnStep, class OnMetric, class OnRest>
 bool read_parts(std::string_view bytes, OnStep on_step, OnMetric on_metric, OnRest on_rest) {
   using google::protobuf::internal::WireFormatLite;
@@ -346,8 +346,7 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
 
 }  // namespace
 
-// Parts one after the other are the same bytes as all at once, and so a step's figures are held as a message only while
-// it is written.
+// Parts in sequence have the same bytes as a whole, so a step's figures are a message only while they are written.
 std::string encode_window(const Window& window) {
   std::string out;
   wire::WindowDelta part;

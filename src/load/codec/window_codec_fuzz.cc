@@ -1,4 +1,4 @@
-// Bytes as a window of statistics: whatever is accepted survives being encoded and decoded again, and can be merged.
+// Bytes as a window of statistics: an accepted text can be encoded and decoded again, and merged.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

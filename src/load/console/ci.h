@@ -10,7 +10,7 @@
 
 namespace bellwether::console {
 
-// How a run stands at one moment.
+// The state of a run at one moment.
 struct Snapshot {
   Duration elapsed;
   Duration planned;        // length of the run as planned; zero: not known
@@ -25,7 +25,7 @@ struct Snapshot {
   Duration p99;
 };
 
-// Reads a snapshot off the totals. `before` is the one of the line before, Snapshot{} for the first.
+// Takes a snapshot of the totals. `before` is that of the line before, Snapshot{} for the first.
 Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Duration planned, std::string_view state);
 
 // "  12s  40%  running  vus 50  1,234 req/s (14,808 total)  p50 1.20ms p99 4.50ms  failed 0.00%  dropped 0"

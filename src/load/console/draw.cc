@@ -50,8 +50,8 @@ bool has_content(const View& view, Part part) {
   return true;
 }
 
-// The rows of a column for its parts: first come those of use at all, then each gets a row more in turn. They stand in
-// the order of Part.
+// Distributes the rows of a column to its parts: first to useful parts, then one more row to each in turn. They stand
+// in the order of Part.
 std::vector<Section> share_rows(const View& view, const Steering& steering, std::span<const Part> by_use, int rows) {
   std::vector<Section> sections;
   for (const Part part : by_use) {

@@ -1,4 +1,4 @@
-// A view as a screen of a given size. Pure, for any size.
+// Draws a view as a screen of any size. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace bellwether::console {
 
-// From so many columns on, what is beside the steps stands to their right.
+// From this number of columns on, the parts beside the steps stand to their right.
 inline constexpr int kWideColumns = 140;
 
 struct Drawn {
   Grid grid;
-  std::size_t steps_shown = 0;  // of the workflow that is shown
+  std::size_t steps_shown = 0;  // of the shown workflow
 };
 
 // `utf8` false: ASCII only.

@@ -120,7 +120,7 @@ void title(Brush& brush, const Box& box, std::string_view text, std::string_view
   grid.text_right(box.row, end - 2, fmt::format(" {} ", right), Style::kDim);
 }
 
-// Steps of the workflow that is shown, by their place in the table.
+// Steps of the shown workflow, by their place in the table.
 struct Columns {
   int count = 0, rate = 0, failed = 0, p50 = 0, p95 = 0, p99 = 0;  // widths; 0: left out
   int sum() const { return count + rate + failed + p50 + p95 + p99; }
@@ -268,7 +268,7 @@ int draw_counters(Brush& brush, int row, int rows) {
 void draw_status_bar(Brush& brush, int row) {
   Grid& grid = brush.grid;
   if (brush.steering.dialog == Steering::Dialog::kStop) {
-    // The keys before the question, for they must be seen.
+    // The keys before the question, because they must be visible.
     const int column = grid.text(row, 0, "y/n ", Style::kKey);
     grid.text(row, column, fitted(brush.steering.question, grid.columns() - column - 1, brush.utf8), Style::kWarn);
     return;
@@ -379,7 +379,7 @@ void draw_thresholds(Brush& brush, const Box& box) {
   const auto fails = std::count_if(view.thresholds.begin(), view.thresholds.end(),
                                    [](const ThresholdRow& row) { return row.standing == Standing::kFails; });
   title(brush, box, "thresholds", fails > 0 ? fmt::format("{} fail", fails) : "");
-  // Those that fail come first, so that they are seen when there is no room for all.
+  // The failed ones come first, because the room may not suffice for all.
   int row = box.row + 1;
   for (const bool failing : {true, false}) {
     for (const ThresholdRow& threshold : view.thresholds) {

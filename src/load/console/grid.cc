@@ -39,7 +39,7 @@ bool within(const std::array<Range, N>& ranges, char32_t character) {
                      [=](const Range& range) { return character >= range.first && character <= range.last; });
 }
 
-// Takes one character off the front. '?' of what is none.
+// Takes one character off the front; '?' for invalid bytes.
 char32_t take_character(std::string_view& text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = byte(0);

@@ -1,4 +1,4 @@
-// What a screen shows, as cells: a value that can be compared, so that only what changed is ever written.
+// The content of a screen, as cells: a value that can be compared, so that only changes are written.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace bellwether::console {
 
-// What a cell means; how that looks is up to the terminal (terminfo.h).
+// The meaning of a cell; the terminal decides its look (terminfo.h).
 enum class Style : uint8_t {
   kPlain,
   kBold,
@@ -22,7 +22,7 @@ enum class Style : uint8_t {
   kLow,   // of three lines in a plot: the lowest
   kMid,   // the one in the middle
   kHigh,  // the highest
-  kKey,   // something that can be pressed
+  kKey,   // a key to press
 };
 inline constexpr int kStyles = 12;
 
@@ -32,7 +32,7 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-// Columns that a character takes: 0 of what stands on the one before it, 2 of ideographs and their kin, else 1.
+// Columns of a character: 0 for a mark on the one before it, 2 for ideographs and their kin, else 1.
 int columns_of(char32_t character);
 
 class Grid {
@@ -41,7 +41,7 @@ class Grid {
   static constexpr int kRowsMax = 200;
 
   Grid() = default;
-  // Blank. What is more than the most is not drawn on.
+  // Blank. Cells beyond the most are not drawn.
   Grid(int columns, int rows);
 
   int columns() const { return columns_; }
@@ -51,14 +51,14 @@ class Grid {
     return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) +
                   static_cast<std::size_t>(column)];
   }
-  // Nothing happens outside of the grid.
+  // Does nothing outside of the grid.
   void put(int row, int column, char32_t character, Style style);
-  // UTF-8, from `column` on, cut at `end` (a column; -1: that of the grid). Control characters and what is no UTF-8
-  // become '?'; characters without a width are left out. Gives the column after it.
+  // UTF-8, from `column` on, cut at `end` (a column; -1: that of the grid). Control characters and bytes that are not
+  // UTF-8 become '?'; characters without a width are left out. Returns the column after it.
   int text(int row, int column, std::string_view text, Style style = Style::kPlain, int end = -1);
   // So that it ends before column `end`.
   void text_right(int row, int end, std::string_view text, Style style = Style::kPlain);
-  // Every character that is not ASCII becomes one that is.
+  // Replaces every character that is not ASCII by one that is.
   void to_ascii();
   // A row as UTF-8, for tests and people who debug.
   std::string line(int row) const;

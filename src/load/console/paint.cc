@@ -5,7 +5,7 @@
 namespace bellwether::console {
 namespace {
 
-// To write so many cells again costs less than to go past them.
+// Writing this number of cells again costs less than going past them.
 constexpr int kStepOver = 6;
 
 class Painter {

@@ -1,4 +1,4 @@
-// What to write to a terminal so that it shows another grid than before: only the cells that differ.
+// The bytes that change a terminal from one grid to another: only the cells that differ.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace bellwether::console {
 
-// `before` is what stands there; another size than that of `after`: everything is drawn anew. Empty when nothing
+// `before` is the current content; if its size is not that of `after`, everything is drawn anew. Empty when nothing
 // differs. The cell in the last column of the last row is never written: some terminals scroll then.
 std::string paint(const Grid& before, const Grid& after, const Terminfo& codes);
 

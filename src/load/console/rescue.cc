@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPatienceMs = 300;
 
-// Those that end a process. SIGINT and SIGTERM are collected by who runs the screen.
+// Those that end a process. The owner of the screen collects SIGINT and SIGTERM.
 constexpr std::array kSignals{SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,  SIGTRAP, SIGQUIT,
                               SIGHUP,  SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ};
 
@@ -38,7 +38,7 @@ alignas(16) std::array<char, 64UL * 1024> g_stack;
 
 void rescue() {
   if (!g_armed.armed.exchange(false)) return;
-  // The modes first: they need nobody to read. Another process group may have the terminal by now.
+  // The modes come first: they need no reader. Another process group may have the terminal by now.
   sigset_t quiet;
   sigset_t before;
   sigemptyset(&quiet);
@@ -87,7 +87,7 @@ void arm_rescue(const RescuePlan& plan) {
   action.sa_flags = SA_NODEFER | SA_ONSTACK;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &g_armed.before[i]);
-    // Who asked that a signal be ignored (nohup) means it.
+    // A signal that the parent ignored (nohup) stays ignored.
     if (g_armed.before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
   }
   static const bool at_exit = std::atexit(rescue) == 0;

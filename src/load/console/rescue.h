@@ -1,4 +1,4 @@
-// Gives a terminal back however the process ends: by a signal that kills it, by a failed check, by exit(). Only SIGKILL
+// Restores a terminal on each end of the process: by a signal that kills it, by a failed check, by exit(). Only SIGKILL
 // leaves no time for that. One terminal a process.
 #pragma once
 
@@ -10,22 +10,22 @@ struct termios;
 namespace bellwether::console {
 
 struct RescuePlan {
-  int terminal = -1;               // an own description of it, that does not block
+  int terminal = -1;               // a separate description of it, without blocking
   const termios* modes = nullptr;  // to set; copied
   std::string leave;               // to write; at most kRescueLeaveMax
-  int kept_errors = -1;  // a file with what was written to standard error meanwhile, to be told after it; -1: none
-  int errors = -1;       // what standard error was before that
+  int kept_errors = -1;  // a file with the text for standard error meanwhile, to be written after it; -1: none
+  int errors = -1;       // standard error before that
 };
 inline constexpr std::size_t kRescueLeaveMax = 512;
 
 // From now on. REQUIRES that nothing is armed.
 void arm_rescue(const RescuePlan& plan);
-// As it was before. What is to be done then is up to the caller.
+// Undoes arm_rescue(). The caller does the restoring itself.
 void disarm_rescue();
 
-// Writes within `patience_ms` what a terminal takes, and gives how much that was. Safe in a signal handler.
+// Writes what a terminal takes within `patience_ms`, and returns the number of bytes. Safe in a signal handler.
 std::size_t write_patiently(int fd, const char* bytes, std::size_t size, int patience_ms);
-// Tells what a file holds, in the same way.
+// Writes the content of a file, in the same way.
 void copy_patiently(int from, int to, int patience_ms);
 
 }  // namespace bellwether::console

@@ -49,7 +49,7 @@ void show_workflow(Steering& steering, const View& view, bool forward) {
   steering.first_step = 0;
 }
 
-// The next one in which something happens, if there is one.
+// The next workflow with activity, if any.
 void show_next_active(Steering& steering, const View& view) {
   const std::size_t before = steering.workflow;
   const bool any =

@@ -1,4 +1,4 @@
-// What a person steers on the screen: which workflow is shown, help, and whether to stop. Pure: keys and time come in,
+// The person's control of the screen: the shown workflow, help, and the question to stop. Pure: keys and time come in,
 // wishes go out.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bellwether::console {
 
-// Bytes that a terminal sends, as the keys that the screen knows. Pure.
+// The bytes of a terminal as keys of the screen. Pure.
 enum class Key : uint8_t {
   kQuit,      // q
   kHelp,      // ? h
@@ -27,12 +27,12 @@ enum class Key : uint8_t {
   kEscape,
 };
 
-// Keeps the beginning of a sequence that was cut by a read.
+// Keeps the beginning of a sequence that a read has cut.
 class KeyReader {
  public:
-  // Keys that it does not know are left out, whatever their length.
+  // Leaves out unknown keys of any length.
   std::vector<Key> read(std::string_view bytes);
-  // Nothing came for a moment: an escape that stands alone was the key of that name.
+  // No byte came for a moment: a lone escape was the key of that name.
   std::vector<Key> rest();
 
  private:
@@ -40,7 +40,7 @@ class KeyReader {
   State state_ = State::kPlain;
 };
 
-// What a run can be told from its screen. On the thread that draws; none of it waits.
+// The commands of a screen to its run. On the thread that draws; none of them waits.
 class Controls {
  public:
   virtual ~Controls() = default;
@@ -48,13 +48,13 @@ class Controls {
   virtual bool paused() const = 0;
   virtual void pause() = 0;
   virtual void resume() = 0;
-  // What a Ctrl-C does: the first time iterations that run may finish, the second time it ends at once.
+  // A Ctrl-C: the first time running iterations may finish, the second time the run ends at once.
   virtual void stop(const std::string& why) = 0;
-  // What stopping means at the moment, as a question: "Stop the run? Iterations that run may finish."
+  // The current effect of stopping, as a question: "Stop the run? Iterations that run may finish."
   virtual const char* stop_question() const = 0;
 };
 
-// How the screen stands beside what is measured.
+// The state of the screen beside the figures.
 struct Steering {
   enum class Dialog : uint8_t { kNone, kHelp, kStop };
   static constexpr Duration kTurnEvery = Duration::seconds(3);
@@ -66,9 +66,9 @@ struct Steering {
   bool turns = true;            // goes on to the next workflow by itself
   std::size_t workflow = 0;     // that is shown
   std::size_t first_step = 0;   // of its steps, the first that is shown
-  std::size_t steps_shown = 0;  // as many as fitted when it was drawn last
+  std::size_t steps_shown = 0;  // the number that fitted into the last drawing
   uint32_t beat = 0;            // of the spinner
-  Instant turned;               // when the page was turned last
+  Instant turned;               // the time of the last turn
 };
 
 // Carries out one key.

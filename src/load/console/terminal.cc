@@ -31,7 +31,7 @@ bool same_device(int one, int other) {
   return ::isatty(one) == 1 && ::fstat(one, &a) == 0 && ::fstat(other, &b) == 0 && a.st_rdev == b.st_rdev;
 }
 
-// A process of the background is not stopped for setting a terminal, or asking it.
+// A background process is not stopped for setting a terminal, or asking it.
 void take_no_offence() {
   sigset_t set;
   sigemptyset(&set);
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
   }
   BW_TRY(auto codes, terminfo_of(environment("TERM"), environment("NO_COLOR").empty()));
   if (codes.leave.size() > kRescueLeaveMax) return fail(Errc::kUnsupported, "its codes are too long");
-  // A description of its own: that of standard output is shared with the shell, which must not find it not blocking.
+  // A separate file description: the shell shares that of standard output, and needs it blocking.
   const int fd = ::open(name.data(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return fail_errno(errno, std::string("opening ") + name.data());
   return std::unique_ptr<Terminal>(new Terminal(fd, std::move(codes)));
@@ -70,7 +70,7 @@ Terminal::Size Terminal::size() const {
 
 bool Terminal::in_foreground() const {
   const pid_t group = ::tcgetpgrp(fd_);
-  return group < 0 || group == ::getpgrp();  // what is no terminal of this session has no such thing
+  return group < 0 || group == ::getpgrp();  // a terminal of another session has no group here
 }
 
 void Terminal::enter() {
@@ -82,7 +82,7 @@ void Terminal::enter() {
   }
   entered_ = true;
   keep_errors();
-  // Before anything is changed, so that there is no moment without a way back.
+  // Before the first change, so that the way back exists at every moment.
   arm_rescue({fd_, modes_.get(), codes_.leave, kept_errors_, errors_});
   termios modes = *modes_;
   modes.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
@@ -96,7 +96,7 @@ void Terminal::enter() {
 void Terminal::leave() {
   if (!entered_) return;
   entered_ = false;
-  // Whoever has the foreground has set its own modes.
+  // The process in the foreground has set its own modes.
   if (in_foreground()) ::tcsetattr(fd_, TCSANOW, modes_.get());
   pending_.clear();
   const std::size_t written = write_patiently(fd_, codes_.leave.data(), codes_.leave.size(), kLeaveMs);
@@ -143,7 +143,7 @@ std::string Terminal::read() {
   if (got == 0 || (errno != EAGAIN && errno != EINTR)) gone_ = in_foreground();
   struct stat kept {};
   if (kept_errors_ >= 0 && ::fstat(kept_errors_, &kept) == 0 && kept.st_size > kErrorsMax) {
-    // Only the newest is worth keeping; nobody writes so much who is well.
+    // Only the newest text is worth keeping; a healthy process does not write this much.
     if (::ftruncate(kept_errors_, 0) != 0) tell_errors();
   }
   return {};

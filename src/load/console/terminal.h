@@ -1,5 +1,5 @@
-// The terminal that a screen is drawn on: entered, left, suspended, and given back on every way out of the process.
-// Nothing here waits for the terminal: what it does not take at once is kept until it does.
+// The terminal of a screen: entered, left, suspended, and restored on every way out of the process. Nothing here waits
+// for the terminal: it keeps bytes that the terminal does not take at once.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ class Terminal {
     int rows = 24;
   };
 
-  // That of standard output. kUnsupported: it is none, or cannot do what a screen needs; $TERM says which kind, and
-  // $NO_COLOR asks for none.
+  // That of standard output. kUnsupported: it is none, or lacks a need of the screen; $TERM names its kind, and
+  // $NO_COLOR asks for no colour.
   static Result<std::unique_ptr<Terminal>> open();
   ~Terminal();
   Terminal(const Terminal&) = delete;
@@ -32,23 +32,23 @@ class Terminal {
   int fd() const { return fd_; }
   Size size() const;
   const Terminfo& codes() const { return codes_; }
-  // Whether this process may read from it and set it: no job of a shell that runs in the background.
+  // Whether this process may read from it and set it: no background job of a shell.
   bool in_foreground() const;
 
-  // Takes the screen: keys come as they are pressed and are not shown. What is written to standard error meanwhile is
-  // kept, when that is the same terminal, and told at leave(). Nothing happens the second time.
+  // Takes the screen: keys come as they are pressed and are not shown. If standard error is the same terminal, its text
+  // is kept and written at leave(). The second call does nothing.
   void enter();
   void leave();
   bool entered() const { return entered_; }
-  // Leaves it and stops the process, as the terminal's Ctrl-Z asks; returns when it goes on.
+  // Leaves it and stops the process, as the terminal's Ctrl-Z asks; returns when the process continues.
   void suspend();
 
-  // Writes what it takes; the rest is kept. REQUIRES !busy().
+  // Writes as much as the terminal takes; keeps the rest. REQUIRES !busy().
   void send(std::string bytes);
-  // Goes on with what is kept.
+  // Continues to write the rest.
   void flush();
   bool busy() const { return !pending_.empty(); }
-  // What was typed; empty: nothing. Never waits.
+  // The typed bytes; empty: none. Never waits.
   std::string read();
   // It was closed.
   bool gone() const { return gone_; }

@@ -14,7 +14,7 @@
 namespace bellwether::console {
 namespace {
 
-// What a process on a terminal of its own wrote, and how it ended.
+// The output of a process on a separate terminal, and its end.
 struct Seen {
   std::string text;
   int status = 0;
@@ -26,7 +26,7 @@ template <class Work>
 Seen on_terminal(Work work) {
   int terminal = -1;
   winsize size{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
-  // Its other end is kept open, so that what was written can be read when nobody has it open any more.
+  // The other end stays open, so that the output can be read after its last writer has closed.
   int other = -1;
   EXPECT_EQ(::openpty(&terminal, &other, nullptr, nullptr, &size), 0);
   const pid_t child = ::fork();

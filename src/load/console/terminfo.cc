@@ -77,7 +77,7 @@ Result<Terminfo> terminfo_of(const std::string& name, bool color) {
   const std::string hide = ability("civis");
   info.enter = away + hide;
   info.leave = info.plain + (hide.empty() ? std::string() : ability("cnorm"));
-  // Without a screen of its own it goes on below what was drawn, at the left.
+  // A terminal without a second screen continues below the drawing, at the left.
   info.leave += away.empty() ? info.clear : back;
   ::del_curterm(::set_curterm(nullptr));
   if (info.move_code.empty() || info.clear.empty()) {

@@ -10,7 +10,7 @@
 namespace bellwether::console {
 
 struct Terminfo {
-  std::string enter;  // to a screen of its own, without a cursor
+  std::string enter;  // to the second screen, without a cursor
   std::string leave;  // all of that back
   std::string clear;
   std::string plain;                               // no look
@@ -19,8 +19,8 @@ struct Terminfo {
   std::string move_to(int row, int column) const;  // from 0
 };
 
-// Of the terminal `name` ($TERM). `color` false: bold, dim and reverse only. kUnsupported: it is not known, or it
-// cannot move its cursor or clear its screen.
+// Of the terminal `name` ($TERM). `color` false: bold, dim and reverse only. kUnsupported: it is unknown, or cannot
+// move its cursor or clear its screen.
 Result<Terminfo> terminfo_of(const std::string& name, bool color);
 
 }  // namespace bellwether::console

@@ -1,4 +1,4 @@
-// What is to be seen of a run at one moment, as plain values: what a screen is drawn from.
+// The state of a run at one moment, as plain values: the input of a screen.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct WorkflowRow {
   uint64_t dropped = 0;
   int64_t users = 0;
   bool open_model = false;
-  bool active = false;         // something happened in the last second
+  bool active = false;         // it had activity in the last second
   std::vector<StepRow> steps;  // those that make requests
 };
 
@@ -47,8 +47,8 @@ struct View {
   static constexpr std::size_t kPointsMax = metrics::kHotPoints;
 
   std::string scenario;
-  std::string target;  // whom it loads: "http://127.0.0.1:8080"
-  std::string where;   // what runs it: "2 cores", "job 5f0c… by m1"
+  std::string target;  // its target: "http://127.0.0.1:8080"
+  std::string where;   // the runner: "2 cores", "job 5f0c… by m1"
   std::string state;   // "running", "stopping", "paused"
   Duration elapsed;
   Duration planned;  // zero: not known
@@ -58,11 +58,11 @@ struct View {
   double rate_per_s = 0;                       // over the last seconds
   double rate_total_per_s = 0;                 // over the run
   aggregate::Percentiles last;                 // of the last second
-  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: nothing was measured
+  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: no measurement
   std::vector<WorkflowRow> workflows;
   std::vector<ThresholdRow> thresholds;
   std::deque<EventRow> events;         // the newest last
-  std::vector<std::string> placement;  // on a cluster: who runs what
+  std::vector<std::string> placement;  // on a cluster: the workers of each workflow
 
   void add_event(Duration at, std::string text) {
     events.push_back({at, std::move(text)});
@@ -70,9 +70,9 @@ struct View {
   }
 };
 
-// The view of a run between the thread that learns of it and the one that draws it.
+// The view of a run between the thread that makes it and the one that draws it.
 
-// Any thread. Nobody waits longer than it takes to make or to copy a view.
+// Any thread. A caller waits at most for the making or the copying of a view.
 class Board {
  public:
   template <class Change>
@@ -81,7 +81,7 @@ class Board {
     change(view_);
     ++version_;
   }
-  // Copies the view when it is another than `version`, which it sets. False: it is the same.
+  // Copies the view when its version is not `version`, which it sets. False: it is the same.
   bool look(View& view, uint64_t& version) const {
     const std::lock_guard lock(mutex_);
     if (version == version_) return false;

@@ -20,7 +20,7 @@ std::string origin_of(const plan::Template& url) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string::npos) return {};
   const std::size_t end = text.find_first_of("/?#", scheme + 3);
-  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host goes on with a value
+  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host continues with a value
   return text.substr(0, end);
 }
 
@@ -51,7 +51,7 @@ double rate(uint64_t count, Duration over) {
   return over > Duration::zero() ? static_cast<double>(count) / over.seconds_f() : 0;
 }
 
-// What another owner of a job has counted may be less for a moment.
+// The counts of another owner of a job may be less for a moment.
 uint64_t more(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
 
 void update_thresholds(View& view, const aggregate::Totals& totals) {
@@ -73,7 +73,7 @@ void update_points(View& view, const aggregate::Totals& totals) {
   const std::size_t first = series.size() > View::kPointsMax ? series.size() - View::kPointsMax : 0;
   for (std::size_t i = first; i < series.size(); ++i) {
     if (series[i].second < totals.fine_from()) continue;
-    // Seconds in which nothing was measured have a place too, as long as there is room for them.
+    // Seconds without measurements have a place too, until the room is used up.
     if (before) {
       const uint64_t gap = series[i].second - *before;
       view.points.resize(view.points.size() + std::min<uint64_t>(gap > 0 ? gap - 1 : 0, View::kPointsMax));

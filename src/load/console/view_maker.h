@@ -1,4 +1,4 @@
-// Makes a view of a run's totals, once a second or so.
+// Makes a view of a run's totals, about once a second.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace bellwether::console {
 
 class ViewMaker {
  public:
-  // Rates are over this long.
+  // The time over which rates are computed.
   static constexpr Duration kWindow = Duration::seconds(5);
-  // Percentiles of so many steps are computed anew in one call, in turn: with more steps they are some seconds old.
+  // One call computes the percentiles of this number of steps anew, in turn: with more steps they are some seconds old.
   static constexpr std::size_t kStepsAtOnce = 128;
 
-  // What is known before anything was measured. `planned`: the length of the run, see plan::planned_length().
+  // The facts before the first measurement. `planned`: the length of the run, see plan::planned_length().
   void begin(View& view, const plan::Plan& plan, Duration planned);
   // REQUIRES the plan that begin() was given. Rates are those since the first call at most kWindow ago.
   void update(View& view, const aggregate::Totals& totals);

@@ -46,7 +46,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
 
 const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
-// Whoever may write there could put a socket of his own in its place.
+// A user who may write there could replace the socket with another one.
 Status make_own_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     return fail_errno(errno, fmt::format("making '{}'", folder));

@@ -1,5 +1,5 @@
-// A Unix socket through which other programs of the same user ask something of this one: a line of text each, answered
-// with a line. Requests are few; each has a limit of size and time, and whoever is stuck holds up nobody else.
+// A Unix socket for other programs of the same user: each request is a line of text, and so is the answer. Requests are
+// few. Each has a limit of size and time, and a stuck client delays no other client.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace bellwether::node {
 
-// Longer lines are not answered.
+// Longer lines get no answer.
 inline constexpr std::size_t kMostControlLine = 64 << 10;
 
 class ControlSocket {
@@ -23,13 +23,12 @@ class ControlSocket {
   using Handler = Callback<std::string(std::string_view line)>;
 
   // Makes `folder`, for its owner alone, and the socket in it under `name`. `runtime` and `handler` must outlive it.
-  // kRefused when the folder is somebody else's or others may write to it, kInvalid when the path is too long for a
-  // socket.
+  // kRefused when another user owns the folder or may write to it, kInvalid when the path is too long for a socket.
   static Result<std::unique_ptr<ControlSocket>> open(runtime::Runtime& runtime, const std::string& folder,
                                                      const std::string& name, Handler handler);
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
-  // Takes the socket away.
+  // Removes the socket.
   ~ControlSocket();
 
   const std::string& path() const { return path_; }
@@ -49,13 +48,12 @@ class ControlSocket {
   unsigned open_ = 0;
 };
 
-// The answer of the socket at `path` to a line, waited for in this thread. kNotFound: there is none; kUnreachable:
-// whoever made it is gone; kTimeout.
+// Sends a line to the socket at `path` and waits in this thread for the answer. kNotFound: no socket; kUnreachable: its
+// process is gone; kTimeout.
 Result<std::string> ask_control(const std::string& path, std::string_view line, Duration limit);
 
-// What can be asked of a local run from outside while it goes on: to tell how it stands, to pause, to go on, to stop,
-// and to give a workflow that is controlled from outside another number of virtual users. Requests and answers are JSON
-// objects (docs/controlling.md).
+// The requests that other programs send to a local run: report the state, pause, resume, stop, and set the number of
+// virtual users of an externally controlled workflow. Requests and answers are JSON objects (docs/controlling.md).
 class RunControls {
  public:
   // `run` must outlive it.

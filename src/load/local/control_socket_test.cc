@@ -12,7 +12,7 @@ namespace {
 
 class ControlSocketTest : public testing::Test {
  protected:
-  // `ask` runs in a thread of its own while the socket is served.
+  // `ask` runs in a separate thread while the socket is served.
   template <class Ask>
   void serve(Ask ask) {
     auto socket = ControlSocket::open(*runtime_, folder_, "one.sock", echo_);

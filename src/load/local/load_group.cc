@@ -21,7 +21,7 @@ Status LoadGroup::prepare() {
     LoadThread::Options one;
     one.share = options_.shares[i];
     if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
-    // What is random in one workflow is not the same again in the next.
+    // Each workflow has its own random sequence.
     const uint64_t first = one.share.workflows.empty() ? 0 : one.share.workflows.front();
     one.seed = seed + one.share.part + (first << 32U);
     one.tally_every = options_.tally_every;
@@ -47,7 +47,7 @@ runtime::task<void> LoadGroup::run(Instant start, Duration resume_at, uint64_t b
   Instant last = start_;
   for (const auto& thread : threads_) last = std::max(last, thread->ended());
   elapsed_ = std::max(last - start_, resume_at);
-  // A thread that was held up may have ended in seconds for which it told nothing.
+  // A delayed thread may have ended in seconds that it did not report.
   const auto lived = static_cast<uint64_t>((elapsed_ + Duration::nanos(999'999'999)) / Duration::seconds(1));
   close_seconds(std::max(lived, open_seconds_.empty() ? 0 : open_seconds_.rbegin()->first + 1));
 }
@@ -126,7 +126,7 @@ void LoadGroup::window_ready(LoadThread& thread) {
       second->second = number;
     }
     second->merge(*window);
-    // Its last second may be a short one: how long it was is known when the thread has ended.
+    // Its last second may be a short one: the length is known when the thread has ended.
     delivered_[&thread] = window->second + (thread.is_last(window->second) ? 0 : 1);
     thread.release(window);
   }
@@ -146,8 +146,8 @@ std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
   return window;
 }
 
-// Tells the seconds before `complete_to`, which no thread will add to any more. A thread that was held up for seconds
-// tells of them in one window: the others of them are there, and empty.
+// Reports the seconds before `complete_to`, to which no thread adds any more. A thread that was delayed for seconds
+// reports them in one window; its other seconds exist and are empty.
 void LoadGroup::close_seconds(uint64_t complete_to) {
   while (next_second_ < complete_to) {
     auto found = open_seconds_.extract(next_second_);

@@ -1,5 +1,5 @@
-// The load of some parts of a plan in this process: a load thread for each of them, and the merging of what they count,
-// second by second, on the control thread.
+// The load of some parts of a plan in this process: a load thread for each part. The control thread merges their
+// counts, second by second.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,28 @@
 namespace bellwether::node {
 
 struct GroupOptions {
-  std::vector<vuser::EngineShare> shares{{}};  // a thread each; as it is: one with all of it
+  std::vector<vuser::EngineShare> shares{{}};  // a thread each; by default one with everything
   std::vector<int> pin;                        // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // of the whole run: each share draws its own from it. 0: from the operating system
-  Duration tally_every;  // how often tally() is made anew; zero: never
+  Duration tally_every;  // the interval of tally()'s figures; zero: never
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
 };
 
 class LoadGroup {
  public:
-  // Told on the control thread. May call stop() and kill().
+  // Called on the control thread. May call stop() and kill().
   class Listener {
    public:
     virtual ~Listener() = default;
-    // All that the threads counted in a second of the run; nothing more comes for it. In the order of the seconds, and
-    // each of them, also where nothing was counted. `covered`: how much of it the load has lived through, a whole
-    // second but at the ends. `window` is good during the call.
+    // All counts of the threads in a second of the run; it is final. Every second comes in order, even an empty one.
+    // `covered`: the part of it that the load has lived through, a whole second but at the ends. `window` is valid
+    // during the call.
     virtual void second_over(const metrics::Window& window, Duration covered) = 0;
-    // A step with `on_error: abort` failed. At least once then; the load goes on until it is stopped.
+    // A step with `on_error: abort` failed. Once or more; the load goes on until it is stopped.
     virtual void aborted_by(const std::string& step) = 0;
-    // What the program of a step says of itself: why it failed, say.
+    // A note of a step's program, such as the reason of a failure.
     virtual void noted(const std::string& text) = 0;
-    // The timeout of a workflow was over before all of it here had ended, which ends now. Once for each workflow.
+    // The timeout of a workflow was over before its end here; its rest ends now. Once for each workflow.
     virtual void timed_out(uint16_t workflow) = 0;
   };
 
@@ -49,13 +49,13 @@ class LoadGroup {
   LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener);
   ~LoadGroup();
 
-  // Makes the threads and prepares them. Fails on anything that can be known before the first request.
+  // Makes the threads and prepares them. Fails on any error that shows before the first request.
   Status prepare();
-  // Runs to the end, see vuser::Engine; the last second has been told then. Once, after prepare(). `base`: the number
-  // that the first second after `start` is told with.
+  // Runs to the end, see vuser::Engine, and has then reported the last second. Once, after prepare(). `base`: the
+  // number of the first second after `start`.
   runtime::task<void> run(Instant start, Duration resume_at = Duration::zero(), uint64_t base = 0);
 
-  // Some thread still makes load. While the last seconds are told, none does.
+  // Some thread still makes load. During the report of the last seconds none does.
   bool running() const { return running_ > 0; }
   // See vuser::Engine. Without effect unless running().
   void stop();
@@ -65,15 +65,15 @@ class LoadGroup {
   void pause();
   void resume();
   void scale(uint16_t workflow, uint32_t vus);
-  // Tells the seconds that are over, also those of which a thread has not told its part yet, because it does not come
-  // to it. What that one tells later counts for the second in which it does.
+  // Reports the seconds that are over, even if a delayed thread has not reported its part. A later part counts for the
+  // second in which the thread reports it.
   void tell_what_is_over();
 
   vuser::Tally tally() const;
   vuser::Headway headway() const;
-  // Load loops that run: each of them is to turn.
+  // Running load loops: each of them must turn.
   uint32_t loops() const { return static_cast<uint32_t>(running_); }
-  // What a workflow has left for others; after run().
+  // The values that a workflow has provided; after run().
   std::vector<plan::Provided> provided(uint16_t workflow) const;
   // From the start to the end of the last thread; after run().
   Duration elapsed() const { return elapsed_; }
@@ -82,7 +82,7 @@ class LoadGroup {
   friend class LoadThread;
   void window_ready(LoadThread& thread);
   void aborted_by(const std::string& step) { listener_.aborted_by(step); }
-  // What all threads say is told once.
+  // Reports a note of all threads once.
   void noted(const std::string& text) {
     if (noted_.insert(text).second) listener_.noted(text);
   }
@@ -99,12 +99,12 @@ class LoadGroup {
   GroupOptions options_;
   Listener& listener_;
   std::vector<std::unique_ptr<LoadThread>> threads_;
-  std::map<const LoadThread*, uint64_t> delivered_;                    // the second that each thread is to tell next
+  std::map<const LoadThread*, uint64_t> delivered_;                    // the next second that each thread reports
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
   std::vector<std::unique_ptr<metrics::Window>> spare_;
   std::set<std::string> noted_;
   std::set<uint16_t> timed_out_;
-  uint64_t next_second_ = 0;  // to be told
+  uint64_t next_second_ = 0;  // the next to report
   uint64_t base_ = 0;
   runtime::Event all_ended_;
   std::size_t running_ = 0;

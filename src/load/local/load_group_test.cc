@@ -1,4 +1,4 @@
-// Groups of load threads with a clock of their own; nobody answers their requests.
+// Groups of load threads with a separate clock; their requests get no answer.
 #include "load/local/load_group.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace bellwether::node {
 namespace {
 
 plan::Plan plan_for(Duration duration, std::optional<double> rate_per_s) {
-  // A port that nobody listens at.
+  // A port without a listener.
   auto plan = plan::make_plan(
       plan::QuickRun{.url = "http://127.0.0.1:1/", .vus = 2, .duration = duration, .rate_per_s = rate_per_s});
   check(plan.has_value(), "the test's URL is right");
   return std::move(*plan);
 }
 
-// Notes what it is told, and may hold up the control thread for that.
+// Notes its calls, and may delay the control thread with them.
 class Heard final : public LoadGroup::Listener {
  public:
   void second_over(const metrics::Window& window, Duration lived) override {
@@ -79,7 +79,7 @@ TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
 
 runtime::task<void> tell_early(runtime::Runtime* control, LoadGroup* group) {
   co_await control->sleep(Duration::millis(500));
-  // More than a second, for which the threads have not been asked then. What a busy machine drops counts too.
+  // More than a second in which the threads were not asked. Arrivals that a busy machine drops count too.
   for (auto seen = group->tally(); seen.requests + seen.dropped < 215; seen = group->tally()) std::this_thread::yield();
   group->tell_what_is_over();
 }
@@ -102,7 +102,7 @@ TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
   EXPECT_EQ(scheduled(), 175u);
 }
 
-// The second in which it ends is told when it is over, although the thread ended before.
+// The group reports its last second when it is over, although the thread ended before.
 TEST_F(LoadGroupTest, that_is_held_up_past_its_end_covers_what_it_lived) {
   heard_.hold_up = [](Heard& heard) {
     heard.hold_up = nullptr;

@@ -1,5 +1,5 @@
-// One core's load: a thread with a runtime and an engine of its own. It hands a window to the control thread each
-// second and gets an empty one back; nothing else crosses between them while load is made.
+// One core's load: a thread with its own runtime and engine. It hands a window to the control thread each second and
+// gets an empty one back; nothing else crosses between them during the load.
 #pragma once
 
 #include <array>
@@ -52,14 +52,14 @@ class LoadThread final : public vuser::WindowSink {
     vuser::EngineShare share;
     std::optional<int> cpu;  // the processor to run on
     uint64_t seed = 0;
-    Duration tally_every;                            // how often tally() is made anew; zero: never
+    Duration tally_every;                            // the interval of tally()'s figures; zero: never
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
   };
-  // All references must outlive the thread. The group is told of it on the control thread.
+  // All references must outlive the thread. The group receives its reports on the control thread.
   LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group);
   ~LoadThread() override;
 
-  // Starts the thread; returns when its engine is prepared, or with what keeps it from that.
+  // Starts the thread; returns when its engine is prepared, or with the error that prevents it.
   Status prepare();
   // Lets it run, see vuser::Engine.
   void start(Instant start, Duration resume_at);
@@ -75,12 +75,12 @@ class LoadThread final : public vuser::WindowSink {
   // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
   metrics::Window* next_full() { return full_.pop(); }
   void release(metrics::Window* window);
-  // For one that next_full() gave: the thread ended in this second.
+  // For a second of next_full(): the thread ended in it.
   bool is_last(uint64_t second) const { return second == last_second_.load(std::memory_order_relaxed); }
-  // What it has done, as of up to `tally_every` ago. From any thread; the figures may be of different moments, but for
-  // those of a thread that has ended.
+  // Its work as of up to `tally_every` ago. From any thread; the figures may be of different moments, except those of
+  // an ended thread.
   vuser::Tally tally() const;
-  // The same of its headway: one whose loop stands still makes none.
+  // The same for its headway: a loop that stands still makes none.
   vuser::Headway headway() const;
   // After thread_ended.
   Instant ended() const { return ended_; }
@@ -111,7 +111,7 @@ class LoadThread final : public vuser::WindowSink {
   Handover<metrics::Window, 4> empty_;
   std::atomic<uint64_t> last_second_{UINT64_MAX};
   Duration cpu_counted_;
-  std::string aborted_by_;  // written before the post that tells of it
+  std::string aborted_by_;  // written before the post that reports it
   struct SharedTally;
   std::unique_ptr<SharedTally> tally_;
 
@@ -120,7 +120,7 @@ class LoadThread final : public vuser::WindowSink {
   Instant start_;
   Duration resume_at_;
   std::atomic<int64_t> hand_over_ns_{0};
-  // What the engine is to do, by the latest word.
+  // The latest orders to the engine.
   struct Orders;
   std::unique_ptr<Orders> orders_;
   Instant ended_;

@@ -12,7 +12,7 @@
 namespace bellwether::node {
 namespace {
 
-// Threads need a moment to wake up; the schedule starts when all are there.
+// Threads need a moment to wake up; the schedule starts when all are ready.
 constexpr Duration kHeadStart = Duration::millis(20);
 
 uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + 999'999'999) / 1'000'000'000); }
@@ -42,7 +42,7 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
   }
 }
 
-// A load thread each: all workflows on every core, or those that have cores of their own on these.
+// A load thread each: all workflows on every core, or those with separate cores on these.
 std::vector<vuser::EngineShare> LocalRun::shares_of(const Stage& stage) const {
   std::vector<vuser::EngineShare> shares;
   for (const plan::CoreGrant& grant : stage.grants) {
@@ -80,7 +80,7 @@ bool LocalRun::uses_values(const Stage& stage) const {
                      [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
 }
 
-// A teardown follows also what was stopped, but not what was ended at once.
+// A teardown also follows a stop, but not a second one, and not a timeout.
 bool LocalRun::runs_all_the_same(const Stage& stage) const {
   return interrupts_ == 1 && ending_ != aggregate::Ending::kTimeout &&
          std::all_of(stage.workflows.begin(), stage.workflows.end(),
@@ -126,7 +126,7 @@ runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellatio
   const Duration timeout = *self->plan_.timeout;
   const bool over = co_await self->control_.sleep_until(self->start_ + timeout, cancel);
   if (!over || !self->going_) co_return;
-  // Whatever is being stopped already has no longer either.
+  // A run that already stops has no more time either.
   if (self->interrupts_ == 0) self->interrupt(aggregate::Ending::kTimeout, plan::timeout_text(timeout));
   if (self->stage_ != nullptr) self->stage_->group->kill();
 }
@@ -152,7 +152,7 @@ Status LocalRun::leave_out_skipped(Stage& stage) {
   return stage.group->prepare();
 }
 
-// What the workflows of a stage take from those before them is put into their plan, with which it is prepared.
+// Puts the values of earlier workflows into the plan of a stage, and prepares the stage with it.
 Status LocalRun::give_values(Stage& stage) {
   if (!uses_values(stage)) return {};
   plan::Plan plan = plan_;

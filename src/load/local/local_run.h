@@ -1,6 +1,6 @@
-// A run on this machine: the load of all parts of a plan, and a control thread (the caller's) that adds up what they
-// count, watches thresholds and decides when to stop. Workflows that depend on others begin when all that can run
-// before them has ended, with the values that it left for them.
+// A run on this machine: the load of all parts of a plan, and a control thread (the caller's) that adds up their
+// counts, watches thresholds and decides when to stop. A dependent workflow begins with the values that others left for
+// it, when all workflows that can run before it have ended.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +36,20 @@ struct LocalOptions {
 
 class LocalRun final : public LoadGroup::Listener {
  public:
-  // Told on the control thread.
+  // Called on the control thread.
   struct Observer {
     Callback<void(const aggregate::Totals& totals)> second_over;
-    // Each second before it is over, and the last one too: what all threads counted in it.
+    // Each second before it is over, and the last one too: the counts of all threads in it.
     Callback<void(const metrics::Window& window, Duration covered)> measured;
-    // Something that will be among events().
+    // An event that will be among events().
     Callback<void(const report::Event& event)> happened;
   };
 
-  // All must outlive the run. Nothing: nobody observes it.
+  // All must outlive the run. Without an observer, none.
   LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options,
            std::optional<Observer> observer = {});
 
-  // Makes the threads and prepares them. Fails on anything that can be known before the first request.
+  // Makes the threads and prepares them. Fails on any error that shows before the first request.
   Status prepare();
   // Runs to the end. Once, after prepare().
   runtime::task<void> run();
@@ -57,21 +57,21 @@ class LocalRun final : public LoadGroup::Listener {
   // Ends the run: the first call lets iterations finish within graceful_stop, the second ends at once.
   void interrupt(aggregate::Ending why, std::string detail);
 
-  // The first call lets iterations finish within graceful_stop, the second ends at once. Of a run that only ends when
-  // it is told to, that is its end as planned; another one was cancelled.
+  // The first call lets iterations finish within graceful_stop, the second ends at once. For a run without an end of
+  // time or count this is the planned end; any other run counts as cancelled.
   void stop(std::string detail);
   bool stopping() const { return interrupts_ > 0; }
 
-  // While it runs. A paused run begins nothing; see vuser::Engine.
+  // During the run. A paused run begins nothing; see vuser::Engine.
   void pause();
   void resume();
   bool paused() const { return paused_; }
-  // Gives a workflow that is controlled from outside so many virtual users; with no name, the only such one. kNotFound,
-  // or kInvalid says what is wrong.
+  // Sets the number of virtual users of an externally controlled workflow; with no name, the only one. kNotFound or
+  // kInvalid with the problem.
   Status scale(const std::string& workflow, uint32_t vus);
-  // The virtual users that each workflow is to have, of those that are controlled from outside.
+  // The wanted number of virtual users of each externally controlled workflow.
   const std::map<uint16_t, uint32_t>& wanted() const { return wanted_; }
-  // Since its start, by now.
+  // From its start until now.
   Duration running_for() const;
 
   const aggregate::Totals& totals() const { return totals_; }
@@ -80,12 +80,12 @@ class LocalRun final : public LoadGroup::Listener {
   // Of the ending, in words; may be empty.
   const std::string& why() const { return why_; }
   const std::vector<report::Event>& events() const { return events_; }
-  // Of the generator about itself.
+  // The generator's findings about itself.
   const std::vector<aggregate::Finding>& findings() const { return itself_.findings(); }
   std::vector<report::WorkflowState> workflow_states() const;
   WallTime started_at() const { return started_at_; }
   Duration elapsed() const { return elapsed_; }
-  // The most that make load at the same time.
+  // The most cores that make load at the same time.
   uint32_t cores() const { return cores_; }
 
  private:
@@ -93,8 +93,8 @@ class LocalRun final : public LoadGroup::Listener {
   struct Stage {
     std::vector<uint16_t> workflows;
     std::vector<plan::CoreGrant> grants;  // of cores for each alone; none: they share all of them
-    std::unique_ptr<plan::Plan> plan;     // with values that were not known before; else that of the run
-    std::unique_ptr<LoadGroup> group;     // of one that uses values: from its begin on
+    std::unique_ptr<plan::Plan> plan;     // with the values of earlier workflows; else that of the run
+    std::unique_ptr<LoadGroup> group;     // if it uses values: from its begin on
   };
   struct Ran {
     std::optional<Duration> began;  // since the start of the run

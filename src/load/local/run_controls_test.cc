@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Users that wait: nobody answers them.
+// Users that wait for an answer that never comes.
 plan::Plan plan_of(const std::string& workflows) {
   plan::TestSources sources("workflows:\n" + workflows);
   auto plan = sources.load();
@@ -25,7 +25,7 @@ std::string workflow(const std::string& name, const std::string& executor) {
 
 class RunControlsTest : public testing::Test {
  protected:
-  // Tells a run all of this as soon as it goes; the answers.
+  // Sends a run all these lines when it goes, and returns the answers.
   std::vector<Json> tell(const plan::Plan& plan, const std::vector<std::string>& lines) {
     LocalRun run(*runtime_, plan, {.cores = 1, .seed = 1});
     check(run.prepare().has_value(), "the plan is right");

@@ -16,7 +16,7 @@ using runtime::number_after;
 using runtime::numbers_after;
 
 constexpr std::size_t kTextMost = 16 * 1024;
-// Where a folder does not tell its size, to count more than this takes a while and is done less often.
+// A folder may not give its size. Counting more than this takes time and happens less often.
 constexpr uint64_t kManyDescriptors = 4096;
 constexpr int kReadingsACount = 10;
 constexpr std::size_t kMostGroups = 32;  // one below the other
@@ -25,7 +25,7 @@ double share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// Of /proc/stat: user nice system idle iowait irq softirq steal. What guests take is in user and nice.
+// Of /proc/stat: user nice system idle iowait irq softirq steal. The time of guests is in user and nice.
 std::optional<aggregate::MachineReading::Processors> processors_of(std::string_view stat) {
   const std::vector<uint64_t> ticks = numbers_after(stat, "cpu ");
   if (ticks.size() < 8) return std::nullopt;
@@ -36,8 +36,7 @@ std::optional<aggregate::MachineReading::Processors> processors_of(std::string_v
   return out;
 }
 
-// Seconds that were held up are told all at once; the machine is not asked for each of them. What happened in a part
-// of a second alone is judged by no rate.
+// Delayed seconds arrive together; the machine is not read for each of them. A shorter time does not give a rate.
 constexpr Duration kShortest = Duration::millis(500);
 
 SelfWatch::News news_of(const aggregate::Finding& finding) {
@@ -56,7 +55,7 @@ MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
   const auto own = runtime::group_of(text("/proc/self/cgroup"));
   if (!own) return;
   std::string group = *own;
-  // In a container of its own the root that it sees may have limits too.
+  // In a container with its own root, that root may have limits too.
   while (group.size() > 1 && groups_.size() < kMostGroups) {
     groups_.push_back("/sys/fs/cgroup" + group);
     group = group.substr(0, group.rfind('/'));
@@ -85,7 +84,7 @@ void MachineReader::read_groups(aggregate::MachineReading& out) const {
     const auto most = number_after(text(folder + "/memory.max"), "");
     const auto used = number_after(text(folder + "/memory.current"), "");
     if (!most || !used) continue;
-    // Files that are only kept in memory are dropped when it is needed.
+    // The kernel drops file caches when it needs their memory.
     const uint64_t kept = number_after(text(folder + "/memory.stat"), "inactive_file ").value_or(0);
     out.memory_share = std::max(out.memory_share.value_or(0), share_of(*used - std::min(*used, kept), *most));
   }
@@ -96,7 +95,7 @@ std::optional<double> MachineReader::descriptor_share() {
   if (!limit || *limit == 0) return std::nullopt;
   const std::string folder = root_ + "/proc/self/fd";
   struct stat about {};
-  // Newer kernels say it as the size of the folder, which no folder on a disk of so few entries has.
+  // Newer kernels give it as the size of the folder; no folder on a disk with this few entries has such a size.
   const bool says = root_.empty() && ::stat(folder.c_str(), &about) == 0 && about.st_size > 0;
   if (says) {
     descriptors_ = static_cast<uint64_t>(about.st_size);

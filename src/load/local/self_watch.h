@@ -1,5 +1,4 @@
-// A load generator that watches itself while it runs (load/aggregate/strain.h), on its control thread and once a
-// second.
+// The self-observation of a load generator (load/aggregate/strain.h), on its control thread and once a second.
 #pragma once
 
 #include <optional>
@@ -13,14 +12,14 @@
 
 namespace bellwether::node {
 
-// What the operating system says of the machine and of the control groups (cgroup v2) this process is in: a few small
+// The operating system's figures of the machine and of the control groups (cgroup v2) of this process: a few small
 // texts of the kernel, a fraction of a millisecond together. Not for a thread that makes load.
 class MachineReader {
  public:
   // `root`: the folder that holds proc and sys; empty: those of the system.
   explicit MachineReader(std::string root = {});
 
-  // What cannot be read is left out.
+  // Leaves out unreadable figures.
   aggregate::MachineReading read();
 
  private:
@@ -36,16 +35,17 @@ class MachineReader {
 
 class SelfWatch {
  public:
-  // Something to tell at a time of the run: when it begins, and when it is over.
+  // A report at a time of the run: a finding begins, or is over.
   struct News {
     std::string kind;  // "generator_strained", "generator_relieved"
     std::string text;
   };
 
-  // REQUIRES threads > 0, that make load.
+  // REQUIRES threads > 0: those that make load.
   explicit SelfWatch(uint32_t threads);
 
-  // All that the threads counted in a second of which they covered so much, told at `now` since the start of the run.
+  // The counts of all threads in a second, of which they covered this part; reported at `now` since the start of the
+  // run.
   std::vector<News> second(Duration now, const metrics::Window& window, Duration covered);
   // The run has ended.
   void end(Duration now) { watch_.end(now); }

@@ -2,11 +2,10 @@
 // better than 0.1 % (three significant digits) from 1 ns to over an hour. Merging adds counters and so loses nothing:
 // the histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
 //
-// The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with what was seen: the first values
-// are a list of their buckets; from kFewMost on there are counters of a byte, in blocks made at first touch, and how
-// often one ran over stands behind them, as narrow as the greatest count of the block allows. So what a step did in a
-// second takes little where it was little, and what it did in a day is bounded by the magnitudes it has seen. Not
-// thread-safe: one writer.
+// The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with the values. The first ones are
+// a list of their buckets. From kFewMost on counters of a byte take over, in blocks made at first touch. The number of
+// overflows of a counter stands behind them, as narrow as the greatest count of the block allows. So a quiet second
+// takes little memory, and the magnitudes that occur bound that of a day. Not thread-safe: one writer.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +34,7 @@ class Histogram {
   // Memory comes from `pool` when one is given (it must outlive the histogram), else from the heap.
   explicit Histogram(PiecePool* pool = nullptr) : pool_(pool) {}
   ~Histogram() { release(); }
-  // What is moved keeps its pool.
+  // A moved histogram keeps its pool.
   Histogram(Histogram&& other) noexcept;
   Histogram& operator=(Histogram&& other) noexcept;
   Histogram(const Histogram&) = delete;
@@ -80,7 +79,7 @@ class Histogram {
   template <class Visit>
   void each_bucket(Visit visit) const;
   unsigned __int128 sum_ns() const { return sum_ns_; }
-  // Becomes what buckets(), sum, min and max said. REQUIRES indices below kBuckets.
+  // Takes the content that buckets(), sum, min and max gave. REQUIRES indices below kBuckets.
   void assign(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns, int64_t max_ns);
 
   bool operator==(const Histogram& other) const;
@@ -91,14 +90,14 @@ class Histogram {
   // two.
   static uint32_t index_of(uint64_t ns) {
     const int shift = 63 - __builtin_clzll(ns | kSubBuckets) - kSubBucketBits;
-    // The leading one of what is left of a value carries into the magnitude.
+    // The leading one of the rest of a value carries into the magnitude.
     return (static_cast<uint32_t>(shift) << kSubBucketBits) + static_cast<uint32_t>(ns >> shift);
   }
   // The least value of a bucket.
   static int64_t lowest_of(uint32_t index);
   static int64_t middle_of(uint32_t index);
 
-  // So many values are kept as a list.
+  // The most values in a list.
   static constexpr uint32_t kFewMost = 256;
 
  private:
@@ -107,8 +106,8 @@ class Histogram {
   static constexpr uint32_t kBlocks = kBuckets / kBlockCounters;
   static constexpr int kLowBits = 8;
 
-  // The address of a block: a byte for each counter, and behind them how often each of these ran over, once one did.
-  // The lowest bits say how wide the latter are. 0: nothing was counted there.
+  // The address of a block: a byte for each counter, and behind them the overflows of each, after the first one. The
+  // lowest bits give the width of the overflows. 0: an empty block.
   using Block = uintptr_t;
   static constexpr Block kNoCarries = 0;
   static constexpr Block kOneByte = 1;
@@ -120,7 +119,7 @@ class Histogram {
   static std::size_t bytes_of(Block block) {
     return kBlockCounters + ((block & kWidth) == kNoCarries ? 0 : (kBlockCounters / 2) << (block & kWidth));
   }
-  // What `with(carries)` makes of them, with their type. REQUIRES a block that has some.
+  // The result of `with(carries)`, with their type. REQUIRES a block that has some.
   template <class With>
   static decltype(auto) with_carries(Block block, With with) {
     uint8_t* carries = lows(block) + kBlockCounters;
@@ -153,7 +152,7 @@ class Histogram {
   void add(uint32_t index, uint64_t times);
   // From a list to blocks.
   void spread();
-  // The byte ran over so often.
+  // The byte overflowed `times` times.
   void carry(Block& block, uint32_t at, uint64_t times);
   template <class Visit>
   static bool each_counter(Block block, uint32_t first, Visit& visit);
@@ -164,7 +163,7 @@ class Histogram {
 
   PiecePool* pool_;
   Block* blocks_ = nullptr;  // kBlocks of them, once there are many values
-  uint16_t* few_ = nullptr;  // before that: their buckets, in the order in which they came
+  uint16_t* few_ = nullptr;  // before that: their buckets, in the order of their arrival
   uint32_t few_count_ = 0;
   uint32_t few_room_ = 0;
   uint64_t count_ = 0;

@@ -103,7 +103,7 @@ bool LiveWindows::take_newest(State& source, const Part& part) {
   return true;
 }
 
-// Something newer is known: it only says when what is in the sums already was done.
+// A newer report is known: this one only says when the counts in the sums happened.
 bool LiveWindows::take_between(State& source, const Part& part) {
   const Part* before = nullptr;
   const Part* after = nullptr;
@@ -116,7 +116,7 @@ bool LiveWindows::take_between(State& source, const Part& part) {
     }
   }
   if (before == nullptr && (source.base.window >= 0 || source.from_zero)) before = &source.base;
-  // What was told later was collected in the same window or before it; or what it did before this is not known.
+  // Later reports were collected in the same window or before it, or the counts before this one are unknown.
   if (after == nullptr || after->number <= part.number || before == nullptr) return false;
   if (before->window >= 0 && before->number >= part.number) return false;
   const LiveCounts known = before->counts;
@@ -140,7 +140,7 @@ void LiveWindows::apply(int64_t window, int64_t back, const LiveCounts& differen
   if (!newly_told && difference == LiveCounts()) return;
   const bool moves_counters = difference != LiveCounts{0, 0, 0, 0, difference.vus};
   for (int64_t n = window; n < closed_ && n <= back; ++n) {
-    // Between the two only the number of users is another.
+    // Between the two only the number of users changes.
     const bool changed = n == window || (n == back ? moves_counters : difference.vus != 0);
     if (!changed) continue;
     Slot& amended = slot(n);
@@ -165,7 +165,7 @@ bool LiveWindows::advance(Instant now) {
   if (first_ < 0) return false;
   const int64_t over = (now - origin_ - kTolerance).ns() / kLength.ns();
   if (over <= closed_) return false;
-  // Nothing was told in what is forgotten already.
+  // Windows that are already forgotten received no report.
   closed_ = std::max(closed_, over - static_cast<int64_t>(kKept));
   for (; closed_ < over; ++closed_) slot(closed_).change = ++change_;
   return true;

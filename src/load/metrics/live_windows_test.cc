@@ -215,8 +215,8 @@ struct Told {
   Instant comes;
 };
 
-// What some sources tell each 50 ms or so for two seconds, some of it lost and some of it twice, and all of it up to
-// `delay` later.
+// The reports of some sources about each 50 ms for two seconds, some lost and some doubled, and all up to `delay`
+// later.
 std::vector<Told> story(Prng& prng, LiveWindows::Source sources, Duration delay) {
   std::vector<Told> out;
   for (LiveWindows::Source source = 0; source < sources; ++source) {

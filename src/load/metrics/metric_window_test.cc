@@ -83,7 +83,7 @@ TEST(MetricWindow, a_trend_keeps_three_digits_and_what_is_too_large_as_the_great
   EXPECT_EQ(trend.count, 2u);
 }
 
-// Whatever is recorded where, and in whatever order the windows come together.
+// For all places of the records, and in any order of the merging.
 TEST(MetricWindow, merging_is_the_same_in_any_order_and_grouping) {
   Prng prng(7);
   for (int round = 0; round < 200; ++round) {

@@ -18,7 +18,7 @@ bool Retention::reach(uint64_t second) {
   if (second < end_) return false;
   end_ = second + 1;
   const uint64_t before = hot_;
-  // The least border for which no more than `most` seconds, and less than a stretch, lie between it and `to`.
+  // The least border with at most `most` seconds plus less than a stretch between it and `to`.
   const auto border = [this](uint64_t to, uint64_t most, uint64_t stretch) {
     const uint64_t long_ago = to - begin_;
     return long_ago <= most ? begin_ : begin_ + (long_ago - most + stretch - 1) / stretch * stretch;
@@ -41,7 +41,7 @@ std::vector<Fold> Retention::add(uint64_t second) {
   const Retention before = *this;
   reach(second);
   std::vector<Fold> folds;
-  // The oldest first, so that no tier is ever over its limit. Nothing is there between what was the end and the second.
+  // The oldest first, so that no tier is ever over its limit. The time between the old end and the second is empty.
   if (cold_ > before.cold_) folds.push_back({Tier::kArchive, 0, cold_});
   for (uint64_t at = std::max(before.warm_, cold_); at < std::min(warm_, before.end_); at += kMinute) {
     folds.push_back({Tier::kCold, at, at + kMinute});

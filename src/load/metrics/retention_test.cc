@@ -84,7 +84,7 @@ TEST(Retention, seconds_that_are_missing_do_no_harm) {
   EXPECT_EQ(seconds, 6U);
 }
 
-// Whoever asks for the stretch of each second has the same stretches as who does what add() says.
+// stretch_of() of each second gives the same stretches as the folds of add().
 RC_GTEST_PROP(Retention, both_ways_to_keep_stretches_agree, ()) {
   Prng prng(*rc::gen::arbitrary<uint64_t>());
   Kept of;

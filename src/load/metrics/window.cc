@@ -49,7 +49,7 @@ PiecePool::Size& PiecePool::of_size(std::size_t bytes) {
   return sizes_[i];
 }
 
-// What the kernel gives costs nothing until it is used.
+// Memory of the kernel costs nothing until its use.
 void PiecePool::add_slab(std::size_t at_least) {
   const std::size_t bytes = std::max(at_least, std::clamp(slab_bytes_, kFirstSlab, kLargestSlab));
   auto* slab = static_cast<std::byte*>(std::malloc(bytes));
@@ -204,7 +204,7 @@ Window::Window(const Shape& shape)
       series(items<MetricWindow>(shape.series, pool.get())),
       loop_lag(pool.get()) {}
 
-// Not member by member: what was there before gives its memory back to its own pool.
+// Not member by member: the old content gives its memory back to its own pool.
 Window& Window::operator=(Window&& other) noexcept {
   if (this == &other) return *this;
   std::destroy_at(this);

@@ -1,6 +1,5 @@
-// Everything one load thread counted in one second. The thread fills one window while the control thread merges the
-// one before; the two are swapped at the border, so nothing on the hot path is shared and nothing per request
-// survives the second it happened in.
+// The counts of one load thread in one second. The thread fills one window while the control thread merges the one
+// before. They swap at the border, so the hot path shares nothing, and no data of a single request survives its second.
 #pragma once
 
 #include <array>
@@ -15,12 +14,12 @@
 
 namespace bellwether::metrics {
 
-// Memory for the histograms of one window, in pieces of a few sizes. A piece that is given back is handed out again for
-// its size; memory goes back only with the pool. So what a window needed once it needs no allocation for again, and
-// top_up(), called where time is cheap, makes room for what is new. Not thread-safe: who has the window has the pool.
+// Memory for the histograms of one window, in pieces of a few sizes. The pool hands out a returned piece again for its
+// size, and frees memory only at its end. So a window allocates only for growth, and top_up(), called where time is
+// cheap, makes room for that. Not thread-safe: the owner of the window has the pool.
 class PiecePool {
  public:
-  // The next so many bytes come without an allocation after a top_up().
+  // After a top_up() these bytes come without an allocation.
   static constexpr std::size_t kLowWater = 64 * 1024;
 
   PiecePool() = default;
@@ -33,7 +32,7 @@ class PiecePool {
   void give_back(void* piece, std::size_t bytes);
   void top_up();
 
-  // How often memory was asked for, and how much.
+  // The number of allocations of memory, and their bytes.
   std::size_t slabs() const { return slabs_.size(); }
   std::size_t memory_bytes() const { return slab_bytes_; }
 
@@ -57,12 +56,12 @@ class PiecePool {
   std::vector<std::unique_ptr<std::byte, Release>> slabs_;
   std::size_t slab_bytes_ = 0;
   std::array<Size, kSizesMost> sizes_;
-  std::byte* next_ = nullptr;  // of the newest slab, what was never handed out
+  std::byte* next_ = nullptr;  // of the newest slab, the part that was never handed out
   std::size_t left_ = 0;       // bytes from there on
 };
 
-// How many responses had which status. Few statuses are seen, and mostly the first of them again, so it is a short list
-// and not a place for each.
+// The number of responses for each status. Few statuses occur, and mostly the first of them again: a short list
+// suffices.
 inline constexpr uint16_t kStatusMax = 600;  // statuses 0..599; anything else is a protocol error
 
 class StatusCounts {
@@ -73,10 +72,10 @@ class StatusCounts {
     bool operator==(const Entry&) const = default;
   };
 
-  // With room for those that a step usually sees, so that counting them needs no allocation.
+  // With room for the statuses that a step usually sees, so that counting them needs no allocation.
   StatusCounts() { entries_.reserve(kUsual); }
 
-  // Allocates for the fifth status and so on. REQUIRES status < kStatusMax.
+  // Allocates from the fifth status on. REQUIRES status < kStatusMax.
   void add(uint16_t status, uint64_t times) {
     for (Entry& one : entries_) {
       if (one.status == status) {
@@ -103,27 +102,27 @@ class StatusCounts {
   std::vector<Entry> entries_;
 };
 
-// What one step recorded of one metric of the scenario's own in a second. Which members mean something depends on the
-// kind of the metric, which whoever records knows.
+// The samples of one metric of the scenario, of one step in a second. The kind of the metric, which the recorder knows,
+// decides which members have a meaning.
 struct MetricWindow {
-  // Greater values, and smaller ones of what cannot be below 0, are no values of a metric.
+  // A metric has no greater values, and no smaller ones of anything that cannot be below 0.
   static constexpr double kMostValue = 1e12;
 
   explicit MetricWindow(PiecePool* pool) : trend(pool) {}
 
   uint64_t count = 0;    // values
-  uint64_t refused = 0;  // that were none: no number, or out of range
-  // Counters, in millionths of one, so that sums are the same in whatever order they are made.
+  uint64_t refused = 0;  // impossible ones: no number, or out of range
+  // Counters, in millionths of one: their sum does not depend on the order.
   unsigned __int128 sum = 0;
   uint64_t trues = 0;  // rates
-  // Gauges. The last value, when it was recorded since the start of the run, and the least and greatest so far.
+  // Gauges. The last value, if it was recorded since the start of the run, and the least and greatest so far.
   double last = 0;
   Duration last_at;
   double least = 0;
   double greatest = 0;
   Histogram trend;  // trends, scaled (CustomMetric::scale)
 
-  // Each counts the value as refused when it is none.
+  // Each counts an impossible value as refused.
   void add(double amount);
   void observe(double truth);  // 0: false
   void set(double value, Duration at);
@@ -131,7 +130,7 @@ struct MetricWindow {
 
   double amount() const { return static_cast<double>(sum) * 1e-6; }
   bool empty() const { return (count | refused) == 0; }
-  // Of two gauges the later one says the last value.
+  // Of two gauges the later one gives the last value.
   void merge(const MetricWindow& other);
   void clear();
 
@@ -148,7 +147,7 @@ struct StepWindow {
   uint64_t failed = 0;  // error, or status >= 400 without a status check that allows it
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t censored = 0;                  // of the response samples: those known only to be at least this long
+  uint64_t censored = 0;                  // of the response samples: those with only a known lower bound
   Histogram service;                      // sent → done, of exchanges with a response
   Histogram response;                     // due → done, and censored samples
   std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
@@ -181,7 +180,7 @@ struct CheckCount {
   uint64_t fails = 0;
 };
 
-// How many there are of each, as the plan says. A window of another shape belongs to another plan.
+// The number of each in the plan. A window of another shape belongs to another plan.
 struct Shape {
   std::size_t steps = 0;
   std::size_t workflows = 0;
@@ -201,12 +200,12 @@ struct Window {
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
   std::vector<MetricWindow> series;
-  Histogram loop_lag;  // how long the event loop was busy between two waits
-  Duration cpu;        // CPU time this thread used in the window
-  Duration covered;    // how much of the second the load has lived through, where somebody says; the most of all merged
+  Histogram loop_lag;   // the time that the event loop was busy between two waits
+  Duration cpu;         // CPU time this thread used in the window
+  Duration covered;     // the part of the second that the load has lived through, if known; the most of all merged
   uint64_t second = 0;  // number of the window since the start of the run, from 0
 
-  // What is recorded next mostly needs no allocation, as after clear().
+  // The next samples mostly need no allocation, as after clear().
   void make_room() { pool->top_up(); }
   void merge(const Window& other);  // gauges add up over threads: merge windows of one second, then of all
   void clear();

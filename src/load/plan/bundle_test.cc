@@ -159,7 +159,7 @@ TEST(Certificates, are_shared_by_the_steps_that_trust_them) {
   EXPECT_EQ(std::get<HttpCall>(steps[0].work).tls_ca, std::get<HttpCall>(steps[1].work).tls_ca);
 }
 
-// Empty: there is a plan.
+// Empty: it has a plan.
 std::string why_not_with_program(const std::string& bytes) {
   TestSources shop("workflows: {w: {vus: 1, duration: 1s, steps: {s: {native: {file: shop.bw, call: w.s}}}}}");
   shop.world.files = {{"shop.bw", bytes}};
@@ -171,7 +171,7 @@ std::string why_not_with_program(const std::string& bytes) {
   return plan ? std::string() : plan.error().message;
 }
 
-// The user who makes the bundle may have an unsigned one; nobody takes it from there.
+// The user who makes the bundle may have an unsigned one; other machines refuse it.
 TEST(Bundle, a_compiled_program_travels_with_a_signature_of_its_bytes) {
   std::string bytes =
       signature::sign("\x7f\x45LF", {1, "0.1.0"}, *signature::SigningKey::read(signature::kTestKey, "k"));

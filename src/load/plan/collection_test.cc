@@ -78,7 +78,7 @@ TEST_F(CollectionTest, says_how_many_it_has_when_it_was_cut) {
       "fit into 10000 values and 256 KiB");
 }
 
-// What one engine, or one share, would tell of these values.
+// The report of one engine, or one assignment, about these values.
 RC_GTEST_PROP(CollectionProperty, is_the_same_however_its_parts_come, ()) {
   const auto sizes = *rc::gen::container<std::vector<uint32_t>>(rc::gen::inRange<uint32_t>(1, kMostListText / 4));
   const auto parts = *rc::gen::inRange<std::size_t>(1, 5);

@@ -13,7 +13,7 @@ namespace bellwether::plan {
 
 namespace {
 
-// What stands for one use: a text, or a list, in the forms of the places where it was asked for so far.
+// The value of one use: a text, or a list, in the forms of the places that have asked for it.
 struct Standing {
   std::optional<std::string> text;
   std::vector<std::string> list;
@@ -31,11 +31,11 @@ const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
     whole += fmt::format("\"{}\"", escape_json(one));
     list->elements.push_back(escaped(one, escape));
   }
-  list->whole = *escaped(whole + "]", escape);  // JSON text has nothing that no place takes
+  list->whole = *escaped(whole + "]", escape);  // every place accepts the characters of JSON text
   return made = std::move(list);
 }
 
-// Nothing: there is no such element, or it does not fit the place.
+// Empty: the element does not exist, or does not fit the place.
 std::optional<std::string> element(const Standing& value, int64_t index, Escape escape) {
   const auto size = static_cast<int64_t>(value.list.size());
   if (index < 0) index += size;
@@ -43,7 +43,7 @@ std::optional<std::string> element(const Standing& value, int64_t index, Escape 
   return escaped(value.list[static_cast<std::size_t>(index)], escape);
 }
 
-// The text of the piece; nothing when it has none, and the piece has become one of a list when that can have one.
+// The text of the piece; empty when it has none. The piece may then have become one of a list.
 std::optional<std::string> settle(Piece& piece, Standing& value) {
   if (value.text) return escaped(*value.text, piece.escape);
   if (value.list.empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Values that workflows leave for those that depend on them.
+// Values that workflows provide for workflows that depend on them.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +14,36 @@
 
 namespace bellwether::plan {
 
-// Of one workflow. A value for others that is longer, or all of them together, does not get there: this is for what a
-// workflow found out, not for its data.
+// Of one workflow. A longer value, or one with which all together are longer, does not get there: this is for findings
+// of a workflow, not for its data.
 inline constexpr std::size_t kMostContextText = std::size_t{64} << 10;
 inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for others
-// Lists of all users' values, in a scenario: with all else that one workflow may use, they fit into the order of a
-// share.
+// Lists of all users' values, in a scenario: with all other values of one workflow, they fit into the order of an
+// assignment.
 inline constexpr std::size_t kMostLists = 8;
 inline constexpr std::size_t kMostListValues = 10'000;
 inline constexpr std::size_t kMostListText = std::size_t{256} << 10;
-// What one share can have to tell: a value that is left out ends each list.
+// The most values in the report of an assignment: an omitted value ends each list.
 inline constexpr std::size_t kMostTold = kMostProvided + kMostLists * (kMostListValues + 1);
 
-// A value that one part of a workflow, or several, provided.
+// A value of one or several parts of a workflow.
 struct Provided {
   uint16_t provide = 0;    // index into the workflow's provides
   uint32_t vu = 1;         // number of the virtual user that made it
-  Duration at;             // of the workflow's clock, when the iteration ended that made it
+  Duration at;             // of the workflow's clock, at the end of that iteration
   std::string text;        // empty when it is too long
   bool too_large = false;  // it was longer than kMostContextText, or would have made all of them longer
   bool listed = false;     // one of a list; when too large, those of later users are missing, too
   bool operator==(const Provided&) const = default;
 };
-// Which of two values of one name stays, whatever the order they are heard of: that of the lowest virtual user, of one
-// user the later.
+// Which of two values of one name stays, independent of the order of their arrival: that of the lowest virtual user,
+// and of one user the later.
 inline bool wins(const Provided& one, const Provided& over) {
   return one.vu != over.vu ? one.vu < over.vu : one.at > over.at;
 }
-// Puts together what two parts provided, but for lists. No virtual user is in both.
+// Merges the values of two parts, but not lists. No virtual user is in both.
 void merge(std::vector<Provided>& into, const Provided& one);
-// Marks as too large, and empties, what is beyond kMostContextText together, without lists.
+// Marks as too large, and empties, the values beyond kMostContextText together, without lists.
 void cut_to_size(std::vector<Provided>& values);
 
 // A value for a workflow that is about to begin.
@@ -53,37 +53,36 @@ struct Given {
   std::vector<std::string> list = {};  // instead of a text, by number of the virtual user
   bool operator==(const Given&) const = default;
 };
-// The plan with these values in their places, each escaped as its place needs it; where there is none, the fallback of
-// the use; else the place stays empty, and what mentions it cannot be sent.
+// The plan with these values in their places, each escaped as its place needs it. A missing value becomes the fallback
+// of the use; without one the place stays empty, and a request that mentions it cannot be sent.
 Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given);
 
-// A list of what the virtual users of a workflow provided, a value each: `collect: all`. It is put together of what
-// many parts of the workflow tell, in any order and any number of times.
+// A list with one value of each virtual user of a workflow: `collect: all`. Many parts of the workflow report their
+// values, in any order and any number of times.
 class Collection {
  public:
   struct Item {
-    Duration at;      // of the workflow's clock, when the iteration ended that made it
-    uint32_t by = 0;  // who told it: of one user and moment, the higher one's stays
+    Duration at;      // of the workflow's clock, at the end of that iteration
+    uint32_t by = 0;  // its sender: of one user and moment, the higher one's stays
     std::string text;
     bool operator==(const Item&) const = default;
   };
 
-  // False: the value of this user can change nothing any more.
+  // False: this user's value can change nothing any more.
   bool takes(uint32_t vu) const { return !cut_ || vu < *cut_; }
-  // Of one user the later value stays. When there are more than kMostListValues, or all together are longer than
-  // kMostListText, those of the highest users go. A list that was cut is so for good: it never has a gap. False:
-  // nothing has changed.
+  // Of one user the later value stays. Beyond kMostListValues, or kMostListText of all together, the values of the
+  // highest users go. A cut is final: the list never has a gap. False: nothing has changed.
   bool add(uint32_t vu, Duration at, std::string_view text, uint32_t by = 0);
-  // The same for what a part told, which may be that its own list was cut.
+  // The same for a part's report, which may say that its own list was cut.
   bool add(const Provided& one, uint32_t by = 0);
 
   // By number of the virtual user.
   const std::map<uint32_t, Item>& items() const { return items_; }
-  // The lowest virtual user whose value was left out, with all that come after it.
+  // The lowest virtual user whose value was left out; all later users are out too.
   std::optional<uint32_t> cut() const { return cut_; }
-  // What add() takes to make the same list.
+  // The input of add() for the same list.
   std::vector<Provided> provided(uint16_t provide) const;
-  // As a workflow gets it that uses it; nothing of an empty one.
+  // The value for the workflow that uses it; empty for an empty list.
   std::optional<Given> given(uint16_t use) const;
 
   bool operator==(const Collection&) const = default;
@@ -96,7 +95,7 @@ class Collection {
   std::optional<uint32_t> cut_;
 };
 
-// What is told of a list that was cut, when it is used.
+// The warning at the use of a list that was cut.
 std::string cut_text(std::string_view name, std::string_view workflow, const Collection& list);
 
 }  // namespace bellwether::plan

@@ -1,5 +1,5 @@
-// Every way in which a scenario can be wrong, and exactly what its writer is told: testdata/errors.txt. After a change
-// of words, run with BW_UPDATE_GOLDEN=1 to write the file anew, and read the difference.
+// Every error of a scenario, with its exact text: testdata/errors.txt. After a change of words, run with
+// BW_UPDATE_GOLDEN=1 to write the file anew, and read the difference.
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>

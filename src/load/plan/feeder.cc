@@ -41,7 +41,7 @@ const char* what_is(CsvEnd end) {
 
 }  // namespace
 
-// Goes through the file once, and remembers what was wrong first.
+// Goes through the file once, and remembers the first error.
 class Feeder::Indexer {
  public:
   explicit Indexer(Feeder& feeder) : feeder_(feeder), text_(feeder.file_.bytes) {}

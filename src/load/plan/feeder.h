@@ -1,5 +1,5 @@
-// The rows of a file of data, found by number without having them in memory: the file lies where it lies, and what is
-// kept is the place of every sixteenth row, half a byte a row. Made once, immutable, and so shared by all load threads.
+// The rows of a file of data, found by number without the file in memory: it keeps the place of every sixteenth row,
+// half a byte a row. Made once, immutable, and so shared by all load threads.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ class Feeder {
     Format format = Format::kCsv;
     char delimiter = ',';  // kCsv
   };
-  // What is wrong with the file, and where in it.
+  // The problem of the file, and its place.
   struct Trouble {
-    int line = 0;  // 0: in no line of its own
+    int line = 0;  // 0: not on one line
     int column = 0;
     std::string message;
   };
 
-  // Reads the whole file once. A mark of UTF-8 at its beginning and empty lines are passed over.
+  // Reads the whole file once. Skips a mark of UTF-8 at its beginning, and empty lines.
   static tl::expected<std::shared_ptr<const Feeder>, Trouble> make(scenario::FileView file, Shape shape);
 
   uint64_t rows() const { return rows_; }  // at least 1
@@ -46,9 +46,9 @@ class Feeder {
   Format format() const { return shape_.format; }
 
   // The bytes from the beginning of row `number` on, from 0, to the end of the file. For read(). If the file has
-  // changed since, the row is whatever stands there now. REQUIRES number < rows().
+  // changed since, the row is the text that now stands there. REQUIRES number < rows().
   std::string_view row(uint64_t number) const;
-  // Appends the value of a field of that row. False: it has no such member. Nothing is allocated but by `out`.
+  // Appends the value of a field of that row. False: it has no such member. Only `out` allocates.
   bool read(std::string_view row, const RowField& field, std::string& out) const;
 
  private:
@@ -68,7 +68,7 @@ class Feeder {
 // `random` is a uniform number below the number of rows, used by Feed::Pick::kRandom.
 uint64_t row_of(const Feed& feed, uint64_t taken, uint32_t part, uint32_t parts, uint32_t vu, uint64_t random);
 
-// The files of a folder, or those that fit a pattern, of which each request sends one.
+// The files of a folder or of a pattern; each request sends one.
 struct BodyFiles {
   // Which one. kSequential: part p of n takes the files p, p + n, … one after the other, from 0 and modulo their
   // number.

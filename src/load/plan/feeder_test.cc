@@ -129,7 +129,7 @@ TEST(Feeder, has_limits) {
             "1:1 the row is longer than 1 MiB");
 }
 
-// A mapped file may be changed by others while it is read: whatever comes of it, nothing outside of it is touched.
+// Other programs may change a mapped file while it is read: the reader must never touch memory outside of it.
 TEST(Feeder, a_file_that_changes_does_no_harm) {
   auto text = std::make_shared<std::string>("a,b\n1,2\n3,4\n5,6\n");
   const auto feeder = Feeder::make({*text, text}, {Format::kCsv, ','});

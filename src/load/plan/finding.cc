@@ -15,7 +15,7 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{} %", std::lround(share * 100)); }
 
-// By worker; empty where there is none of that strain.
+// By worker; empty where the strain has no finding.
 std::map<std::string, Duration> times_of(std::span<const Finding> findings, Strain strain) {
   std::map<std::string, Duration> out;
   for (const Finding& finding : findings) {
@@ -83,7 +83,7 @@ std::string text_of(const Finding& finding) {
 bool is_possible(const Finding& finding) {
   constexpr double kMostWorst = 1e9;
   constexpr Duration kMostTime = Duration::hours(24 * 366);
-  // Written so that a worst value which is no number is refused.
+  // In this form, a worst value that is NaN is refused.
   return static_cast<std::size_t>(finding.strain) < kStrains && finding.begin >= Duration::zero() &&
          finding.begin <= finding.end && finding.end <= kMostTime && finding.worst >= 0 && finding.worst <= kMostWorst;
 }

@@ -1,5 +1,5 @@
-// What a load generator notices of itself, or of the machine that it runs on, while it runs: what kept it from making
-// its load, from when to when, and how badly. docs/self-observation.md has the table of signals and remedies for users.
+// A strain of a load generator or of its machine: the cause that kept it from making its load, its begin and end, and
+// its worst value. docs/self-observation.md has the table of signals and remedies for users.
 #pragma once
 
 #include <algorithm>
@@ -16,65 +16,65 @@ namespace bellwether::plan {
 
 enum class Strain : uint8_t {
   kCpu,          // its load threads used their processors fully
-  kLoopLag,      // what was ready waited for its turn
+  kLoopLag,      // ready work waited for its turn
   kExhausted,    // requests found no free port or descriptor
   kDescriptors,  // its limit of open files is nearly reached
-  kThrottled,    // its control group held it up, for its processor quota was used
+  kThrottled,    // its control group throttled it, because its processor quota was used
   kStolen,       // the hypervisor gave the processors to others
-  kMemory,       // the machine's memory, or what its control group may use, is nearly full
+  kMemory,       // the memory of the machine, or of its control group, is nearly full
 };
 inline constexpr std::size_t kStrains = 7;
 // "cpu", "loop_lag", "exhausted", "descriptors", "throttled", "stolen", "memory": the words of result files.
 std::string_view to_string(Strain strain);
-// What to do about it, a clause without a full stop.
+// The remedy, a clause without a full stop.
 std::string_view remedy(Strain strain);
 
 struct Finding {
   Strain strain = Strain::kCpu;
   Duration begin;    // since the start of the run
-  Duration end;      // of the last second that was bad; until it is over, of the last so far
+  Duration end;      // of the last bad second; while it goes on, of the last one so far
   double worst = 0;  // share of 0 to 1; kLoopLag: seconds; kExhausted: requests in a second
   bool over = false;
-  std::string worker = {};  // whose it is, of a run on several machines
+  std::string worker = {};  // its worker, in a run on several machines
   bool operator==(const Finding&) const = default;
 };
 // "its control group held it up in 80 % of its periods, for its processor quota was used".
 std::string text_of(const Finding& finding);
 
-// Whether there can be one with these figures: what comes from elsewhere may have any.
+// Whether these figures are possible: data from elsewhere may have any.
 bool is_possible(const Finding& finding);
 
 // Of one machine, and of a run on several ones.
 inline constexpr std::size_t kMostFindings = 64;
 
-// For how long a strain lasted in all: of several workers, on that where it lasted longest.
+// The time that a strain lasted in all: of several workers, on the one where it lasted longest.
 Duration lasted(std::span<const Finding> findings, Strain strain);
 // The worst of a strain on the worker where it lasted longest, from its first begin to its last end.
 // REQUIRES one of that strain.
 Finding sum_of(std::span<const Finding> findings, Strain strain);
-// Takes in what a worker tells at its end. Beyond kMostFindings a strain that comes back goes on with the worker's last
-// finding of it, if it has one.
+// Adds a worker's finding at its end. Beyond kMostFindings a strain that comes back extends the worker's last finding
+// of it, if it has one.
 void add(std::vector<Finding>& findings, Finding finding);
-// One text for each cause that there was, for somebody who hears of it afterwards.
+// One text for each cause, for a later reader.
 std::vector<std::string> summed_up(std::span<const Finding> findings);
 
-// What a run did not do or does not know: load that was planned and not made, or made and not measured. A run with
-// losses says so wherever it reports (docs/decisions/018-losses.md).
+// A part of the run that was not done or is unknown: planned load that was not made, or not measured. A run with losses
+// says so in every report (docs/decisions/018-losses.md).
 struct Loss {
   Duration from;      // since the start of the run
   Duration to;        // not before `from`
   double share = 0;   // of the planned load of its workflow in that time, 0 to 1
-  std::string cause;  // in words, for people; ends with ", workflow 'browse'" where there may be several
+  std::string cause;  // in words, for people; ends with ", workflow 'browse'" if the run may have several
   bool operator==(const Loss&) const = default;
 };
 
-// What was told of the iterations of a part of the load, for those who go on with it when it is lost.
+// The reported iterations of a part of the load, for the part that takes over when it is lost.
 struct Iterated {
   uint64_t ended = 0;      // completed or interrupted
-  uint64_t last = 0;       // of these, in the last second that was told
+  uint64_t last = 0;       // of these, in the last reported second
   uint64_t under_way = 0;  // at most, in that second
 
-  // How many may have been begun until so long after that second, at its pace.
+  // The most iterations that may have begun within `after` of that second, at its pace.
   uint64_t begun(Duration after) const {
     const auto seconds = static_cast<uint64_t>((after + Duration::nanos(999'999'999)) / Duration::seconds(1));
     const uint64_t most = std::numeric_limits<uint64_t>::max() / 4;

@@ -35,7 +35,7 @@ const scenario::Node* env_of(const scenario::Node& root) {
   return nullptr;
 }
 
-// A --set that nothing mentions is a slip of the pen: the run would not be the one that was meant.
+// A --set without a use is a typing error: the run would not be the intended one.
 void check_sets(const scenario::Sources& sources, const std::vector<std::string>& texts,
                 const scenario::Environment& environment, scenario::Diagnostics& diagnostics) {
   const auto mentioned = [&texts](const std::string& name) {
@@ -55,7 +55,7 @@ void check_sets(const scenario::Sources& sources, const std::vector<std::string>
   }
 }
 
-// A program, a library or an archive of them. What it would do as a scenario, only running it could tell.
+// A program, a library or an archive of them. Only running it could show its scenario.
 bool is_compiled(std::string_view text) { return text.starts_with("\x7f\x45LF") || text.starts_with("!<arch>\n"); }
 
 Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {

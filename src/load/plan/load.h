@@ -1,4 +1,4 @@
-// The front door: the text of a scenario file in, a plan or everything that is wrong with it out.
+// The front door: takes the text of a scenario file, and returns a plan or all its errors.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -22,23 +22,23 @@ struct Bundled {
   Plan plan;
 };
 
-// Reads a scenario, and keeps what it was made from. Errors as load() tells them. REQUIRES sources.outside.
+// Reads a scenario, and keeps its inputs. Errors as of load(). REQUIRES sources.outside.
 tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenario::Sources sources);
-// The same for a URL. Errors as make_plan() tells them.
+// The same for a URL. Errors as of make_plan().
 Result<Bundled> bundle_url(scenario::QuickRun run);
 
-// The plan with which the bundle was made. Fails only for a bundle that some other version made, or that was made up:
-// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds. A compiled program in it
-// has to be signed: by whom, is looked at where it is run.
+// The plan with which the bundle was made. Fails only for a bundle of another version or an invented one: kInvalid with
+// one line for each problem, which may quote the bundle. A compiled program in it must have a signature; the node that
+// runs it checks the key.
 Result<Plan> plan_of(const scenario::Bundle& bundle);
 
-// Whether each compiled program of the plan has a signature, and is what was signed. Errors as signature::read().
+// Whether each compiled program of the plan has a signature, which fits its bytes. Errors as of signature::read().
 Status check_signatures(const Plan& plan);
 
 using scenario::QuickRun;
 
-// The plan of `bellwether run URL`: one request over and over. Nothing in the request is a template. Error: kInvalid or
-// kUnsupported, with what to write instead.
+// The plan of `bellwether run URL`: one repeated request. Nothing in the request is a template. Error: kInvalid or
+// kUnsupported, with the remedy.
 Result<Plan> make_plan(const QuickRun& run);
 
 }  // namespace bellwether::plan

@@ -40,7 +40,7 @@ constexpr std::array<Metric, 19> kMetrics{{
     {"vus_max", MetricKind::kGauge, MetricScope::kWorkflow},
 }};
 
-// The left side of a threshold: a metric, and with tags the part of it that is meant.
+// The left side of a threshold: a metric, and with tags a part of it.
 
 using scenario::in_quotes;
 
@@ -131,7 +131,7 @@ class TagResolver {
                                   [&](const CustomMetric& one) { return one.name == metric.name; });
     if (own == plan_.metrics.end()) return plan_.steps[step].measured;
     const auto index = static_cast<std::size_t>(own - plan_.metrics.begin());
-    // Where something is wrong with the steps, what they record is not known.
+    // With errors in the steps, their records are unknown.
     return !checks_known_ || std::any_of(plan_.series.begin(), plan_.series.end(),
                                          [&](const Series& one) { return one.metric == index && one.step == step; });
   }
@@ -240,7 +240,7 @@ bool fits(MetricKind kind, Aggregation aggregation) {
   return false;
 }
 
-// Takes the aggregation off the front of `rest`; false when there is none.
+// Takes the aggregation off the front of `rest`; false when it has none.
 bool take_aggregation(std::string_view& rest, Threshold& out) {
   struct Entry {
     std::string_view name;
@@ -334,7 +334,7 @@ std::optional<double> metric_value(std::string_view text) {
 std::vector<Threshold> compile_thresholds(const scenario::Scenario& source, const Plan& plan, bool checks_known,
                                           scenario::Reading& reading) {
   std::vector<Threshold> out;
-  std::string_view reported;  // a metric with several expressions is wrong only once
+  std::string_view reported;  // a metric with several expressions is reported once
   for (const scenario::Threshold& written : source.thresholds) {
     if (reading.diagnostics.full()) break;
     Threshold threshold;

@@ -1,4 +1,4 @@
-// The metrics that a threshold can name, and what each can be asked: those that every run has, and the scenario's own.
+// The metrics that a threshold can name, and their aggregations: those of every run, and the scenario's own.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace bellwether::plan {
 
-// Which tags select a part of a metric.
+// The tags that select a part of a metric.
 enum class MetricScope : uint8_t {
   kCheck,     // check, step and workflow
   kStep,      // step and workflow
@@ -25,12 +25,12 @@ struct Metric {
   MetricScope scope;
 };
 
-// Those that every run has.
+// The metrics of every run.
 std::span<const Metric> metrics();
-// Nothing when neither they nor those of the plan are called so.
+// Empty when neither they nor those of the plan have this name.
 std::optional<Metric> find_metric(const Plan& plan, std::string_view name);
 
-// What a text says as the value of a metric: a number, or true and false, which are 1 and 0.
+// The value of a metric from text: a number, or true and false, which are 1 and 0.
 std::optional<double> metric_value(std::string_view text);
 
 // Thresholds in k6's grammar: a metric with optional tags in braces, and AGGREGATION OPERATOR NUMBER. Resolves their

@@ -12,7 +12,7 @@ constexpr uint64_t kModuleBytesMax = 4u << 20;
 
 bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
-// Goes over the text of a script, as far as is needed to tell code from texts and comments.
+// Goes over the text of a script and separates code from texts and comments.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}

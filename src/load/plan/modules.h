@@ -1,5 +1,5 @@
-// The modules of a script: other files that it requires by name, found in its text, so that all of it is known before
-// it runs, and goes with the scenario to wherever that runs.
+// The modules of a script: files that it requires by name. They are found in its text before it runs, and go with the
+// scenario to each machine.
 #pragma once
 
 #include <memory>
@@ -23,12 +23,11 @@ struct Module {
 
 inline constexpr std::size_t kModulesMax = 100;  // of one script, with those that its modules require
 
-// What stands as a text after `require` in a script, each once, in the order of the script. Comments and other texts
-// are not looked at.
+// The texts after `require` in a script, each once, in the order of the script. Comments and other texts are skipped.
 std::vector<std::string> required_names(std::string_view script);
 
-// Those that `script` requires, and those that they require, from `folder`, that of the script: empty, or with a slash
-// at its end. kInvalid: a name that cannot be one, or too many; or the error of reading.
+// The modules that `script` requires, and those that they require, from `folder`, that of the script: empty, or with a
+// slash at its end. kInvalid: an impossible name, or too many; or the error of reading.
 Result<std::vector<Module>> read_modules(std::string_view script, const std::string& folder,
                                          const scenario::Outside& outside);
 

@@ -1,6 +1,6 @@
-// What a run will do, fully resolved: no names left to look up, no files to read, no text to parse. Made from a valid
-// scenario (compile.h), consumed by the virtual users, the aggregation and the reports. Immutable once made, and so
-// shared by all load threads without a lock.
+// The plan of a run, fully resolved: no names left to look up, no files to read, no text to parse. Made from a valid
+// scenario (compile.h), used by the virtual users, the aggregation and the reports. Immutable once made, and so shared
+// by all load threads without a lock.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@
 
 namespace bellwether::plan {
 
-// What becomes of a workflow that runs for longer than it may, after it was given all the time that there is for it.
+// The consequence for a workflow that takes longer than its whole time.
 enum class OnOvertime : uint8_t {
   kKill,
   kPause,   // it starts nothing new, and is ended with the rest of its job
-  kNotify,  // it is said in the report
+  kNotify,  // the report mentions it
 };
 inline constexpr std::size_t kOnOvertimes = 3;
 
-// Settings of requests that mention nothing of what a run finds out.
+// Settings of requests that mention no value of the run.
 
-// A request that failed is sent again. Each time it is a request of its own, and counts as one.
+// A failed request is sent again. Each attempt is one request, and counts as one.
 struct Retry {
   uint16_t times = 0;              // at most, after the first
   Duration wait;                   // before each of them
@@ -47,16 +47,16 @@ struct Proxy {
   bool operator==(const Proxy&) const = default;
 };
 
-// Which of them, by where a request goes. None: straight there.
+// The proxies by the target's scheme. None: a direct connection.
 struct Proxies {
   std::optional<Proxy> http;
   std::optional<Proxy> https;
   std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
 };
 
-struct BodyFiles;  // feeder.h: of which each request sends one
+struct BodyFiles;  // feeder.h: each request sends one of them
 
-// Metrics of the scenario's own: what its steps record beside what is measured of requests.
+// Metrics of the scenario's own: values that its steps record beside the figures of requests.
 enum class MetricKind : uint8_t {
   kCounter,  // count, rate (per second)
   kRate,     // rate: the share that is true
@@ -70,12 +70,12 @@ struct CustomMetric {
   std::string unit;  // "ms": they are times, in milliseconds; any other is only shown
 
   bool is_time() const { return unit == "ms"; }
-  // Trends are kept in histograms of whole numbers: how many of them one unit of the metric is. Times are kept as
+  // Trends are kept in histograms of whole numbers: the number of these in one unit of the metric. Times are kept as
   // nanoseconds; others in thousandths, and so up to some 8.7 thousand million.
   double scale() const { return is_time() ? 1e6 : 1e3; }
 };
 
-// What one step records of one metric: the unit of counting, so that thresholds can select steps.
+// The records of one step of one metric: the unit of counting, so that thresholds can select steps.
 struct Series {
   uint16_t metric = 0;  // index into Plan::metrics
   uint16_t step = 0;    // StepId
@@ -89,26 +89,26 @@ using StepId = uint16_t;
 // Index into Plan::checks.
 using CheckId = uint16_t;
 
-// Values that a template can mention without a step having made them.
+// Values that a template can mention without a step that makes them.
 using scenario::Builtin;
 
-// How a value is written into its surroundings.
+// The escaping of a value in its surroundings.
 enum class Escape : uint8_t {
   kNone,
   kJson,       // inside a JSON string
   kUrl,        // inside a path or query: percent-encoded but for unreserved characters
   kHeader,     // CR, LF and NUL are refused
-  kJsonValue,  // a JSON value itself, as it is; what is none is refused
+  kJsonValue,  // a JSON value unchanged; other text is refused
 };
 
-// What of a list of another workflow's values is meant.
+// The meant part of a list of another workflow's values.
 enum class Pick : uint8_t {
   kWhole,   // all of it, as a JSON array
   kAt,      // the element `low`, from 0; negative: from the end
   kVu,      // that of the virtual user: user n has element n - 1, modulo the length
   kRandom,  // any one, drawn anew each time
 };
-// A list in its final form for one place, shared by all that mention it there.
+// A list in its final form for one place, shared by all templates that mention it there.
 struct GivenList {
   std::string whole;                                 // as a JSON array
   std::vector<std::optional<std::string>> elements;  // never empty; nullopt: it does not fit the place
@@ -130,8 +130,8 @@ struct Piece {
   uint8_t decimals = 0;                   // of random_float: its decimal places
 };
 
-// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: those are told by
-// how they begin, and come from JSON themselves. A text in its quotes is none.
+// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: their first
+// character decides, because they come from JSON. A text in its quotes is none.
 bool is_json_value(std::string_view text);
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
@@ -180,7 +180,7 @@ struct HttpCall {
   bool tls_verify = true;
   // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
   std::shared_ptr<const std::string> tls_ca;
-  std::string tls_ca_name;                // the file they came from, for messages
+  std::string tls_ca_name;                // its source file, for messages
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
   std::optional<DigestCredentials> digest;
@@ -206,7 +206,7 @@ enum class Comparison : uint8_t {
 using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 
 struct Check {
-  // kCode: what a program says.
+  // kCode: the word of a program.
   enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kCode };
   CheckId id = 0;
   Subject subject = Subject::kStatus;
@@ -224,11 +224,11 @@ struct Extract {
   std::string pattern;                  // kRegex: RE2 syntax; kXpath: XPath 1.0; valid (compile.h proved it)
   uint16_t group = 0;                   // kRegex
   std::string header;                   // kHeader, kCookie: its name
-  std::optional<std::string> fallback;  // `default`: used when there is no such value
+  std::optional<std::string> fallback;  // `default`: used when the value is missing
 };
 
-// What a failed step does to the rest (a failed response is a value unless the user says otherwise).
-// kSkip: what comes after it, directly or not, is left out of this iteration.
+// The effect of a failed step on the rest (a failed response is a value unless the user says otherwise). kSkip: this
+// iteration leaves out all steps after it, direct or not.
 enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
 // A non-test step: sets values of the iteration's context.
@@ -240,7 +240,7 @@ struct SetAction {
   std::vector<Assignment> assignments;
 };
 
-// A function of a program, which sends requests, checks, and makes values as it likes.
+// A function of a program, which sends requests, checks, and makes values freely.
 struct CodeCall {
   struct Argument {
     std::string name;
@@ -256,11 +256,11 @@ struct CodeCall {
   };
   uint16_t program = 0;  // index into Plan::programs
   std::string function;
-  // What its requests begin with: the defaults of the scenario. The URL is the base of relative ones, or empty.
+  // The begin of its requests: the defaults of the scenario. The URL is the base of relative ones, or empty.
   HttpCall base;
   std::vector<Argument> arguments;
   std::vector<Value> sets;          // values that it may make
-  std::vector<std::string> checks;  // names of those that it makes itself: Subject::kCode, the last of the step's
+  std::vector<std::string> checks;  // names of the program's checks: Subject::kCode, the last of the step's
   bool sends = true;                // its last response is measured
   std::vector<Recordable> metrics;  // all those of the plan
 };
@@ -269,7 +269,7 @@ struct CodeCall {
 struct Recording {
   uint16_t series = 0;  // index into Plan::series
   Template value;
-  std::optional<double> constant;  // what it is, when the template says it
+  std::optional<double> constant;  // its value, if the template is a number
 };
 
 struct Step {
@@ -278,7 +278,7 @@ struct Step {
   std::variant<HttpCall, SetAction, CodeCall> work;
   std::vector<Check> checks;
   std::vector<Extract> extracts;
-  std::optional<Delay> think;  // after the step, before what comes after it; not measured
+  std::optional<Delay> think;  // after the step, before the next ones; not measured
   OnError on_error = OnError::kContinue;
   std::vector<uint16_t> after;  // indices of the steps that it directly comes after
   std::vector<Recording> records;
@@ -286,15 +286,15 @@ struct Step {
 
 class Feeder;  // feeder.h: the rows of a file of data
 
-// A value of a row that templates mention, and where it goes.
+// A value of a row that templates mention, and its slot.
 struct RowField {
   SlotId slot = 0;
   uint16_t column = 0;  // of CSV
   JsonPath path;        // of JSON
 };
-// What a workflow takes of a file of data at the start of each iteration: one row of it.
+// A workflow's use of a file of data: one row at the start of each iteration.
 struct Feed {
-  // Which. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
+  // The rule. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
   // kUniquePerVu: user n has row n - 1, modulo their number, in all its iterations.
   enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
   std::shared_ptr<const Feeder> feeder;  // never null
@@ -312,16 +312,17 @@ struct ConstantVus {
 struct RampingVus {
   uint32_t start_vus = 0;
   std::vector<VuStage> stages;
-  // How long an iteration may still run whose user is one too many.
+  // The time that an iteration of a surplus user may still run.
   Duration graceful_ramp_down = Duration::seconds(30);
   std::optional<Delay> pacing;
 };
 
-// A number of iterations, however long they take, but at most `max_duration`: what was not begun by then is dropped.
+// A fixed number of iterations of any length, in at most `max_duration`: iterations that have not begun by then are
+// dropped.
 struct Iterations {
   uint32_t vus = 1;
   uint64_t iterations = 1;  // of each user, or of all together
-  bool shared = true;       // of all together: whoever is free on its core takes the next one
+  bool shared = true;       // of all together: a free user on its core takes the next one
   Duration max_duration = Duration::minutes(10);
 
   // Of one part of it.
@@ -331,23 +332,23 @@ struct Iterations {
   }
 };
 
-// Who serves the arrivals of an open executor.
+// The users that serve the arrivals of an open executor.
 struct ArrivalUsers {
   uint32_t preallocated = 1;
   uint32_t most = 1;
-  // How long an arrival that finds no free virtual user waits for one before it is dropped. 0: dropped at once.
+  // The time that an arrival waits for a free virtual user before it is dropped. 0: dropped at once.
   Duration wait_max;
-  bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
+  bool rebalance = false;  // on a cluster: parts move to workers that join during the run
 };
 
-// Iterations begin when they are due, whatever the target does, at a rate that follows a course of straight lines: one
+// Iterations begin when they are due, independent of the target. Their rate follows a course of straight lines; one
 // level line is constant-arrival-rate.
 struct ArrivalRate {
   std::vector<RateStage> stages;
   ArrivalUsers users;
 };
 
-// As many virtual users as somebody says while it runs, from `vus` at its begin to at most `vus_most`.
+// A command sets the number of virtual users during the run, from `vus` at its begin to at most `vus_most`.
 struct ExternallyControlled {
   uint32_t vus = 1;
   uint32_t vus_most = 1;
@@ -361,20 +362,20 @@ struct Once {};
 
 using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, ExternallyControlled, Once>;
 
-// What is known of an executor before it runs.
+// The facts about an executor before it runs.
 struct ExecutorFacts {
-  std::string_view name;      // as a scenario calls it: "ramping-vus"; empty of what runs once
-  Duration length;            // from its start time on, without what may finish; at most, for Iterations
+  std::string_view name;      // its name in a scenario: "ramping-vus"; empty of one that runs once
+  Duration length;            // from its start time on, without a graceful stop; at most, for Iterations
   uint32_t vus = 1;           // that are there from the beginning
   uint32_t vus_most = 1;      // that there ever are
-  bool open_model = false;    // arrivals, measured from when they are due
-  bool follows_clock = true;  // what is left to do at a time, the clock alone says
-  bool endless = false;       // it runs until it is stopped; `length` is then longer than anybody waits
+  bool open_model = false;    // arrivals, measured from their due time
+  bool follows_clock = true;  // the clock alone gives its remaining work
+  bool endless = false;       // it runs until a stop; `length` is then longer than any wait
 };
 ExecutorFacts facts_of(const Executor& executor);
 
-// A value that a workflow makes for another one: of the last iteration, of its lowest-numbered virtual user that had
-// one, in which all is there that the value mentions. Or the list of those of all virtual users.
+// A value that a workflow provides for another one: that of the last iteration with all mentioned values, of the
+// lowest-numbered virtual user that had one. Or the list of those of all virtual users.
 struct Provide {
   uint16_t to = 0;  // index into Plan::workflows
   std::string name;
@@ -386,7 +387,7 @@ struct Use {
   uint16_t from = 0;     // index into Plan::workflows; it has ended when this one begins
   uint16_t provide = 0;  // index into its provides
   std::string name;
-  std::optional<std::string> fallback;  // when it was not provided; none: what mentions it fails as `template`
+  std::optional<std::string> fallback;  // when it was not provided; none: a step that mentions it fails as `template`
   bool is_list = false;                 // the fallback is then its only element
 };
 
@@ -403,17 +404,17 @@ struct Workflow {
   std::vector<Step> steps;                    // in the order of the file
   std::vector<std::vector<uint16_t>> layers;  // indices into steps; the steps of one layer run concurrently
   uint16_t slot_count = 0;
-  std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
+  std::vector<std::string> slot_names;  // for messages: the expression of each slot, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
-  bool is_teardown = false;             // it runs after all others, also of a run that was stopped
+  bool is_teardown = false;             // it runs after all others, also after a stop of the run
   std::vector<Feed> feeds;              // those that its templates mention
-  std::optional<Duration> timeout;      // from when it may begin: then it is ended at once
+  std::optional<Duration> timeout;      // from its earliest begin: then it is killed
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
 enum class Op : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
 
-// What a step is called by, beside its name: thresholds and reports can take all steps of one value together.
+// A label of a step beside its name: thresholds and reports can take all steps of one value together.
 struct Tag {
   std::string key;
   std::string value;
@@ -452,13 +453,13 @@ struct CheckInfo {
 
 enum class OnLoss : uint8_t { kInconclusive, kPass, kFail };
 
-// What steps call functions of.
+// The file whose functions steps call.
 struct Program {
   enum class Language : uint8_t { kLua, kNative };
   Language language = Language::kLua;
   std::string name;                         // of its file, for messages
   std::shared_ptr<const std::string> text;  // of the file, whole
-  std::vector<Module> modules = {};         // of a script: what it requires
+  std::vector<Module> modules = {};         // of a script: those that it requires
 };
 
 struct Plan {
@@ -468,14 +469,14 @@ struct Plan {
   std::vector<CheckInfo> checks;
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
-  std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
+  std::optional<Duration> timeout;  // from the start of the run: then it is killed
   std::vector<Program> programs;
   std::vector<CustomMetric> metrics;
   std::vector<Series> series;    // by step, in the order of the steps
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
 };
 
-// Why a run with this timeout was ended: "its timeout of 2h is over".
+// The reason for the end of a run with this timeout: "its timeout of 2h is over".
 std::string timeout_text(Duration timeout);
 // Whether `why` is such a text.
 bool is_timeout_text(std::string_view why);

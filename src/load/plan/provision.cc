@@ -33,7 +33,7 @@ uint32_t cores_of(const Batch& batch) {
   return sum;
 }
 
-// Into the first batch that has room for the least it needs.
+// Into the first batch with room for its least number of cores.
 void place(std::vector<Batch>& batches, const Seat& one, uint32_t pool) {
   const auto room = std::find_if(batches.begin(), batches.end(),
                                  [&](const Batch& batch) { return cores_of(batch) + one.grant.cores <= pool; });
@@ -80,7 +80,7 @@ std::vector<std::vector<CoreGrant>> core_batches(const std::vector<CoreDemand>& 
     }
     const CoreRange range = core_range(demand.priority, pool);
     const uint32_t useful = std::max(demand.vus, 1u);
-    const bool all = demand.priority == Priority::kExclusive;  // whoever wants to be alone is alone
+    const bool all = demand.priority == Priority::kExclusive;  // an exclusive workflow is alone
     tests.push_back({{demand.workflow, all ? pool : std::min(range.least, useful)},
                      std::min(range.most, useful),
                      rank_of(demand.priority)});

@@ -28,10 +28,10 @@ struct CoreRange {
 CoreRange core_range(Priority priority, uint32_t pool);
 
 struct CoreDemand {
-  uint16_t workflow = 0;  // whatever the caller means by it
+  uint16_t workflow = 0;  // the caller's number
   Priority priority = Priority::kAuto;
   bool is_test = true;
-  uint32_t vus = 1;  // the most at once
+  uint32_t vus = 1;  // the most at a time
 };
 struct CoreGrant {
   uint16_t workflow = 0;
@@ -40,10 +40,10 @@ struct CoreGrant {
 };
 
 // The batches of one layer, one after the other; those of one batch run side by side and fit into the pool. Workflows
-// without a test step come first, in batches of their own. The others are placed by priority, the highest first, and in
-// the order in which they were given; each batch takes as many as find at least their least. What is left then goes to
-// whoever has the fewest cores and may have more, the higher priority first.
-// REQUIRES a pool of at least one core.
+// without a test step come first, in separate batches. The others are placed by priority, the highest first, and in the
+// order in which they were given; each batch takes as many as find at least their least. Each remaining core goes to
+// the workflow with the fewest cores that may have more, the higher priority first. REQUIRES a pool of at least one
+// core.
 std::vector<std::vector<CoreGrant>> core_batches(const std::vector<CoreDemand>& demands, uint32_t pool);
 
 }  // namespace bellwether::plan

@@ -8,7 +8,7 @@ namespace bellwether::plan {
 
 namespace {
 
-// The length of the line end at `at`; 0: there is none.
+// The length of the line end at `at`; 0: no line end.
 std::size_t line_end(std::string_view text, std::size_t at) {
   if (text[at] == '\n') return 1;
   return text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n' ? 2 : 0;
@@ -171,7 +171,7 @@ void append_escaped_code(std::string_view text, std::size_t& at, std::string& ou
   append_utf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
 }
 
-// What stands between the quotes of a text that was skipped, and so is right.
+// The text between the quotes of a text that was skipped, and so is valid.
 void append_text(std::string_view text, std::string& out) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '\\' || at + 1 == text.size()) {
@@ -198,8 +198,8 @@ bool means(std::string_view text, std::string_view name) {
   return meant == name;
 }
 
-// Goes through the items of the object or array at `at`, and calls visit(name, begin of the value) until it says true.
-// False: it never did, or the text is broken, or it is neither.
+// Goes through the items of the object or array at `at`, and calls visit(name, begin of the value) until it returns
+// true. False: it never did, or the text is broken, or it is neither.
 template <class Visit>
 bool visit_items(std::string_view text, std::size_t& at, const Visit& visit) {
   if (at >= text.size() || (text[at] != '{' && text[at] != '[')) return false;
@@ -229,7 +229,7 @@ bool step_into(std::string_view text, std::size_t& at, const JsonPath::Step& ste
   if (at >= text.size() || text[at] != (step.is_index ? '[' : '{')) return false;
   if (!step.is_index) return visit_items(text, at, [&](std::string_view name) { return means(name, step.key); });
   int64_t index = step.index;
-  if (index < 0) {  // from the end: becomes one from the beginning, or stays negative and is found nowhere
+  if (index < 0) {  // from the end: becomes one from the beginning, or stays negative and finds nothing
     std::size_t from = at;
     visit_items(text, from, [&](std::string_view) {
       ++index;
@@ -267,7 +267,7 @@ void append_csv(const CsvField& field, std::string& out) {
   out += rest;
 }
 
-// Quotes come in pairs, but where a line end is inside of them.
+// Quotes come in pairs, unless a line end is inside of them.
 std::size_t after_csv_row(std::string_view text, std::size_t at) {
   bool inside = false;
   while (at < text.size()) {

@@ -1,4 +1,4 @@
-// Rows of files of data, in memory. Any bytes at all can be read without harm.
+// Rows of files of data, in memory. Any bytes are safe to read.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@ namespace bellwether::plan {
 // LF or CRLF. Bytes are never interpreted otherwise.
 struct CsvField {
   std::string_view text;  // without the quotes around it
-  bool quoted = false;    // a quote in `text` stands there twice
+  bool quoted = false;    // a quote in `text` is doubled
 };
 
-// What comes after a field; from kQuoteInside on: what is wrong with it.
+// The end of a field; from kQuoteInside on: its problem.
 enum class CsvEnd : unsigned char {
   kField,
   kRow,          // another row, or the end of the text
   kQuoteInside,  // of a field that does not begin with one
-  kAfterQuote,   // something else than a delimiter or a line end comes after the closing quote
+  kAfterQuote,   // other text than a delimiter or a line end comes after the closing quote
   kOpenQuote     // the closing quote is missing
 };
 
-// Reads the field at `at` and moves `at` behind what ends it; to the place of the error when something is wrong.
+// Reads the field at `at` and moves `at` behind its end, or to the place of the error.
 CsvEnd read_csv_field(std::string_view text, std::size_t& at, char delimiter, CsvField& field);
 
-// Appends what the field means.
+// Appends the value of the field.
 void append_csv(const CsvField& field, std::string& out);
 
-// Where the row after the one at `at` begins; the size of `text` when there is none.
+// The beginning of the row after the one at `at`; the size of `text` after the last one.
 std::size_t after_csv_row(std::string_view text, std::size_t at);
 
-// Where the next row that is no empty line begins, at `at` or after it.
+// The beginning of the next row that is not empty, at `at` or after it.
 std::size_t skip_empty_lines(std::string_view text, std::size_t at);
 
 // JSON documents (RFC 8259) in memory, one after the other: their syntax is checked, the encoding of texts is not.
@@ -43,12 +43,12 @@ std::size_t skip_empty_lines(std::string_view text, std::size_t at);
 // Moves `at` behind white space.
 void skip_json_space(std::string_view text, std::size_t& at);
 
-// Moves `at` behind the value that begins there. Otherwise says what is wrong, with `at` at the place. Values nest at
-// most 64 levels deep.
+// Moves `at` behind the value that begins there. On an error returns the problem, with `at` at the place. Values nest
+// at most 64 levels deep.
 const char* skip_json(std::string_view text, std::size_t& at);
 
-// Appends the value at `path` of the value with which `text` begins: a text without quotes, all else as it stands
-// there. False: there is none.
+// Appends the value at `path` of the value with which `text` begins: a text without quotes, all else unchanged. False:
+// no such value.
 bool find_json(std::string_view text, const JsonPath& path, std::string& out);
 
 // The names of the members of the object with which `text` begins, as written, at most `most`.

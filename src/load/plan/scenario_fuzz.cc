@@ -1,4 +1,4 @@
-// Loads arbitrary bytes as a scenario. Whatever they are: a plan, or at least one diagnostic.
+// Loads arbitrary bytes as a scenario. The result is a plan, or at least one diagnostic.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// What a part of a plan does when: its virtual users, its arrivals, its iterations. Each part knows its own without
-// asking anybody, and all of them together do what one generator would, whatever their number. Pure.
+// The schedule of a part of a plan: its virtual users, its arrivals, its iterations. Each part computes its own without
+// a message. All parts together do the work of one generator, for any number of parts. Pure.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ Share share_of(uint32_t total, uint32_t part, uint32_t parts);
 // by exactly one share. REQUIRES a share of `vus` users.
 uint64_t iterations_of(uint64_t total, uint32_t vus, Share share);
 
-// Of users, or other things, who are dealt out in turn, user n (from 1) to part (n - 1) mod parts: how many of the
-// first `total` a part has, and the number of its user `index`.
+// Deals out users, or other things, in turn: user n (from 1) to part (n - 1) mod parts. The number of a part's users
+// among the first `total`, and the number of its user `index`.
 template <class Number>
 constexpr Number dealt_to(Number total, uint32_t part, uint32_t parts) {
   return static_cast<Number>(total / parts + (part < total % parts ? 1 : 0));
@@ -59,7 +59,7 @@ class ArrivalSchedule {
     Duration duration;
     long double from = 0;    // a second
     long double growth = 0;  // of that, a second
-    long double before = 0;  // arrivals that the rate makes before this line, and with it
+    long double before = 0;  // arrivals before this line, and with it
     long double after = 0;
   };
   Duration due_of_all(uint64_t number) const;
@@ -72,15 +72,15 @@ class ArrivalSchedule {
   uint64_t count_;
 };
 
-// A straight line of a number of virtual users, from what it was before.
+// A straight line of the number of virtual users, from its value before.
 struct VuStage {
   Duration duration;  // 0: at once
   uint32_t target = 0;
 };
 
-// When each user of one part is wanted while the number of users of the whole run follows its course: user n (from 1)
-// from the moment on at which n are reached, until there are fewer. User n belongs to part (n - 1) mod parts, so that
-// every part follows the course.
+// The times at which each user of one part is wanted, while the number of users of the whole run follows its course:
+// user n (from 1) from the moment at which n are reached, until they are fewer. User n belongs to part (n - 1) mod
+// parts, so that every part follows the course.
 class VuRamp {
  public:
   VuRamp(uint32_t start_vus, std::vector<VuStage> stages, uint32_t part, uint32_t parts);
@@ -109,7 +109,7 @@ class VuRamp {
   std::size_t stage_ = 0;
   Duration begins_;     // the stage
   uint32_t from_ = 0;   // users at its begin
-  uint32_t level_ = 0;  // users by now, as far as turns were given
+  uint32_t level_ = 0;  // users now, after the turns given so far
 };
 
 // That is the most of users at any time of a course, of all parts.

@@ -122,7 +122,7 @@ class Translator {
     }
   }
 
-  // `before`: all that stands left of it.
+  // `before`: all text left of it.
   Result<std::string> compound(std::string before) {
     const std::size_t begin = at_;
     std::string name = "*";
@@ -147,7 +147,7 @@ class Translator {
     return out;
   }
 
-  // One condition, or nothing when none stands here.
+  // One condition; empty when the text has none here.
   Result<std::string> simple(bool may_negate) {
     switch (text_[at_]) {
       case '#': {

@@ -1,4 +1,4 @@
-// What users write to select a value of a response, read and checked before the run.
+// The selectors of values in a response that users write, read and checked before the run.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace bellwether::plan {
 
-// The JSONPath of one value: $, .name, ['name'], [0], [-1]. Error: what is wrong with the path, and where in it.
+// The JSONPath of one value: $, .name, ['name'], [0], [-1]. Error: the problem of the path, and its place.
 Result<JsonPath> parse_json_path(std::string_view text);
 
-// A CSS selector as XPath 1.0, so that one engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
+// A CSS selector as XPath 1.0, because a single engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
 // combinators ` `, `>`, `+`, `~`, names, `*`, `#id`, `.class`, attributes with all operators, :first-child,
 // :last-child, :only-child, :nth-child(), :nth-last-child(), :empty, and :not() of one of these. With an attribute, the
-// expression gives that of the elements. Error: what is wrong, and where.
+// expression gives that of the elements. Error: the problem and its place.
 Result<std::string> css_to_xpath(std::string_view selector, std::string_view attribute);
 
-// Whether this is XPath 1.0. Error: what is wrong with it.
+// Whether this is XPath 1.0. Error: its problem.
 Status check_xpath(const std::string& expression);
 
 }  // namespace bellwether::plan

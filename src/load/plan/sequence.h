@@ -1,5 +1,5 @@
-// The sequence of workflows: which may begin, which are left out, and what one leaves for another. A run on one machine
-// and the owner of a job both follow it. Pure.
+// The sequence of workflows: which may begin, which are left out, and their values for each other. A run on one machine
+// and the coordinator of a job both follow it. Pure.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace bellwether::plan {
 
-// What a workflow waits for, and what it gives and takes.
+// The dependencies of a workflow, and the values that it provides and uses.
 struct Links {
   std::string name;
   std::vector<uint16_t> depends;  // workflows that must have completed before it begins
@@ -24,29 +24,30 @@ struct Links {
     uint16_t from = 0;     // workflow
     uint16_t provide = 0;  // of its values
     std::string name;
-    bool required = true;  // there is nothing to stand for it
+    bool required = true;  // no fallback
   };
   std::vector<Use> uses;              // in the order of the plan
-  std::vector<std::string> provides;  // names of the values that it leaves for others
+  std::vector<std::string> provides;  // names of the values for others
   std::vector<uint16_t> lists;        // which of them are lists of all users' values
-  bool is_teardown = false;           // it follows also what failed, and what was stopped
+  bool is_teardown = false;           // it also follows failed and stopped workflows
 };
 Links links_of(const Workflow& workflow);
 
-// Somebody says while it runs how many users a workflow is to have.
+// A workflow whose number of users a command sets during the run.
 struct Told {
   uint16_t workflow = 0;
   std::string name;
   uint32_t vus_most = 1;
 };
-// Which of these is meant by a name, when it is to have `vus` users; no name: the only one. kNotFound: none is,
-// kInvalid: several could be, or these are too many.
+// The workflow that a command means by a name, for `vus` users; no name: the only one. kNotFound: none, kInvalid:
+// several are possible, or these are too many.
 Result<uint16_t> find_told(const std::vector<Told>& all, const std::string& name, uint32_t vus);
 
-// How a workflow stands for those that wait for it. kEnded: in any other way than by completing.
+// The state of a workflow for those that wait for it. kEnded: in any other way than by completing.
 enum class Standing : uint8_t { kOpen, kCompleted, kEnded };
 
-// Whether all that it waits for is there. A teardown follows whatever has ended. `standing`: of a workflow.
+// Whether all that it waits for is there. A teardown follows workflows that ended in any way. `standing`: of a
+// workflow.
 template <class StandingOf>
 bool may_begin(const Links& links, StandingOf standing) {
   return std::all_of(links.depends.begin(), links.depends.end(), [&](uint16_t need) {
@@ -54,7 +55,7 @@ bool may_begin(const Links& links, StandingOf standing) {
   });
 }
 
-// The first that it waits for in vain, for which it is left out. Never of a teardown.
+// The first workflow that it waits for in vain; the reason to leave it out. Never of a teardown.
 template <class StandingOf>
 std::optional<uint16_t> waits_in_vain_for(const Links& links, StandingOf standing) {
   if (links.is_teardown) return std::nullopt;
@@ -63,18 +64,18 @@ std::optional<uint16_t> waits_in_vain_for(const Links& links, StandingOf standin
   return found == links.depends.end() ? std::nullopt : std::optional(*found);
 }
 
-// Something that people are to be told: a stable word for its kind, and a text.
+// A message to people: a stable word for its kind, and a text.
 struct Remark {
   std::string kind;
   std::string text;
   bool operator==(const Remark&) const = default;
 };
 
-// What the workflows of a run have left for those that come after them, merged in any order, with the same result.
+// The values that the workflows of a run have provided, merged in any order, with the same result.
 struct Values {
   struct Value {
     uint16_t workflow = 0;  // that made it
-    uint32_t by = 0;        // who told it: of one user and moment, the higher one's stays
+    uint32_t by = 0;        // its sender: of one user and moment, the higher one's stays
     Provided value;
     bool operator==(const Value&) const = default;
   };
@@ -82,18 +83,18 @@ struct Values {
   std::vector<Value> values;                                  // one of each workflow and provide but lists
   std::map<std::pair<uint16_t, uint16_t>, Collection> lists;  // by workflow and provide
 
-  // wins() says which of two values stays; of two of one virtual user and moment that of the higher `by` does. In a
-  // list that is so for each user. True: it has changed.
+  // wins() decides which of two values stays; of two of one virtual user and moment that of the higher `by` stays. In a
+  // list this holds for each user. True: it has changed.
   bool merge(uint16_t workflow, uint32_t by, const Provided& value);
-  // Null: there is none.
+  // Null: no value.
   const std::string* find(uint16_t workflow, uint16_t provide) const;
   const Collection* find_list(uint16_t workflow, uint16_t provide) const;
-  // What a workflow takes, as far as it is there.
+  // The values that a workflow uses, as far as they exist.
   std::vector<Given> given_to(const Links& links) const;
   bool operator==(const Values&) const = default;
 };
 
-// What is to be told when workflow `w` begins: lists that were cut, and values that it lacks. `all`: a list of Links.
+// The remarks at the begin of workflow `w`: lists that were cut, and values that it lacks. `all`: a list of Links.
 template <class All>
 std::vector<Remark> remarks_on_values(const Values& values, const All& all, uint16_t w) {
   std::vector<Remark> out;

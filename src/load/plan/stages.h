@@ -1,4 +1,4 @@
-// What of a plan runs side by side on one machine, and on how many of its cores.
+// The workflows of a plan that run side by side on one machine, and their cores.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace bellwether::plan {
 // Begins when the stage before it has ended.
 struct Stage {
   std::vector<CoreGrant> grants;
-  bool apart = false;  // each has its cores for itself, and there are enough of them; else all share the same ones
+  bool apart = false;  // each has separate cores, and they suffice; else all share the same ones
 };
 
-// Workflows follow what they depend on. Those that wait for nothing more run together on all cores, unless one of them
-// says a priority: then each gets cores of its own, as on a cluster (core_batches), and what finds none waits for those
-// that did. REQUIRES at least one core, and a plan whose workflows do not wait for each other.
+// Workflows follow their dependencies. Those that wait for nothing more run together on all cores, unless one of them
+// has a priority. Then each gets separate cores, as on a cluster (core_batches), and a workflow without cores waits for
+// those that have them. REQUIRES at least one core, and a plan whose workflows do not wait for each other.
 std::vector<Stage> stages_of(const Plan& plan, uint32_t cores);
 
-// The most of so many that make load at the same time. REQUIRES what stages_of() does.
+// The most of these cores that make load at the same time. REQUIRES the same as stages_of().
 uint32_t cores_used(const Plan& plan, uint32_t cores);
 
-// How long the run takes by its plan, without what may finish: on so many cores of one machine; where they are not
-// known, as long as the longest chain of workflows that wait for each other. Zero: it ends only when it is stopped, or
-// has no workflows. REQUIRES what stages_of() does.
+// The length of the run by its plan, without a graceful stop: on these cores of one machine, or, if unknown, that of
+// the longest chain of workflows that wait for each other. Zero: it ends only by a stop, or has no workflows. REQUIRES
+// the same as stages_of().
 Duration planned_length(const Plan& plan, std::optional<uint32_t> cores);
 
 // Whether it has a step that is measured.

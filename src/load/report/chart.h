@@ -1,5 +1,5 @@
-// The series of a run as charts: axes, lines and bands over columns, as SVG that stands in an HTML page and takes its
-// colours from the page's style.
+// The series of a run as charts: axes, lines and bands over columns, as SVG within an HTML page. The page's style gives
+// the colours.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace bellwether::report {
 
-// A stretch of the time axis as narrow as a chart can show: one point of the series or several neighbours. A figure
-// that can hide something in a mean is kept as the least and the most of its points, a time as the longest.
+// The narrowest stretch of the time axis in a chart: one point of the series or several neighbours. A figure that a
+// mean could hide is kept as the least and the most of its points, a time as the longest.
 struct Column {
   double from = 0;  // seconds since the start of the run
   double to = 0;
@@ -23,23 +23,23 @@ struct Column {
   double failed_most = 0;
   uint64_t vus = 0;         // the most
   bool timed = false;       // the rest was measured
-  PointTimes longest = {};  // response times; service times where there are no others
+  PointTimes longest = {};  // response times; service times if it has no others
   double covered = 0;       // seconds measured
 };
 
 inline constexpr std::size_t kMostColumns = 480;
-inline constexpr double kRest = 0.1;  // seconds: what is shorter has no rate worth the name
+inline constexpr double kRest = 0.1;  // seconds: a shorter rest has no meaningful rate
 
-// At most kMostColumns, each of the same time, but where a point of the series stands for more than that.
+// At most kMostColumns, each of the same time, unless a point of the series stands for more.
 std::vector<Column> columns_of(const ResultFile& run);
 
 // All charts, each with its heading: rate, response times, errors, virtual users. Empty for a run without a series.
 std::string charts(const ResultFile& run, const std::vector<Column>& columns);
 
-// The figures of the columns as a literal of JavaScript, for the read-out under a pointer. Numbers only.
+// The figures of the columns as a literal of JavaScript, for the display under the pointer. Numbers only.
 std::string columns_script(const std::vector<Column>& columns);
 
-// The values of one chart, one for each column; not a number where nothing was measured.
+// The values of one chart, one for each column; NaN without a measurement.
 using Values = std::vector<double>;
 
 class Chart {
@@ -51,7 +51,8 @@ class Chart {
   std::string line(const std::string& look, const Values& values) const;
   // An area for each stretch without a gap. REQUIRES gaps at the same places.
   std::string band(const std::string& look, const Values& least, const Values& most) const;
-  // The whole. `kind` and `metric`, which may be empty, tell the page's script what to read out; `title` is any text.
+  // The whole chart. `kind` and `metric`, which may be empty, say which values the page's script reads out; `title` is
+  // any text.
   std::string wrap(const std::string& title, const std::string& legend, const std::string& kind,
                    const std::string& inside, const std::string& metric = {}) const;
 
@@ -60,7 +61,7 @@ class Chart {
   double y(double value) const;
   double middle(std::size_t column) const;
   std::string grid() const;
-  // Stretches whose figures are missing, and what happened.
+  // The marks of stretches without figures, and of events.
   std::string marks() const;
 
   const ResultFile& run_;
@@ -71,7 +72,7 @@ class Chart {
   double length_;
 };
 
-// Of looks and what they stand for.
+// The looks and their meanings.
 std::string legend(const std::vector<std::pair<std::string, std::string>>& entries);
 
 // 1, 2 or 5 times a power of ten, so that `most` spans about `parts` of them; 1 when `most` is not positive.

@@ -19,7 +19,7 @@ constexpr int kCellsOfFigure = 3;
 
 std::string quoted(const std::string& text) {
   std::string out;
-  // What comes from a scenario must not become a formula of whoever opens the file.
+  // Text of a scenario must not become a formula in the reader's spreadsheet.
   const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
   if (formula) out += '\'';
   bool special = false;
@@ -39,7 +39,7 @@ class CsvRow {
   CsvRow& number(double value) {
     char out[48];
     std::snprintf(out, sizeof out, "%.6g", value);
-    // Six digits are all that is known of a time; of a large rate every digit before the point.
+    // Six digits are the precision of a time; a large rate has every digit before the point.
     if (std::abs(value) >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
     return put(out);
   }

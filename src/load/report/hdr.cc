@@ -36,7 +36,7 @@ std::string percentile_text(const metrics::Histogram& histogram) {
     std::snprintf(line, sizeof line, "%12.3f %2.12f %10llu %14.2f\n", value, share,
                   static_cast<unsigned long long>(upto), 1 / (1 - share));
     out += line;
-    // Ticks lie the closer the nearer the end is: as many for each halving of what is left.
+    // Ticks are closer near the end: the same number for each halving of the rest.
     const double ticks = kTicksPerHalving * std::exp2(std::floor(std::log2(1 / (1 - share))) + 1);
     share += 1 / ticks;
   }

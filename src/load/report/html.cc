@@ -11,7 +11,7 @@
 namespace bellwether::report {
 namespace {
 
-// What stands in every HTML report as it is: its style, and the script that reads figures out under a pointer.
+// The constant parts of every HTML report: its style, and the script that displays figures under a pointer.
 
 inline constexpr std::string_view kStyle = R"css(
 :root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--ink:#1b2430;--dim:#5c6773;--rule:#dde2e8;--good:#0f7b3f;
@@ -53,7 +53,7 @@ table{font-size:9px}th,td{padding:2px 4px}
 .charts{grid-template-columns:1fr 1fr}output{display:none}tr,.verdict,.tiles{break-inside:avoid}}
 )css";
 
-// C is the list of columns, as load/report/chart.h writes it; M what each metric shows in them
+// C is the list of columns, as load/report/chart.h writes it; M the values of each metric in them
 // (load/report/metric_charts.h).
 inline constexpr std::string_view kScript = R"js(
 const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));

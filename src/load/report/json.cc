@@ -21,7 +21,7 @@ Json histogram_json(const Histogram& histogram) {
   Json buckets = Json::array();
   for (const Histogram::Bucket& bucket : histogram.buckets()) buckets.push_back({bucket.low_ns(), bucket.count});
   Json out{{"unit", "ns"}, {"buckets", std::move(buckets)}};
-  // Beyond 64 bits (584 years of waiting in sum) a reader of JSON gets the nearest number it can hold.
+  // Beyond 64 bits (584 years of waiting in sum) a reader of JSON gets the nearest number that it can hold.
   if (histogram.sum_ns() <= UINT64_MAX) {
     out["sum"] = static_cast<uint64_t>(histogram.sum_ns());
   } else {
@@ -32,7 +32,7 @@ Json histogram_json(const Histogram& histogram) {
   return out;
 }
 
-// Figures in milliseconds; null when nothing was measured, so that no zero can be taken for a measurement.
+// Figures in milliseconds; null without a measurement, because a zero would look like one.
 Json stats_json(const Histogram& histogram, bool with_histogram) {
   if (histogram.empty()) return nullptr;
   const auto percentile = [&](double percent) { return histogram.percentile(percent).millis_f(); };
@@ -130,7 +130,7 @@ Json steps_json(const aggregate::Totals& totals) {
   return out;
 }
 
-// The errors of a workflow, or of all: most frequent kinds are found by the reader, the order is that of the kinds.
+// The errors of a workflow, or of all, in the order of their kinds: the reader finds the most frequent ones.
 Json errors_json(const aggregate::Totals& totals, std::optional<uint16_t> workflow) {
   Json out = Json::array();
   for (std::size_t e = 0; e < http1::kErrorKinds; ++e) {

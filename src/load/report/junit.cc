@@ -25,14 +25,14 @@ std::string seconds(double value) {
   return out;
 }
 
-// What the figures suffered from on the side of the generator, for a person; empty: nothing.
+// The bottleneck of the generator, for a person; empty: none.
 std::string generator_text(const ResultFile& run) {
   if (!run.saturated) return {};
   return fmt::format("The load generator was a bottleneck: {}.{}", run.saturation,
                      run.remedy.empty() ? "" : fmt::format(" What helps: {}.", run.remedy));
 }
 
-// `told`: what is to be read beside the cases; empty: nothing.
+// `told`: the text beside the cases; empty: none.
 std::string suite(const ResultFile& run, const std::string& name, const std::vector<Case>& cases, double time,
                   const std::string& told = {}) {
   std::size_t failures = 0;
@@ -51,7 +51,7 @@ std::string suite(const ResultFile& run, const std::string& name, const std::vec
       inside += fmt::format(">\n      <{} type=\"{}\" message=\"{}\"/>\n    </testcase>\n", tag, name, escaped(text));
     }
   }
-  // The schema wants the time of day without a zone; it is UTC.
+  // The schema requires the time of day without a zone; it is UTC.
   return fmt::format(
       "  <testsuite name=\"{}: {}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"{}\" "
       "timestamp=\"{}\">\n{}{}  </testsuite>\n",

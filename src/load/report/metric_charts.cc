@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// What a metric shows in each column: of a counter the mean rate, its least and its most; of a gauge the last value,
-// the least and the greatest; of a rate the share in percent and how many values it is of; of a trend median and p95,
-// each the greatest of the points that share the column.
+// The values of a metric in each column. A counter: the mean rate, its least and its most. A gauge: the last value, the
+// least and the greatest. A rate: its percentage and the number of its values. A trend: median and p95, each the
+// greatest of the points that share the column.
 struct Lines {
   explicit Lines(std::size_t columns) : first(columns, kNone), second(columns, kNone), third(columns, kNone) {}
   Values first;
@@ -26,7 +26,7 @@ struct Lines {
 void raise(double& value, double other) { value = std::isnan(value) ? other : std::max(value, other); }
 void lower(double& value, double other) { value = std::isnan(value) ? other : std::min(value, other); }
 
-// Visits the points of the run by column, each with what the metric has there, or null.
+// Visits the points of the run by column, each with the metric's value there, or null.
 template <class Visit>
 void each_point(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric, Visit visit) {
   std::size_t column = 0;
@@ -39,7 +39,7 @@ void each_point(const ResultFile& run, const std::vector<Column>& columns, const
   }
 }
 
-// What was not counted is none: a counter has no gaps.
+// A missing count is zero: a counter has no gaps.
 Lines of_counter(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric) {
   Lines out(columns.size());
   Values sums(columns.size(), 0);
@@ -112,7 +112,7 @@ double most_of(const Values& values) {
   return out;
 }
 
-// "[[1,0,2],0,…]": an entry for each column, 0 where there is nothing to say.
+// "[[1,0,2],0,…]": an entry for each column, 0 for an empty one.
 std::string script_of(const Lines& lines) {
   std::string out = "[";
   char text[96];

@@ -11,11 +11,11 @@ using metrics::Histogram;
 
 constexpr std::string_view kFormat = "bellwether.result/1";
 constexpr double kMostNumber = 1e15;
-constexpr uint64_t kMostResultCount = uint64_t{1} << 53;  // what every reader of JSON holds exactly
+constexpr uint64_t kMostResultCount = uint64_t{1} << 53;  // the most that every reader of JSON holds exactly
 constexpr uint64_t kMostInBuckets = uint64_t{1} << 50;    // so that the sum of all buckets cannot overflow
 constexpr uint32_t kBuckets = Histogram::kBuckets;
 
-// Thrown within this file only: what is wrong, and where.
+// Thrown within this file only: the problem, and its place.
 struct Wrong {
   Errc code;
   std::string what;
@@ -203,7 +203,7 @@ ResultMetricPoint metric_point_of(const std::string& kind, const Value& from) {
   return out;
 }
 
-// Nothing for a metric of the product's: what it says is said elsewhere in the file, too.
+// Empty for a metric of the product: its values are elsewhere in the file, too.
 std::optional<ResultMetric> metric_of(const std::string& name, const Value& from) {
   if (!from.has("custom") || !from["custom"].flag()) return std::nullopt;
   ResultMetric out;

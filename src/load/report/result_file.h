@@ -1,5 +1,5 @@
-// A result file (docs/formats/result.md) read back: what all reports but the summary are made of, so that a report of
-// a run that has just ended and one of a file that was kept are the same.
+// A result file (docs/formats/result.md), read back. All reports but the summary come from it, so the reports of a run
+// and of its stored file are the same.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace bellwether::report {
 
-// What a file may hold at most; a run of this product stays far below.
+// The most bytes of a file; a run of this product stays far below.
 inline constexpr std::size_t kMostResultBytes = std::size_t{256} << 20;
 inline constexpr std::size_t kMostResultSteps = 20'000;
 inline constexpr std::size_t kMostResultEntries = 100'000;  // of any other list
@@ -74,7 +74,7 @@ struct ResultCheck {
   uint64_t fails = 0;
 };
 
-// A point of the series in which a metric has values. What its kind does not have is 0.
+// A point of the series in which a metric has values. Members that its kind does not have are 0.
 struct ResultMetricPoint {
   double t = 0;          // that of the ResultPoint
   double count = 0;      // counters: their sum; trends: values
@@ -96,7 +96,7 @@ struct ResultMetric {
   uint64_t refused = 0;
   // By their names in the file, such as "p(95)"; those that have a value.
   std::vector<std::pair<std::string, double>> figures;
-  std::vector<ResultMetricPoint> series = {};  // none in files of before there was any
+  std::vector<ResultMetricPoint> series = {};  // none in older files
 };
 
 struct ResultThreshold {

@@ -1,4 +1,4 @@
-// Text as a result file: whatever is accepted can be made into every report.
+// Text as a result file: an accepted one can be made into every report.
 #include <cstddef>
 #include <cstdint>
 

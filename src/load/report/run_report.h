@@ -1,4 +1,4 @@
-// Everything a report is made from, put together when the run has ended.
+// The input of all reports, put together at the end of a run.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace bellwether::report {
 
-// Something that happened during the run and that a reader of its figures should know.
+// An event of the run that a reader of its figures should know.
 struct Event {
   Duration at;         // since the start of the run
   std::string kind;    // a stable word: "stopping", "worker_lost"
   std::string detail;  // for people
 };
 
-// How a worker that ran a part of the load stood when the run ended.
+// The state of a worker of the run at its end.
 enum class WorkerState : uint8_t {
   kCompleted,
-  kDrained,  // it was asked to leave, and what it had was finished or moved
-  kLost,     // nobody hears of it any more
+  kDrained,  // on request it left, and its work was finished or moved
+  kLost,     // unreachable
 };
 // "completed", "drained", "lost": the words of result files.
 std::string_view to_string(WorkerState state);
@@ -34,20 +34,20 @@ std::string_view to_string(WorkerState state);
 struct Worker {
   std::string name;
   uint32_t cores = 0;   // that ran load
-  uint32_t shares = 0;  // of workflows that it was given, one after the other or side by side
+  uint32_t shares = 0;  // its assignments, one after the other or side by side
   WorkerState state = WorkerState::kCompleted;
 };
 
-// How far a workflow got.
+// The state of a workflow at the end.
 struct WorkflowState {
   // "completed", "stopped" (the run was ended early), "skipped" (before it began), "failed", "cancelled", "timed_out".
   std::string status;
   std::string skipped_because;  // empty unless skipped
   Duration elapsed;
-  std::optional<uint32_t> cores = {};  // that ran it; none: as many as the run had
+  std::optional<uint32_t> cores = {};  // that ran it; none: all cores of the run
 };
 
-// How a run went, beside what it measured.
+// The course of a run, beside its figures.
 struct Course {
   std::string run_id;
   WallTime started_at;
@@ -58,7 +58,7 @@ struct Course {
   std::vector<Event> events = {};
   std::vector<plan::Loss> losses = {};
   std::vector<Worker> workers = {};               // none: it ran on the machine that reports
-  std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: as the run as a whole shows it
+  std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: the state of the run as a whole
   std::vector<aggregate::Finding> findings = {};  // of the generator about itself
 };
 

@@ -144,8 +144,8 @@ inline std::unique_ptr<SampleRun> spread_run() {
   return run;
 }
 
-// Twelve seconds, of the last a half, with metrics of its own, one of each kind: `depth` begins late, `took` was
-// recorded once, `never` not at all. `sold` pauses for a second.
+// Twelve seconds, of the last a half, with own metrics, one of each kind: `depth` begins late, `took` was recorded
+// once, `never` not at all. `sold` pauses for a second.
 inline std::unique_ptr<SampleRun> measured_run() {
   auto run = std::make_unique<SampleRun>();
   plan::Plan& plan = run->plan;

@@ -1,5 +1,5 @@
-// How the run went: who made the load, what happened, what is missing. Each list is short however long the run was; the
-// result file has all of it.
+// The course of the run: its workers, its events, its losses. Each list is short in a run of any length; the result
+// file has all of it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -59,8 +59,8 @@ void Page::rows(const std::vector<std::vector<std::string>>& rows) {
 
 using aggregate::Outcome;
 
-// Whether a step's requests are due at a time of their own, so that what was not asked in time counts too: those of
-// arrivals, and of users with a pace.
+// Whether a step's requests have due times, so that late requests count too: those of arrivals, and of users with a
+// pace.
 bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
   if (step.open_model) return true;
   return std::visit(
@@ -159,7 +159,7 @@ void write_verdict(Page& page, const RunReport& run) {
 constexpr std::size_t kWorkersShown = 12;
 constexpr std::size_t kEventsShown = 20;
 constexpr std::size_t kLossesShown = 10;
-constexpr std::size_t kWordsShown = 400;  // columns of what others have written
+constexpr std::size_t kWordsShown = 400;  // columns of texts from elsewhere
 
 std::string words(const std::string& text) { return shorten(printable(text), kWordsShown); }
 
@@ -239,7 +239,7 @@ void write_workers(Page& page, const RunReport& run) {
                fmt::format("{}, {}", format_count(run.workers.size(), "worker"), format_count(cores, "core")));
   std::vector<const Worker*> order;
   for (const Worker& worker : run.workers) order.push_back(&worker);
-  if (order.size() > kWorkersShown) {  // then those that something happened to
+  if (order.size() > kWorkersShown) {  // then those with an event
     std::stable_partition(order.begin(), order.end(),
                           [](const Worker* worker) { return worker->state != WorkerState::kCompleted; });
     order.resize(kWorkersShown);
@@ -264,7 +264,7 @@ void write_notes(Page& page, const RunReport& run) {
         "stall, so the tail is understated (coordinated omission). Rates and paces measure it.",
         2);
   }
-  // Of many events the first ones and the last: how it began, and what it ended with.
+  // Of many events the first ones and the last: the begin and the end.
   const std::size_t count = run.events.size();
   const std::size_t head = count > kEventsShown ? kEventsShown / 2 : count;
   for (std::size_t e = 0; e < head; ++e) write_event(page, run.events[e]);
@@ -397,7 +397,7 @@ void write_phases(Page& page, const RunReport& run) {
   for (std::size_t p = 0; p < kNames.size(); ++p) {
     Histogram phase;
     for (const metrics::StepWindow& step : run.totals->sum().steps) phase.merge(step.phases[p]);
-    // What took no time (a request sent by one call, a response that came in one piece) is not worth a line.
+    // A phase without duration (a request sent by one call, a response in one piece) is not worth a line.
     if (phase.max() == Duration::zero()) continue;
     rows.push_back({kNames[p], format_count(phase.count()), format_duration(phase.mean()),
                     format_duration(phase.percentile(50)), format_duration(phase.percentile(95)),

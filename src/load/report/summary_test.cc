@@ -57,7 +57,7 @@ std::vector<std::string> block(const std::string& text, const std::string& headi
   return out;
 }
 
-// With a pace they say what a stall took from those who were due meanwhile, and nothing is left to warn of.
+// With a pace they show the effect of a stall on iterations that were due meanwhile, and need no warning.
 TEST(Summary, of_users_with_a_pace_shows_both_times) {
   auto run = closed_run();
   EXPECT_THAT(summary(run->report), HasSubstr("coordinated omission"));

@@ -23,7 +23,7 @@ bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) !=
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// The bytes of the character that begins at `at`, 0 when none does. Overlong forms and surrogates are none.
+// The number of bytes of the character that begins at `at`, 0 without one. Overlong forms and surrogates are none.
 std::size_t character_at(std::string_view text, std::size_t at, uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);

@@ -1,5 +1,4 @@
-// Text for people: columns that line up whatever the script, colour only where asked for, nothing from outside that
-// could steer a terminal.
+// Text for people. Columns line up in every script, colour is optional, and no outside text can steer a terminal.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace bellwether::report {
 
-// "12.34%", "0.00%", "<0.01%"; 0.00% is only ever said of none and 100.00% of all. "-" when `whole` is 0.
+// "12.34%", "0.00%", "<0.01%"; 0.00% always means none and 100.00% all. "-" when `whole` is 0.
 std::string percent(uint64_t part, uint64_t whole);
 // "1,234.5": two decimals under 10, one under 1,000, none above.
 std::string decimal(double value);
@@ -32,14 +31,14 @@ enum class Style : uint8_t { kPlain, kBold, kDim, kGood, kBad, kWarn };
 std::string styled(std::string_view text, Style style, bool color);
 
 // Rows as lines: the first column to the left, all others to the right, two spaces between. Rows may be shorter than
-// others; a row of one cell is a line of its own that widens no column. The first column is cut where the lines would
-// be wider than `width`. REQUIRES no empty row.
+// others; a row of one cell is one line and widens no column. The first column is cut where the lines would be wider
+// than `width`. REQUIRES no empty row.
 std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width = 1000);
 
 // Text from outside within XML and HTML.
 
-// For elements and for attributes in double or single quotes. What XML 1.0 has no place for (control characters, bytes
-// that are not UTF-8) becomes U+FFFD.
+// For elements and for attributes in double or single quotes. Text that XML 1.0 forbids (control characters, bytes that
+// are not UTF-8) becomes U+FFFD.
 std::string escaped(std::string_view text);
 
 // The values of thresholds and metrics as people read them.

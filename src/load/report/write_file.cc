@@ -47,8 +47,8 @@ int write_sync_and_close(int fd, std::string_view content) {
   return error;
 }
 
-// The name itself is durable only when its folder is synced. A file system that cannot sync folders has kept the
-// content all the same, so the outcome does not matter.
+// The name itself is durable only after a sync of its folder. A file system that cannot sync folders has still kept the
+// content, so the outcome does not matter.
 void sync_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -80,7 +80,7 @@ Status replace_file(const std::string& path, bool exists, const struct stat& old
   return {};
 }
 
-// What a symbolic link leads to, or the path itself.
+// The target of a symbolic link, or the path itself.
 std::string behind_links(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real != nullptr ? std::string(real.get()) : path;

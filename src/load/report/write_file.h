@@ -1,4 +1,4 @@
-// Writing a file so that a reader finds either the old content or the whole new one.
+// Writes a file so that a reader finds either the old content or the whole new one.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace bellwether::report {
 
-// Replaces `path` by `content`: written beside it, synced, renamed, so that a failure leaves the old file as it was.
-// A path that is no regular file (a pipe, /dev/stdout) is written to directly; a symbolic link is followed.
-// Errors: kNoSpace when the disk is full, kRefused without permission, kNotFound without the folder, else kIo; the
-// message names the file and the remedy.
+// Replaces `path` by `content`: written beside it, synced, renamed, so that a failure leaves the old file unchanged. A
+// path that is no regular file (a pipe, /dev/stdout) is written to directly; a symbolic link is followed. Errors:
+// kNoSpace when the disk is full, kRefused without permission, kNotFound without the folder, else kIo; the message
+// names the file and the remedy.
 Status write_file(const std::string& path, std::string_view content);
 
-// Whether write_file could write there now, found out without touching what is there. The errors are those of
-// write_file.
+// Whether write_file could write there now, without touching the file. The errors are those of write_file.
 Status can_write_file(const std::string& path);
 
 // Writes all of `content` to an open descriptor, which stays open. `name` stands in the message of an error; the

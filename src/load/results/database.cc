@@ -25,7 +25,7 @@ constexpr const char* kTables =
     " span INTEGER NOT NULL, covered INTEGER NOT NULL, window BLOB NOT NULL, PRIMARY KEY(run, first)) STRICT;";
 static_assert(kApplication == 1113936498 && kFormat == 1, "the text above says the same");
 
-// Folders that are missing, for their owner only.
+// Makes missing folders, for their owner only.
 Status make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at);
@@ -64,14 +64,14 @@ Status Database::run(const char* sql) {
 Status Database::open(Store::Use use) {
   if (use == Store::Use::kWrite) {
     BW_RETURN_IF_ERROR(make_folders(path_));
-    // SQLite would make it readable for everybody, and names of scenarios are nobody else's business.
+    // SQLite would make it readable for every user, and names of scenarios are private.
     const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (made < 0) return fail_errno(errno, fmt::format("opening '{}'", path_));
     ::close(made);
   } else if (::access(path_.c_str(), F_OK) != 0) {
     return fail(Errc::kNotFound, "there is no '{}'", path_);
   }
-  // Who only looks at it has to write as well: the index of the log that readers share.
+  // A reader has to write as well: the index of the log that readers share.
   int flags = SQLITE_OPEN_READWRITE;
   if (use == Store::Use::kRead && ::access(path_.c_str(), W_OK) != 0) flags = SQLITE_OPEN_READONLY;
   if (sqlite3_open_v2(path_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) {
@@ -86,8 +86,8 @@ Status Database::open(Store::Use use) {
 
 Status Database::set_up(Store::Use use) {
   if (use == Store::Use::kWrite) {
-    // Before there are tables, or it has no effect. NORMAL: what was written outlives the process, and a crash of the
-    // machine may take the last moments along but never damages the file.
+    // Before the first table, or it has no effect. NORMAL: written data outlive the process. A crash of the machine may
+    // lose the last moments but never damages the file.
     if (auto set = run("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"); !set) {
       return set;
     }

@@ -1,4 +1,4 @@
-// SQLite as this room uses it: a connection, statements, and its errors in words.
+// SQLite for this room: a connection, statements, and its errors in words.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Database {
 
   Status open(Store::Use use);
   Status run(const char* sql);
-  // What the last call failed with.
+  // The error of the last call.
   tl::unexpected<Error> failed(std::string_view what);
   sqlite3* handle() { return handle_; }
   const std::string& path() const { return path_; }
@@ -34,7 +34,7 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// Arguments are bound in the order in which they are given.
+// Arguments are bound in the order of the call.
 class Statement {
  public:
   Statement(Database& database, const char* sql);
@@ -46,7 +46,7 @@ class Statement {
   Statement& blob(std::string_view value);
   Statement& number(int64_t value);
 
-  // True: there is a row. False: no more.
+  // True: another row. False: no more.
   Result<bool> row();
   // Runs to the end.
   Status done();
@@ -60,7 +60,7 @@ class Statement {
   int bound_ = 0;
 };
 
-// All or nothing: what was not committed is undone.
+// All or nothing: without a commit the changes are undone.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(database) {}

@@ -54,13 +54,13 @@ struct Recorder::Work {
 
   // Of the own thread.
   metrics::Retention retention;
-  uint64_t after = 0;  // second after all that was added
+  uint64_t after = 0;  // second after all added ones
 
   std::thread thread;
 
   void main() {
     if (entry == Entry::kUnfinished) {
-      // Where there is no store, there is nothing to complete, and none is made.
+      // A missing store has no run to complete, and is not created.
       const auto there = Store::open(path, Store::Use::kRead);
       if (!there && there.error().code == Errc::kNotFound) return give_up({});
     }
@@ -93,7 +93,7 @@ struct Recorder::Work {
       case Item::Kind::kWhole: return settle(store, item);
       case Item::Kind::kSecond: break;
     }
-    // What is told again after a whole that ended before it has had its folds.
+    // Seconds that are reported again after a whole have had their folds.
     std::vector<metrics::Fold> folds;
     if (item.stretch.first >= after) folds = retention.add(item.stretch.first);
     after = std::max(after, item.stretch.first + 1);
@@ -132,7 +132,7 @@ struct Recorder::Work {
       const std::lock_guard lock(mutex);
       if (leave) return;
       if (items.size() >= kMostWaiting) {
-        // Without a whole, all that comes after it would be wrong.
+        // Without a whole, all later items would be wrong.
         const auto oldest =
             std::find_if(items.begin(), items.end(), [](const Item& one) { return one.kind != Item::Kind::kWhole; });
         items.erase(oldest == items.end() ? items.begin() : oldest);
@@ -162,7 +162,7 @@ struct Recorder::Work {
 
 namespace {
 
-// A plan as the store needs it, without what was made to run it.
+// A plan as the store needs it, without the parts for running it.
 plan::Plan outline(const plan::Plan& plan) {
   plan::Plan out;
   out.name = plan.name;

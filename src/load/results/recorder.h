@@ -1,5 +1,5 @@
-// Writes a run into the store while it goes on, on a thread of its own: whoever makes the load or watches it never
-// waits for the disk. What goes wrong is kept for the end and never ends a run.
+// Writes a run into the store during the run, on a separate thread: the load and the screen never wait for the disk.
+// Problems are kept for the end and never end a run.
 #pragma once
 
 #include <cstddef>
@@ -14,57 +14,57 @@ namespace bellwether::results {
 
 // Whether the process that writes a run is still there.
 
-// What runtime::identify_self() has said in that process. One of another namespace of processes counts as alive, for
-// its number means nothing here.
+// The result of runtime::identify_self() in that process. A process of another namespace counts as alive, because its
+// number means nothing here.
 bool is_alive(int64_t pid, uint64_t start_time, const std::string& boot_id, const std::string& pid_namespace);
 
 class Recorder {
  public:
-  // Seconds that wait for a slow disk. When there are more, the oldest is left out, and it is said at the end.
+  // The most seconds that wait for a slow disk. Beyond it the oldest is left out, which end() reports.
   static constexpr std::size_t kMostWaiting = 120;
 
   enum class Entry : uint8_t {
     kNew,
-    // One of this id that another process has begun and not ended (Store::resume). Where there is none, nothing is
-    // written, and that is no problem.
+    // A run with this id that another process has begun and not ended (Store::resume). Without such a run nothing is
+    // written, which is no problem.
     kUnfinished,
   };
-  // From one thread at a time, all of them. Opens the store and begins the run in it, on the other thread.
+  // All calls from one thread at a time. Opens the store and begins the run in it, on the other thread.
   Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores,
            Entry entry = Entry::kNew);
-  // Without end(), the run is one that was aborted.
+  // Without end(), the run counts as aborted.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // In rising order; one that is not is left out. Takes a copy of what it needs of the window; the parts of the
-  // exchanges are left out (metrics::Phase).
+  // In rising order; other seconds are left out. Copies its needs from the window, without the phases of the exchanges
+  // (metrics::Phase).
   void second(const metrics::Window& window, Duration covered);
 
   // --- of a run that a cluster makes
 
-  // Who makes it; at any time, as often as it changes.
+  // The workers of the run; call it at each change.
   void cluster(const Cluster& cluster);
-  // What was measured in a second of the past too, and was not known then.
+  // A part of a past second that was unknown then.
   void amend(const metrics::Window& part);
-  // All that there is up to now: what was told before counts only as far as it is the same.
+  // The whole run up to now: earlier seconds count only if they agree with it.
   void whole(const aggregate::Totals& totals);
 
   struct Outcome {
-    std::string problem;      // in words; empty: the run is stored, or there was nothing to complete
+    std::string problem;      // in words; empty: the run is stored, or had nothing to complete
     std::size_t removed = 0;  // old runs, beyond the limits
   };
-  // Writes the last of it and waits until that is done. Once.
+  // Writes the rest and waits until that is done. Once.
   Outcome end(std::string document, std::string verdict, int exit_code, const Limits& limits);
 
  private:
   struct Work;
-  // Takes over what is kept of a window, and gives its requests.
+  // Takes the stored parts of a window, and returns its requests.
   Figures take(const metrics::Window& window);
   std::unique_ptr<Work> work_;
   Figures figures_;
   metrics::Window scratch_;
-  uint64_t next_ = 0;  // the least that the next second can be
+  uint64_t next_ = 0;  // the least possible next second
 };
 
 }  // namespace bellwether::results

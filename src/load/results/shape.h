@@ -1,5 +1,5 @@
-// What must be known of a plan to make sense of its windows later, without the scenario: names and what belongs to
-// what. Nothing in it can be a secret of the scenario but its names.
+// The part of a plan that gives its windows a meaning later, without the scenario: names and their relations. Of the
+// scenario's secrets only names can be in it.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ inline constexpr std::size_t kMostShapeBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMostShapeEntries = 50'000;
 
 std::string encode_shape(const plan::Plan& plan);
-// A plan that can be counted and reported, not run: its workflows have no steps of their own, and it has no thresholds.
-// kInvalid: not such text.
+// A plan for counting and reporting, not for running: its workflows have no steps, and it has no thresholds. kInvalid:
+// no such text.
 Result<plan::Plan> decode_shape(std::string_view text);
 
 // Stretches of runs as rows of the store. Within transactions of the caller.
 
-// What is kept of the plan of a run, to read its stretches with.
+// The stored part of the plan of a run, to read its stretches with.
 Result<plan::Plan> kept_plan(Database& database, const std::string& run);
 Status put_stretch(Database& database, const std::string& run, const Stretch& stretch);
 // All stretches that begin in the time of the fold become one.

@@ -1,4 +1,4 @@
-// Text as the outline of a plan: whatever is accepted survives being encoded and decoded again.
+// Text as the outline of a plan: an accepted one can be encoded and decoded again.
 #include <cstddef>
 #include <cstdint>
 

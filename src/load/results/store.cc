@@ -1,4 +1,4 @@
-// Runs that a cluster makes: the store follows what a client hears of them.
+// The store of runs. For runs of a cluster it follows the reports that a client receives.
 #include "load/results/store.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ constexpr const char* kRuns =
 
 constexpr std::string_view kLast = "last";
 
-// A store that has never seen a run on a cluster lacks it, and needs no other format for it: who does not know the
-// table leaves it alone.
+// A store that has never seen a run on a cluster lacks this table, and needs no new format for it: a version that does
+// not know the table ignores it.
 constexpr const char* kTable =
     "CREATE TABLE IF NOT EXISTS clusters(run TEXT PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,"
     " name TEXT NOT NULL, workers TEXT NOT NULL) STRICT";
@@ -41,7 +41,7 @@ std::string_view whole_names(std::string_view names) {
   return names.substr(0, end == std::string_view::npos ? 0 : end);
 }
 
-// Only what adds up, so that it can be compared: the most users at once of two stretches is not that of the run.
+// Only sums, for a comparison: the most users of two stretches is not that of the run.
 std::string sums_of(metrics::Window& window) {
   window.second = 0;
   window.covered = Duration::zero();
@@ -49,7 +49,7 @@ std::string sums_of(metrics::Window& window) {
   return account::encode_window(window);
 }
 
-// Whether what is kept until `whole` ends is the same as that.
+// Whether the stored data until the end of `whole` agree with it.
 Result<bool> is_kept(Database& database, const std::string& id, const account::Shape& shape, const Stretch& whole) {
   BW_TRY(auto want, account::decode_sum(whole.window, shape));
   metrics::Window kept(shape);

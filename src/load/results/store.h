@@ -1,6 +1,6 @@
-// The runs of this machine, kept in one SQLite file (https://sqlite.org) so that they can be looked at and compared
-// later. Several processes may use it at once: a log ahead of the file lets all read while one writes. Every call may
-// wait for the disk, so none of them belongs on a thread that makes load.
+// The runs of this machine in one SQLite file (https://sqlite.org), for later views and comparisons. Several processes
+// may use it at once: with a write-ahead log all may read while one writes. Every call may wait for the disk, so none
+// of them belongs on a thread that makes load.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace bellwether::results {
 
 class Database;
 
-// What a person sees of a run in a list.
+// A run in a list, as a person sees it.
 struct Figures {
   Duration elapsed;
   uint64_t requests = 0;
@@ -31,7 +31,7 @@ struct Figures {
 
 enum class State : uint8_t {
   kRunning,
-  kAborted,  // the process that wrote it is gone, and has not said how the run ended
+  kAborted,  // the process that wrote it is gone, and has not recorded its end
   kEnded,
 };
 // "running", "aborted", "ended".
@@ -52,8 +52,8 @@ struct Run {
   std::string verdict;  // of one that ended
   int exit_code = 0;
   Figures figures;
-  uint64_t bytes = 0;              // that its seconds and its document take
-  std::optional<Cluster> cluster;  // nothing: this machine made it
+  uint64_t bytes = 0;              // of its seconds and its document
+  std::optional<Cluster> cluster;  // none: this machine made it
 };
 
 // A stretch of a run.
@@ -72,7 +72,7 @@ struct Limits {
 class Store {
  public:
   enum class Use : uint8_t {
-    kRead,   // kNotFound when there is no such file
+    kRead,   // kNotFound when the file does not exist
     kWrite,  // made when it is missing, with its folder, for its owner only
   };
   // kInvalid: damaged, or a file of another program. kUnsupported: a newer version of the product made it. kRefused: no
@@ -82,23 +82,23 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  // A run of this process begins. kExists: there is one of this id.
+  // A run of this process begins. kExists: the id is taken.
   Status begin(const std::string& id, const plan::Plan& plan, WallTime started_at, int cores);
-  // One second more, and what is folded because of it, at once or not at all.
+  // One second more, and its folds, all or nothing.
   Status add(const std::string& id, const Stretch& second, const Figures& so_far,
              const std::vector<metrics::Fold>& folds);
   // --- of a run that a cluster makes, and this process only follows
 
-  // Whose it is, and who makes it, in place of what was noted before.
+  // The cluster and the workers of the run, in place of an earlier note.
   Status note_cluster(const std::string& id, const Cluster& cluster);
-  // This process goes on with the run of another one that is gone, and has not said how it ended. Gives the second
-  // after all that is kept of it; nothing: there is no such run of this plan.
+  // This process continues the run of another process that is gone and has not recorded its end. Returns the second
+  // after the last stored one; empty: no such run of this plan.
   Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
-  // What was measured in a second of the past too, and was not known then: it goes into the stretch that has that
-  // second, or into one of its own.
+  // Adds a part of a past second that was unknown then. It goes into the stretch that has that second, or into a new
+  // one.
   Status amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far);
-  // `whole` is everything from the start to before `whole.span`. Where what is kept of that time is the same, it stays,
-  // and only what is later goes; else `whole` is all that is left, as one stretch. Whether it stayed.
+  // `whole` is everything from the start to before `whole.span`. If the stored data of that time agree, they stay, and
+  // only later data go; else `whole` replaces all, as one stretch. Returns whether they stayed.
   Result<bool> settle(const std::string& id, const Stretch& whole, const Figures& so_far);
 
   // The run has ended, and `document` is its result file.
@@ -110,9 +110,9 @@ class Store {
   // A run by its id, by the beginning of an id that only one has, or as `last`, `last~1` (the one before) and so on.
   // kNotFound with the nearest id, kInvalid for a beginning that several have.
   Result<Run> find(std::string_view name);
-  // The result file of a run; of one that was aborted it is made of the seconds that were kept. kNotFound: it runs.
+  // The result file of a run; for an aborted run it comes from the stored seconds. kNotFound: it runs.
   Result<std::string> document(const Run& run);
-  // What its windows are of (load/results/shape.h).
+  // The plan of its windows (load/results/shape.h).
   Result<plan::Plan> plan_of(const Run& run);
   // All stretches in their order, one after the other.
   class Visitor {
@@ -122,12 +122,13 @@ class Store {
   };
   Status each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor);
 
-  // Puts everything into the one file, without a log beside it, so that it can be sent.
+  // Puts everything into the one file, without a log beside it, ready to send.
   Status close_whole();
   Status remove(const Run& run);
-  // The same run in another store. kExists: it is there.
+  // Copies the run into another store. kExists: it is there.
   Status copy(const Run& run, Store& to);
-  // Removes the oldest runs beyond the limits, and gives the room back. Those that go on, and `keep`, stay. How many.
+  // Removes the oldest runs beyond the limits, and frees their room. Runs in progress, and `keep`, stay. Returns their
+  // number.
   Result<std::size_t> prune(const Limits& limits, const std::string& keep);
 
  private:
@@ -139,7 +140,7 @@ class Store {
   std::unique_ptr<Database> database_;
 };
 
-// Which run is meant.
+// The run that a name means.
 
 // The index of the run that `name` means, among the ids of all runs, the newest first: an id, the beginning of one,
 // `last`, or `last~N` for the Nth before it. kNotFound, with the nearest id; kInvalid when several begin so.

@@ -13,7 +13,7 @@ using Entry = Recorder::Entry;
 
 class StoreOfCluster : public testing::Test {
  protected:
-  // What a job's account has told up to now, and whoever follows it.
+  // A job's account reports a second to its reader.
   void second(Recorder& recorder, uint64_t second, uint64_t requests = 10) {
     const metrics::Window window = sample_second(second, requests);
     totals_.add(window);
@@ -83,7 +83,7 @@ TEST_F(StoreOfCluster, what_a_new_owner_tells_again_is_kept_once) {
   Recorder recorder(path(), "job1", plan_, WallTime{1}, 1);
   recorder.whole(totals_);  // nothing yet
   for (uint64_t s = 0; s < 80; ++s) second(recorder, s);
-  // The next owner has a copy that ends five seconds before that, and tells those seconds again, and more.
+  // The next owner has a copy that ends five seconds before that, and reports those seconds again, and more.
   aggregate::Totals older(plan_);
   for (uint64_t s = 0; s < 75; ++s) older.add(sample_second(s));
   recorder.whole(older);
@@ -137,7 +137,7 @@ TEST_F(StoreOfCluster, one_that_comes_later_completes_what_a_client_has_left) {
   }
   Recorder recorder(path(), "job1", plan_, WallTime{9}, 1, Entry::kUnfinished);
   recorder.cluster({"flock", "w2 w3"});
-  for (uint64_t s = 3; s < 8; ++s) totals_.add(sample_second(s));  // while nobody looked
+  for (uint64_t s = 3; s < 8; ++s) totals_.add(sample_second(s));  // during an interruption of the view
   recorder.whole(totals_);
   for (uint64_t s = 8; s < 10; ++s) second(recorder, s);
   end(recorder);

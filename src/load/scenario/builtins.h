@@ -1,5 +1,5 @@
-// What every template can mention without a step having made it: ${vu}, ${random(1, 10)}, ${fake.city}. One table for
-// reading and drawing them, for the names that nothing else may have, and for docs/functions.md.
+// The values of templates that need no step: ${vu}, ${random(1, 10)}, ${fake.city}. One table for reading and drawing
+// them, for reserved names, and for docs/functions.md.
 #pragma once
 
 #include <array>
@@ -48,11 +48,11 @@ enum class Builtin : uint8_t {
   kFakeIpv6,
 };
 
-// What may stand in its parentheses.
+// The arguments in its parentheses.
 enum class Arguments : uint8_t {
   kNone,
   kWhole,       // one whole number in [low, high]
-  kMaybeWhole,  // the same, or nothing, which is 0
+  kMaybeWhole,  // the same, or no argument, which is 0
   kWholes,      // two whole numbers, the lower one first
   kDecimals,    // two decimal numbers, the lower one first, and maybe how many decimal places
   kTexts,       // at least one text
@@ -62,7 +62,7 @@ struct BuiltinEntry {
   Builtin id = Builtin::kVu;
   std::string_view name;
   std::string_view written;  // as people write it, between ${ and }
-  std::string_view makes;    // what comes of it, for people
+  std::string_view makes;    // its result, for people
   Arguments arguments = Arguments::kNone;
   int64_t low = 0;
   int64_t high = 0;
@@ -155,7 +155,7 @@ constexpr auto reserved_names() {
 }  // namespace builtins_detail
 static_assert(builtins_detail::is_in_order());
 
-// Names in templates with a meaning of their own, which values must not take.
+// Names in templates with a fixed meaning, which values must not take.
 constexpr auto kBuiltinNames = builtins_detail::reserved_names();
 
 }  // namespace bellwether::scenario

@@ -1,5 +1,5 @@
-// Everything that a plan is made from, as a value: another machine makes the same plan of it, without the files and the
-// environment of the machine on which the scenario was read.
+// All inputs of a plan, as a value: another machine makes the same plan of it, without the files and the environment of
+// the machine that read the scenario.
 //
 // Files and variables may be secrets. A bundle travels sealed, and nothing in it belongs into a log.
 #pragma once
@@ -19,8 +19,7 @@
 
 namespace bellwether::scenario {
 
-// What `bellwether run URL` says in place of a scenario file: one request over and over.
-// Nothing in it is a template.
+// The input of `bellwether run URL` in place of a scenario file: one repeated request. Nothing in it is a template.
 struct QuickRun {
   std::string url;
   std::string method = "GET";
@@ -32,13 +31,13 @@ struct QuickRun {
   std::optional<Duration> timeout;
   bool skip_tls_verify = false;
   std::string tls_ca;       // certificates to trust, PEM; empty: the system's
-  std::string tls_ca_name;  // the file they came from, for messages
+  std::string tls_ca_name;  // its source file, for messages
 };
 
-// A scenario file, and each answer that it got when it asked the world for something.
+// A scenario file, and the answer to each of its questions to the world.
 struct RecordedScenario {
   struct FileQuestion {
-    std::string path;  // as the scenario says it
+    std::string path;  // as in the scenario
     uint64_t bytes_max = 0;
     auto operator<=>(const FileQuestion&) const = default;
   };
@@ -48,14 +47,14 @@ struct RecordedScenario {
   Overrides overrides;
   // Of a folder (its path ends with a slash, and `bytes_max` counts files): the names of its files, a NUL behind each.
   std::map<FileQuestion, Result<std::string>> files;
-  // Of files that may be too large to travel. Of one that has travelled, the content is among `files`.
+  // Of files that may be too large to travel. The content of a file that has travelled is among `files`.
   std::map<FileQuestion, Result<FileView>> views;
   std::map<std::string, std::optional<std::string>> variables;  // nothing: it was not set
 };
 
 using Bundle = std::variant<RecordedScenario, QuickRun>;
 
-// Asks the world each question once and writes the answer down.
+// Asks the world each question once and records the answer.
 class RecordingOutside final : public Outside {
  public:
   // Both must outlive this object.
@@ -70,7 +69,7 @@ class RecordingOutside final : public Outside {
   RecordedScenario& record_;
 };
 
-// The world as it was written down. What was never asked for is not there: kNotFound, and no variable.
+// The recorded world. A question that was never asked has no answer: kNotFound, and no variable.
 class ReplayingOutside final : public Outside {
  public:
   // `record` must outlive this object.
@@ -84,7 +83,7 @@ class ReplayingOutside final : public Outside {
   const RecordedScenario& record_;
 };
 
-// What a record was made from, once more. `outside` and the record's own data must outlive it.
+// The sources of a record, again. `outside` and the record's own data must outlive it.
 Sources sources_of(const RecordedScenario& record, const Outside& outside);
 
 }  // namespace bellwether::scenario

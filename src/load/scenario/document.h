@@ -1,4 +1,4 @@
-// The words of the yaml room in which this room speaks of what was written and of what is wrong with it.
+// The words of the yaml room for a written text and for its problems, as this room uses them.
 #pragma once
 
 #include "core/yaml/diagnostic.h"

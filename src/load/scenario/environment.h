@@ -13,10 +13,10 @@
 
 namespace bellwether::scenario {
 
-// The outer syntax of templates: text with ${…} in it. What an expression means is decided by whoever resolves it.
+// The outer syntax of templates: text with ${…} in it. The resolver decides the meaning of an expression.
 struct TemplatePart {
   bool is_expression = false;
-  std::string text;  // of an expression: what stands between ${ and }, without surrounding spaces
+  std::string text;  // of an expression: the text between ${ and }, without surrounding spaces
 };
 
 // Splits at ${…}; $${ stands for a literal ${. Error: an expression that is empty or not closed.
@@ -24,8 +24,8 @@ Result<std::vector<TemplatePart>> split_template(std::string_view text);
 
 class Environment {
  public:
-  // Resolves the `env` map of the file (null: there is none). Its values may mention environment variables, --set
-  // names and entries above them. A null entry has no default and must come from outside.
+  // Resolves the `env` map of the file (null: none). Its values may mention environment variables, --set names and
+  // entries above them. A null entry has no default and must come from outside.
   static Environment resolve(const Node* env, const Sources& sources, Diagnostics& diagnostics);
 
   const std::string* find(std::string_view name) const;

@@ -7,7 +7,7 @@
 namespace bellwether::scenario {
 namespace {
 
-// What an included file may say, and how many levels of maps below it are put together key by key.
+// The content that an included file may have, and the number of levels of maps below it that are merged key by key.
 struct Part {
   std::string_view key;
   int levels;
@@ -31,7 +31,7 @@ bool contains(const Container& words, std::string_view word) {
 
 std::string folder_of_file(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// The same path without "." and without "..", as far as that can be told from its text.
+// The same path without "." and "..", as far as its text allows.
 std::string plain(const std::string& path) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= path.size();) {
@@ -84,7 +84,7 @@ class Reader {
     Mark mark;
   };
   struct Place {
-    std::string path;  // from the scenario's folder, for comparison: a link on the way may make it another one
+    std::string path;  // from the scenario's folder, for comparison: a link on the way may lead to another file
     Mark included_at;
   };
 
@@ -185,7 +185,7 @@ class Reader {
     });
   }
 
-  // Puts what a file says behind what is there already.
+  // Puts the content of a file behind the existing one.
   void merge(Node file) {
     for (Node& item : file.items) {
       const auto part =

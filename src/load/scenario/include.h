@@ -1,4 +1,4 @@
-// A scenario file and the files that it includes, as one tree whose marks say which file they are in.
+// A scenario file and the files that it includes, as one tree. The marks name the file of each node.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ constexpr std::size_t kIncludeDepthMax = 8;      // that include each other
 constexpr uint64_t kIncludeBytesMax = 1u << 20;  // of one
 
 struct Included {
-  Node root;                         // without `include`; what is included stands before what includes it
+  Node root;                         // without `include`; included content stands before that of the including file
   std::vector<std::string> folders;  // as in Reading, for each file
   std::vector<std::string> texts;    // of each file; the first is the scenario's own
 };
 
-// Reads the scenario and all that it includes. What is wrong goes to `diagnostics`, which learns the names of all
-// files; nothing when the scenario file itself cannot be used at all. REQUIRES sources.outside.
+// Reads the scenario and its includes. Problems go to `diagnostics`, which learns the names of all files; empty when
+// the scenario file itself is unusable. REQUIRES sources.outside.
 std::optional<Included> read_with_includes(const Sources& sources, Diagnostics& diagnostics);
 
 }  // namespace bellwether::scenario

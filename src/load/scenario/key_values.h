@@ -1,4 +1,4 @@
-// What keys hold, as the tables of keys say it (keys.cc, keys_step.cc).
+// The values that keys hold, for the tables of keys (keys.cc, keys_step.cc).
 #pragma once
 
 #include "load/scenario/keys.h"

@@ -1,5 +1,5 @@
-// Every key that a scenario file can have, where, and what it holds: one table for the reader (section.h), which takes
-// nothing that is not in it, and for the JSON Schema (schema.h), from which editors complete and explain.
+// Every key of a scenario file, its place, and its values. One table serves the reader (section.h), which takes only
+// its keys, and the JSON Schema (schema.h), from which editors complete and explain.
 //
 // To add a key, add its row in keys.cc or keys_step.cc, and read it by its name in the function that has the Section;
 // then write docs/formats/scenario.schema.json anew as schema_test.cc says.
@@ -20,7 +20,7 @@ struct Range {
 };
 
 enum class Form : uint8_t {
-  kText,      // a text; a number, true and false count as what was written
+  kText,      // a text; a number, true and false count as written
   kScalar,    // the same, or nothing
   kJson,      // anything
   kWhole,     // a whole number in `range`
@@ -39,7 +39,7 @@ enum class Form : uint8_t {
 
 struct Map;
 
-// One of the things that a key can hold. In all scalars constants may be mentioned.
+// One of the values that a key can hold. All scalars may mention constants.
 struct Value {
   Form form = Form::kText;
   Range range = {};
@@ -56,11 +56,11 @@ struct Key {
   Values values;
   std::string_view alias = {};  // another name of it, that of k6
   bool required = false;
-  bool unlisted = false;       // not among those that messages offer
-  std::string_view with = {};  // another key that must be there too
+  bool unlisted = false;       // not offered in messages
+  std::string_view with = {};  // another required key beside it
 };
 
-// One of the kinds of a map, named by one of its keys: which keys it has that not all kinds have.
+// One of the kinds of a map, named by one of its keys: its keys that not all kinds have.
 struct Kind {
   std::string_view name;
   Names keys;
@@ -70,15 +70,15 @@ struct Kind {
 struct Map {
   std::string_view name;  // in the schema
   std::span<const Key> keys;
-  Names later = {};                // belong to the format but not to this version, which is said
+  Names later = {};                // belong to the format but not to this version, which an error says
   Names exactly_one = {};          // of these, one must be there
-  std::string_view suffices = {};  // a key with which none of them need be there
+  std::string_view suffices = {};  // a key with which none of them is needed
   bool not_empty = false;
-  std::string_view kind_key = {};  // which key names the kind, when there are kinds
+  std::string_view kind_key = {};  // the key that names the kind, if the map has kinds
   std::span<const Kind> kinds = {};
 };
 
-// The key of this name or alias; nullptr: there is none.
+// The key of this name or alias; nullptr: none.
 const Key* find_key(const Map& map, std::string_view name);
 // The first of its values that has this form; nullptr: it has none.
 const Value* find_value(const Key& key, Form form);

@@ -1,5 +1,5 @@
 // A scenario as its writer sees it: names are still names, templates are still text, files are not read. Its shape is
-// valid (keys, types, units, limits); what the names mean is decided when a plan is made of it.
+// valid (keys, types, units, limits); the making of a plan decides the meaning of names.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace bellwether::scenario {
 
-// How long a pause is: think time, pacing. Drawn anew for each pause (load/plan/schedule.h).
+// The length of a pause: think time, pacing. Drawn anew for each pause (load/plan/schedule.h).
 struct Delay {
   enum class Law : unsigned char { kUniform, kNormal, kExponential, kLognormal };
   Law law = Law::kUniform;
-  // What is drawn lower or higher counts as these. REQUIRES 0 <= low <= high.
+  // Lower or higher draws count as these. REQUIRES 0 <= low <= high.
   Duration low;
   Duration high;
   Duration centre;    // kNormal, kExponential: the mean; kLognormal: the median; kUniform: unused
@@ -46,7 +46,7 @@ constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
 constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
-constexpr std::size_t kProvidesMax = 100;   // values that one workflow makes for others, or takes from them
+constexpr std::size_t kProvidesMax = 100;   // the most values that a workflow provides, or uses
 constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
 constexpr std::size_t kFeedersMax = 100;
 constexpr std::size_t kMetricsMax = 100;  // of the scenario's own
@@ -72,17 +72,17 @@ struct HttpOptions {
   std::optional<Text> proxy;  // a URL, "none" or "environment"
 };
 
-// Where a client gets its access tokens (RFC 6749, section 4.4).
+// The source of a client's access tokens (RFC 6749, section 4.4).
 struct OAuth2 {
   Text token_url;
   Text client_id;
   Text client_secret;
   std::optional<Text> scope;
   std::optional<Text> audience;
-  bool in_body = false;  // the client says who it is in the body, not in a header
+  bool in_body = false;  // the client identifies itself in the body, not in a header
 };
 
-// Credentials of a request: a name and a password, a bearer token, or what gets one.
+// Credentials of a request: a name and a password, a bearer token, or its source.
 struct Auth {
   Mark mark;
   bool is_digest = false;
@@ -95,7 +95,7 @@ struct Auth {
 struct Retry {
   uint64_t times = 0;
   Duration wait;
-  std::optional<bool> on_error;  // unset like the rest: whatever failed
+  std::optional<bool> on_error;  // unset like the rest: any failure
   std::vector<uint16_t> statuses;
 };
 
@@ -112,7 +112,7 @@ struct FileBody {
   Text path;
   bool is_template = false;
 };
-// Of many files, of which each request takes one.
+// Many files; each request takes one.
 struct FilesBody {
   Text path;             // of a folder, or a pattern
   bool is_glob = false;  // a pattern
@@ -177,8 +177,8 @@ struct Code {
   Text file;
   Text function;
   std::vector<Pair> arguments;
-  std::vector<Text> sets;    // values that it gives to later steps
-  std::vector<Text> checks;  // names of the checks that it makes itself
+  std::vector<Text> sets;    // values for later steps
+  std::vector<Text> checks;  // names of the program's checks
   bool sends = true;         // its last response is measured; false for an action
 };
 
@@ -259,13 +259,13 @@ struct Once {};
 
 enum class Priority : unsigned char { kAuto, kLow, kNormal, kHigh, kExclusive };
 
-// What a workflow takes of another one's values.
+// A workflow's use of another one's value.
 struct Use {
   Text from;
   Text name;
   std::optional<std::string> fallback;  // when nothing was provided
 };
-// A value that a workflow makes for another one.
+// A value that a workflow provides for another one.
 struct Provide {
   Text to;
   Text name;
@@ -301,7 +301,7 @@ struct Threshold {
 };
 
 enum class DataFormat : unsigned char { kCsv, kJson, kJsonl };
-// Which row of a file of data an iteration gets.
+// The rule that gives an iteration its row of a file of data.
 enum class RowPick : unsigned char { kSequential, kRandom, kUniquePerVu };
 
 // A file whose rows iterations take.
@@ -316,7 +316,7 @@ struct Feeder {
 
 enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
 
-// Something that steps record beside what is measured of requests.
+// Values that steps record beside the figures of requests.
 struct Metric {
   Text name;
   MetricKind kind = MetricKind::kCounter;

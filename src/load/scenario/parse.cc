@@ -1,4 +1,5 @@
-// The files whose rows iterations take: {users: {csv: users.csv, pick: unique-per-vu}}.
+// The whole scenario file, and its files of data, whose rows iterations take: {users: {csv: users.csv, pick:
+// unique-per-vu}}.
 #include "load/scenario/parse.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace bellwether::scenario {
 
 namespace {
 
-// The workflows of the scenario, behind what comes before all of them and before what comes after.
+// The workflows of the scenario in order: setup first, teardown last.
 std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
   std::vector<const Node*> out;
   if (const Node* setup = file.find("setup")) out.push_back(setup);
@@ -29,7 +30,7 @@ std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
   return out;
 }
 
-// All others come after the setup, and before the teardown.
+// All other workflows come after the setup, and before the teardown.
 void bind_frame(const Section& file, Scenario& scenario) {
   std::vector<Workflow>& all = scenario.workflows;
   const auto add = [](Workflow& to, const Text& name) {
@@ -225,7 +226,7 @@ std::optional<Duration> parse_timeout(const Section& section) {
 
 namespace {
 
-// A course keeps its shape, and takes so long.
+// A course keeps its shape, and gets this length.
 template <class Stages>
 void fit_into(Duration length, Stages& stages) {
   Duration sum;

@@ -1,5 +1,5 @@
-// From the tree of a scenario file to the model. Reports everything that is wrong with the shape of the file; a
-// scenario is worth compiling only if nothing was reported.
+// From the tree of a scenario file to the model. Reports all errors in the shape of the file; a scenario is worth
+// compiling only without a report.
 #pragma once
 
 #include "load/scenario/document.h"
@@ -12,11 +12,10 @@ namespace bellwether::scenario {
 // The whole file. `default_name` is used when the file gives no name.
 Scenario parse_scenario(const Node& root, std::string default_name, Reading& reading);
 
-// Replaces what the command line says otherwise. Reports a setting that no workflow has.
+// Applies the settings of the command line. Reports a setting that no workflow has.
 void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics);
 
-// The parts.
-// What stands in the workflows 'setup' and 'teardown' beside the others is not measured.
+// The parts. The workflows 'setup' and 'teardown' beside the others are not measured.
 Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading);
 // Of a workflow whose steps are known.
 void parse_executor(const Section& section, Workflow& workflow);

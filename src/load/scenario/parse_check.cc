@@ -1,4 +1,4 @@
-// What a response must be (`check`) and what is kept of it (`extract`).
+// The conditions on a response (`check`) and the values taken from it (`extract`).
 #include <array>
 #include <cmath>
 

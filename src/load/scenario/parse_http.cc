@@ -116,7 +116,7 @@ void parse_method_and_url(const Section& section, Http& http) {
   if (auto text = read_text(target, section.what(target), reading)) http.url = std::move(*text);
 }
 
-// {file: PATH}, or {directory: PATH} and {glob: PATTERN}, which each request takes one of.
+// {file: PATH}, or {directory: PATH} and {glob: PATTERN}; each request takes one of the files.
 Body parse_files(const Section& section) {
   const bool is_template = section.boolean("template").value_or(false);
   auto file = section.constant("file");
@@ -179,7 +179,7 @@ Body parse_body(const Section& section) {
   return parse_files(Section(*text, "'body' of " + section.where(), reading, maps::kFileBody));
 }
 
-// {token_url: …, client_id: …, client_secret: …}, all constants: a token is asked for before any iteration begins.
+// {token_url: …, client_id: …, client_secret: …}, all constants: the token is requested before any iteration begins.
 std::optional<OAuth2> parse_oauth2(const Node& node, const Section& auth) {
   const Section section(node, "'oauth2' of " + auth.where(), auth.reading(), maps::kOAuth2);
   if (!node.is_map()) return std::nullopt;

@@ -1,4 +1,5 @@
-// The scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, and what steps record of them.
+// Steps, and the scenario's own metrics, {orders: counter, total: {kind: trend, unit: EUR}}, with the steps' records of
+// them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -168,7 +169,7 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
 }
 
 constexpr std::size_t kValueMax = 200;
-// What thresholds call steps by already.
+// The existing tags of steps in thresholds.
 constexpr std::array<std::string_view, 5> kTaken{"step", "workflow", "scenario", "check", "group"};
 
 bool is_value(std::string_view text) {
@@ -183,7 +184,7 @@ void report_value(const Text& value, const std::string& what, Reading& reading) 
        .expected = fmt::format("1 to {} bytes, none of , {{ and }}: a threshold could not name it", kValueMax)});
 }
 
-// Everything that is wrong with one of them goes to its node.
+// Each error in a member goes to its node.
 class LawReader {
  public:
   LawReader(const Node& node, const std::string& what, Reading& reading, const Map& map)
@@ -312,7 +313,7 @@ std::optional<Delay> parse_span(const Node& node, const std::string& what, Readi
 bool is_test_step(const Step& step) {
   if (const auto* http = std::get_if<Http>(&step.work)) return http->measured;
   if (const auto* code = std::get_if<Code>(&step.work)) return code->sends;
-  return std::holds_alternative<std::monostate>(step.work);  // wrong, and probably meant as one
+  return std::holds_alternative<std::monostate>(step.work);  // wrong, and probably intended as one
 }
 
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {

@@ -1,4 +1,4 @@
-// The executors: which keys each of them reads, and what they say.
+// The executors: the keys of each, and their values.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,7 +30,7 @@ void read_steps(const Section& section, Workflow& workflow) {
   }
 }
 
-// {auth: [token, user]}, or {auth: {token: "what stands for it when there is none"}}.
+// {auth: [token, user]}, or {auth: {token: "its fallback"}}.
 void read_uses(const Section& section, Workflow& workflow) {
   const Node* uses = section.find("use");
   if (uses == nullptr) return;
@@ -102,7 +102,7 @@ void read_provides(const Section& section, Workflow& workflow) {
   workflow.provides.resize(kProvidesMax);
 }
 
-// What binds it to other workflows.
+// The dependencies on other workflows.
 void read_bonds(const Section& section, Workflow& workflow) {
   Reading& reading = section.reading();
   if (const Node* depends = section.find("depends")) {
@@ -200,7 +200,7 @@ double read_rate(const Node& node, const Section& section, bool zero_too) {
   return 1;
 }
 
-// Hands each stage's map to `read`, which takes its target; and checks what all stages have in common.
+// Hands each stage's map to `read`, which takes its target; and checks the common keys of all stages.
 template <class Read>
 void read_stages(const Section& section, Read read) {
   Reading& reading = section.reading();
@@ -342,7 +342,7 @@ ExternallyControlled read_external(const Section& section) {
   out.vus = section.find("vus") == nullptr ? 1 : static_cast<uint32_t>(section.whole("vus").value_or(1));
   const auto most = section.whole("max_vus");
   out.vus_most = static_cast<uint32_t>(most.value_or(std::max<uint32_t>(out.vus, 1)));
-  // k6 writes 0 for what only ends when it is told to.
+  // k6 writes 0 for a workflow that only a command ends.
   out.duration = section.duration("duration");
   if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
   out.graceful_ramp_down = section.duration("graceful_ramp_down");

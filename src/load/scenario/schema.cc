@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As core/base/units.h reads them; or a constant is mentioned, and what it is shows when the file is read.
+// As core/base/units.h reads them; or the text mentions a constant, whose value shows when the file is read.
 constexpr const char* kMention = R"(\$\{)";
 constexpr const char* kDurationText = R"(((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d))+)";
 constexpr const char* kSizeText = R"((\d+\.?\d*|\.\d+)\s*([KMG]i?B|kB|B)?)";
@@ -79,7 +79,7 @@ class Writer {
     return out;
   }
 
-  // What a map of this kind needs, and that it has nothing of the other kinds.
+  // The keys that a map of this kind needs, and the exclusion of those of other kinds.
   static Json rules_of(const Map& map, const Kind& kind) {
     const auto has = [](Names names, std::string_view name) {
       return std::find(names.begin(), names.end(), name) != names.end();
@@ -99,7 +99,7 @@ class Writer {
             {"then", std::move(then)}};
   }
 
-  // Editors do not show what stands beside a bare reference.
+  // Editors do not show text beside a bare reference.
   Json described(const Key& key, const std::string& text) {
     Json out{{"description", text}};
     Json held = any(key.values);

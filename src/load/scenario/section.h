@@ -1,4 +1,4 @@
-// Typed reading of one map of the scenario file: what a key holds, or a diagnostic that says what it should hold.
+// Typed reading of one map of the scenario file: the value of a key, or a diagnostic with the expected one.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace bellwether::scenario {
 
-// What every reader needs: where problems go, and the constants that a value may mention.
+// The common needs of readers: the receiver of problems, and the constants that a value may mention.
 struct Reading {
   Diagnostics& diagnostics;
   const Environment& environment;
   // By number of the file (Mark::file): its folder, as a path from that of the scenario file, with a slash at its end.
-  // Empty for the scenario file itself, and for what is not listed.
+  // Empty for the scenario file itself, and for files outside the list.
   std::vector<std::string> folders = {};
 };
 
@@ -30,11 +30,11 @@ struct Text {
 
 // Longer ones are refused.
 constexpr Duration kLongestDuration = Duration::hours(24 * 366);
-// The path of a file that `path` names, relative to the folder of the scenario file: as written, from the folder of the
-// file in which it was written.
+// The path of a file that `path` names, relative to the folder of the scenario file. `path` is relative to the file
+// that contains it.
 std::string path_of(const Text& path, const Reading& reading);
 
-// The value readers report a problem and return nothing when the node does not hold what is asked for. `what` names
+// The value readers report a problem and return nothing when the node does not hold the requested value. `what` names
 // the value in messages: "'vus' in workflow 'browse'".
 std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading);
 std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading);
@@ -51,7 +51,7 @@ std::optional<std::size_t> read_choice(const Node& node, const std::string& what
 void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading,
                   std::string hint = {});
 
-// REQUIRES of each key that the table of the map has it, by this name, and of the typed readers that it can hold that.
+// REQUIRES that the table of the map has each key by this name, and that the key can hold the type of the reader.
 class Section {
  public:
   // Reports unless `node` is a map without other keys than those of `map`, which must outlive this object. `where`
@@ -74,7 +74,7 @@ class Section {
   std::optional<Text> constant(std::string_view key) const;
   std::optional<Text> text(std::string_view key) const;
 
-  // Reports that a required key is missing, unless an unknown one was reported, which may well be it, misspelt.
+  // Reports that a required key is missing, unless an unknown one was reported: that may be the same key, misspelt.
   void report_missing(std::string message, std::string expected) const;
 
   std::string what(const Node& value) const { return in_quotes(value.key) + " in " + where_; }
@@ -94,15 +94,15 @@ class Section {
   bool has_later_ = false;
 };
 
-// Which names may be given to what.
+// The allowed names.
 
 // Letters, digits and _, not beginning with a digit: the names of values.
 bool is_value_name(std::string_view text);
 // Letters, digits, _ and -, at most 100: the names of workflows and steps.
 bool is_step_name(std::string_view text);
-// What stands before the dot of built-in values, and so is the name of nothing else: ${fake.city}.
+// The word before the dot of built-in values, which is no other name: ${fake.city}.
 constexpr bool is_taken_prefix(std::string_view text) { return text == kFakePrefix; }
-// What HTTP calls a token: the names of methods and headers.
+// A token of HTTP: the names of methods and headers.
 bool is_http_token(std::string_view text);
 
 }  // namespace bellwether::scenario

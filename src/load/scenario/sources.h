@@ -1,5 +1,4 @@
-// Everything that a scenario is made from. The rooms that read scenarios never touch the world themselves: what
-// they need from it comes in here.
+// All inputs of a scenario. The rooms that read scenarios never touch the world themselves: their inputs come in here.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 
 namespace bellwether::scenario {
 
-// The content of a file, read-only: `bytes` stay where they are for as long as anybody holds `owner`.
+// The content of a file, read-only: `bytes` stay in place while an `owner` exists.
 struct FileView {
   std::string_view bytes;
   std::shared_ptr<const void> owner;
 };
 
-// The world outside, as far as a scenario may ask for it.
+// The outside world, within the rights of a scenario.
 class Outside {
  public:
   virtual ~Outside() = default;
@@ -30,8 +29,8 @@ class Outside {
   // The content of a file. A relative path is relative to the folder of the scenario file. Errors: kNotFound, kIo,
   // kRefused, and kTooLarge for a file of more than `bytes_max`.
   virtual Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const = 0;
-  // The names of the files in a folder, without folders and what begins with a dot, in no order. Errors: kNotFound,
-  // kIo, kRefused, and kTooLarge for more than `most`.
+  // The names of the files in a folder, without folders and names that begin with a dot, in no order. Errors:
+  // kNotFound, kIo, kRefused, and kTooLarge for more than `most`.
   virtual Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const;
   // The content of a file that may be larger than memory. Errors as of read_file().
   virtual Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const;
@@ -40,10 +39,10 @@ class Outside {
 // A view of a text, which it keeps.
 FileView view_of(std::string text);
 
-// A path that is relative to the scenario's folder, seen from where the scenario file's own path is seen from.
+// A path relative to the scenario's folder, converted to the base of the scenario file's own path.
 std::string beside(const std::string& scenario_file, const std::string& path);
 
-// What the command line says instead of the scenario. Applies to every workflow that has the setting.
+// The settings of the command line that replace the scenario's. They apply to every workflow that has the setting.
 struct Overrides {
   std::optional<uint32_t> vus;
   std::optional<Duration> duration;

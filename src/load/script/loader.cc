@@ -16,7 +16,7 @@ Result<std::unique_ptr<vuser::Program>> Loader::load(const plan::Program& progra
   if (compiled_ == Compiled::kTrusted) {
     BW_RETURN_IF_ERROR(signature::admit(bytes, program.name, trusted_, BELLWETHER_ABI_VERSION));
   } else if (signature::is_signed(bytes)) {
-    // Who signed it meant other bytes than these.
+    // The signer meant other bytes than these.
     BW_RETURN_IF_ERROR(signature::read(bytes, program.name));
   }
   return native::load(program);

@@ -1,4 +1,4 @@
-// The programs of a plan, by the language that they are written in.
+// The programs of a plan, by their language.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace bellwether::script {
 
-// Compiled programs can do whatever this process can. The user's own are run on the user's machine; those that come
-// from elsewhere only when one of the trusted keys has signed them, for the interface of this product.
+// Compiled programs have all rights of this process. The user's own run on the user's machine. Programs from elsewhere
+// run only when one of the trusted keys has signed them, for the interface of this product.
 enum class Compiled : uint8_t { kTrusted, kRun };
 
 // One for all load threads.

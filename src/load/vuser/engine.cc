@@ -106,7 +106,7 @@ void Engine::scale(uint16_t workflow, uint32_t vus) {
 
 void Engine::hand_over(Duration at) {
   for (const auto& run : runs_) {
-    // What is counted, and not timed, nobody else can go on with by the clock alone.
+    // By the clock alone, no other part can continue what is counted instead of timed.
     if (!plan::facts_of(run->workflow.executor).follows_clock || run->until != Instant::never()) continue;
     run->until = state_.start + at;
     if (run->schedule) run->arrivals = std::min(run->arrivals, run->schedule->due_before(run->until - run->start));
@@ -146,7 +146,7 @@ Headway Engine::look() {
     }
     const uint64_t due = std::min(run->schedule->due_before(now - kTurn - run->start), run->arrivals);
     seen.due += due - std::min(due, run->first);
-    // Not those that have just come due: a rare one would be served in one second, and due in the next.
+    // Not the arrivals that have just fallen due: a rare one would be served in one second, and due in the next.
     seen.served += std::min(due, run->arrived) - std::min(due, run->first);
   }
   seen.turned = headway_.turned;

@@ -1,9 +1,9 @@
-// The load of one core: the virtual users of its share, their iterations and steps, and what is counted about them. One
-// engine, one runtime, one thread; engines share nothing but the immutable plan.
+// The load of one core: the virtual users of its part, their iterations and steps, and their counts. One engine, one
+// runtime, one thread; engines share nothing but the immutable plan.
 //
-// The parts of a plan are independent of each other: each has its own virtual users and every n-th arrival, and knows
-// them without asking anybody. So the parts may run in one process or on many machines, and a part whose machine died
-// is gone on with elsewhere, from a point of its clock on.
+// The parts of a plan are independent of each other: each has its own virtual users and every n-th arrival, and
+// computes them without a message. So the parts may run in one process or on many machines. When a machine dies,
+// another one continues its part from a point of its clock on.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace bellwether::vuser {
 
-// What an engine has done so far.
+// The work of an engine so far.
 struct Tally {
   uint64_t requests = 0;
   uint64_t failed = 0;
@@ -31,15 +31,15 @@ struct Tally {
   Tally& operator+=(const Tally& other);
 };
 
-// How far an engine has come with what its schedule lets it do. All figures grow, and what counts is by how much: it
-// did all that was possible when those of a pair grow alike. Waiting for the target, pacing and think time make nothing
+// The progress of an engine relative to its schedule. All figures grow, and only their growth counts: the engine did
+// all possible work when both figures of a pair grow alike. Waiting for the target, pacing and think time make nothing
 // possible.
 struct Headway {
-  uint64_t turned = 0;       // spans of kTurn in which its loop looked, of those that have passed
-  uint64_t could_begin = 0;  // iterations: `begun`, and at each look the users that could begin one and had not
+  uint64_t turned = 0;       // spans of kTurn in which its loop looked, of the past ones
+  uint64_t could_begin = 0;  // iterations: `begun`, and at each look the users that could begin one but have not
   uint64_t begun = 0;
   uint64_t due = 0;     // arrivals that came due kTurn ago or earlier
-  uint64_t served = 0;  // of these: they were started, dropped, or wait for a user
+  uint64_t served = 0;  // of these: started, dropped, or waiting for a user
   bool operator==(const Headway&) const = default;
   Headway& operator+=(const Headway& other);
 };
@@ -47,53 +47,53 @@ inline constexpr Duration kTurn = Duration::millis(100);
 
 class Engine {
  public:
-  // Everything given must outlive it. `first` is the window to start with.
-  // `programs` may be nullptr for a plan without any. REQUIRES a part of its parts, and a workflow of the plan.
+  // All arguments must outlive it. `first` is the window to start with. `programs` may be nullptr for a plan without
+  // programs. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink, metrics::Window* first,
          const ProgramLoader* programs = nullptr);
 
-  // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file, a program
+  // Prepares all steps. Fails on errors that only show now: a wrong constant URL, an unreadable CA file, a program
   // without the function that a step calls.
   Status prepare();
-  // Gets the access tokens of its steps, after prepare(). An error says which was refused; without them, requests that
-  // need one wait for it when they come.
+  // Gets the access tokens of its steps, after prepare(). An error names the refused one; then requests that need it
+  // wait for it.
   runtime::task<Status> obtain_tokens() { return iteration_.tokens().obtain(); }
   // Runs its share from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
   // before it returns.
   //
-  // `resume_at`: it goes on in the place of one that died so long after `start`, which then usually lies in the past.
-  // What was due before `start + resume_at` is neither issued nor counted, and everything ends when it would have ended
-  // anyway; so does the timeout of a workflow. Windows carry the seconds since `start`, so the first of them may be a
-  // part of a second. Virtual users keep their numbers, and count their iterations from 0 again.
+  // `resume_at`: it replaces an engine that died this time after `start`, which then usually lies in the past. Load
+  // that was due before `start + resume_at` is neither issued nor counted. All ends stay the same, also the timeout of
+  // a workflow. Windows carry the seconds since `start`, so the first of them may be a part of a second. Virtual users
+  // keep their numbers, and count their iterations from 0 again.
   runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
 
-  // No new iterations; those running may finish within their workflow's graceful_stop.
+  // No new iterations; running ones may finish within their workflow's graceful_stop.
   void stop();
   // Everything ends now.
   void kill();
-  // From now on nothing begins, until resume(): no iteration, and arrivals that come due meanwhile are neither issued
-  // nor counted. What runs goes on, and so does every clock.
+  // From now on nothing begins, until resume(): no iteration, and arrivals that fall due meanwhile are neither issued
+  // nor counted. Running iterations and all clocks go on.
   void pause();
   void resume();
   bool paused() const { return state_.paused; }
-  // How many virtual users, of all parts, an externally controlled workflow has from now on, or from its begin on;
-  // cut to the most that it may have. Without effect on others.
+  // The number of virtual users, of all parts, of an externally controlled workflow from now on, or from its begin on;
+  // cut to its most. Without effect on others.
   void scale(uint16_t workflow, uint32_t vus);
-  // Somebody else goes on from `at` after the start: what is due before is issued here, however late, and nothing from
-  // then on; no user begins an iteration from then on. Those that run may finish within their workflow's graceful_stop.
-  // What runs once is not handed over. REQUIRES that it runs; the first time counts.
+  // Another engine continues from `at` after the start. This one issues arrivals that are due before, however late, and
+  // none from then on; no user begins an iteration from then on. Running iterations may finish within their workflow's
+  // graceful_stop. Workflows that run once are not handed over. REQUIRES that it runs; the first time counts.
   void hand_over(Duration at);
 
-  // Looks at every step: for a few times a second.
+  // Looks at every step: call it a few times a second.
   Tally tally() const;
-  // Looks at every workflow. To be called more often than once in kTurn, by a coroutine of the engine's own loop: that
-  // this is done says that the loop turns.
+  // Looks at every workflow. A coroutine of the engine's own loop must call it more than once in kTurn: the calls show
+  // that the loop turns.
   Headway look();
 
-  // What a workflow that it runs has left for others so far (plan::Workflow::provides).
+  // The values that a workflow of this engine has provided so far (plan::Workflow::provides).
   std::vector<plan::Provided> provided(uint16_t workflow) const;
 
-  // The loop was busy for this long between two waits.
+  // The time that the loop was busy between two waits.
   void note_turn(Duration busy) { state_.window->loop_lag.record(busy); }
 
  private:
@@ -101,7 +101,7 @@ class Engine {
 
   EngineState state_;
   Tally handed_over_;                      // of all windows before
-  Headway headway_;                        // `turned`, and of could_begin what was not begun
+  Headway headway_;                        // `turned`, and the part of could_begin that has not begun
   Instant turned_ = Instant::from_ns(-1);  // the end of the last span that was counted
   runtime::Cancellation ended_;            // ends the ticker
   IterationRunner iteration_;

@@ -1,4 +1,5 @@
-// What the parts of an engine share: where its windows go, and what it keeps of each workflow and virtual user.
+// The shared state of the parts of an engine: the receiver of its windows, and its state of each workflow and virtual
+// user.
 #pragma once
 
 #include <algorithm>
@@ -22,36 +23,37 @@
 
 namespace bellwether::vuser {
 
-// Where an engine leaves its windows. Called on the engine's thread.
+// The receiver of an engine's windows. Called on the engine's thread.
 class WindowSink {
  public:
   virtual ~WindowSink() = default;
-  // `full` is complete; returns an empty window to go on with, or nullptr when none is free: the engine then keeps
-  // `full` and goes on filling it. The last one is always taken.
+  // `full` is complete; returns an empty window for the next second, or nullptr when none is free: the engine then
+  // keeps `full` and continues to fill it. The last one is always taken.
   virtual metrics::Window* exchange(metrics::Window* full, bool last) = 0;
   // A step with `on_error: abort` failed.
   virtual void abort_run(std::string_view step) = 0;
-  // What the program of a step says of itself: why it failed, say. A few times at most.
+  // A note of a step's program, such as the reason of a failure. A few times at most.
   virtual void note(std::string_view step, std::string_view text) = 0;
-  // The timeout of a workflow is over, and what was left of it here is being ended. Once for each of them.
+  // The timeout of a workflow is over, and its rest here is being ended. Once for each workflow.
   virtual void timed_out(uint16_t workflow) = 0;
 };
 
-// What an engine runs of a plan: its part of each workflow, or of those that are named, when `parts` engines share
-// them. A workflow has at most as many parts as it has users; one with fewer users is left out by the other engines.
-// Windows have the shape of the whole plan either way.
+// An engine's part of a plan: of each workflow, or of the named ones, when `parts` engines share them. A workflow has
+// at most one part for each user; engines beyond that leave it out. Windows have the shape of the whole plan either
+// way.
 struct EngineShare {
   uint32_t part = 0;
   uint32_t parts = 1;
   std::vector<uint16_t> workflows;  // none: all
-  // That it may begin, of a workflow which counts them; none: as planned. Others have begun the rest of its parts.
+  // The iterations that it may begin, in a workflow that counts them; none: as planned. Other engines have begun the
+  // rest of its parts.
   std::optional<uint64_t> iterations = std::nullopt;
 };
 
-// How a user goes on after a step, or an iteration.
+// The next action of a user after a step, or an iteration.
 enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
 
-// Of a user whose turn may end before the workflow's does: the end of the iteration that it is in.
+// For a user whose turn may end before the workflow does: the end of its current iteration.
 struct Leaving {
   explicit Leaving(runtime::Cancellation* workflow)
       : cancel(workflow), timer([](void* self) { static_cast<Leaving*>(self)->cancel.cancel(); }, this) {}
@@ -67,14 +69,14 @@ struct Vu {
   uint64_t iteration = 0;         // from 0
   http1::Session session;
   Values values;
-  std::vector<runtime::task<Flow>> branches;         // of a layer with several steps
-  std::vector<bool> left_out;                        // steps of this iteration, and those that failed and say so
+  std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
+  std::vector<bool> left_out;  // the skipped steps of this iteration, and the failed ones with on_error: skip
   std::vector<std::unique_ptr<Program::User>> code;  // in each of the workflow's programs
   // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
   Instant due;
   bool working = false;
   bool dismissed = false;  // no more arrivals, or turns
-  runtime::Event called;   // there is an arrival to serve, it is wanted again, or it is dismissed
+  runtime::Event called;   // an arrival waits, the user is wanted again, or is dismissed
   // ramping-vus: whether the course has reached it.
   bool wanted = true;
   std::unique_ptr<Leaving> leaving;
@@ -95,7 +97,7 @@ struct WorkflowRun {
         provided(workflow_.provides.size()),
         lists(workflow_.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
-  // Nothing of it begins any more, and what runs is ended.
+  // Nothing of it begins any more, and running iterations are ended.
   static void timed_out(void* self) {
     auto* run = static_cast<WorkflowRun*>(self);
     run->until = std::min(run->until, run->timeout.deadline());
@@ -105,7 +107,7 @@ struct WorkflowRun {
     run->sink.timed_out(static_cast<uint16_t>(run->index));
   }
   static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
-  // The last moment of what begins here.
+  // The last moment at which anything begins here.
   Instant last() const { return until < end ? until : end; }
 
   std::size_t index;
@@ -114,9 +116,9 @@ struct WorkflowRun {
   uint32_t parts = 1;
   WindowSink& sink;
   Instant start;
-  Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
+  Instant from;  // when this engine begins with it: at `start`, or later in place of another engine
   Instant end;
-  Instant until = Instant::never();  // from then on it is somebody else's
+  Instant until = Instant::never();  // from then on it is another engine's
   runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
   Change change;                     // it is paused or resumed, or has another number of users
   runtime::Timer handing_over;       // fires at `until`
@@ -129,10 +131,10 @@ struct WorkflowRun {
   int64_t active = 0;                                   // virtual users inside an iteration
   uint64_t begun = 0;                                   // iterations
   uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
-  uint64_t left = 0;                                    // and those that begin nothing any more
+  uint64_t left = 0;                                    // and those that begin no iteration any more
   int64_t active_most = 0;                              // the most of them at once in this window
   int64_t resting = 0;                                  // users that are not wanted now, or never were; or are paused
-  uint32_t wanted = 0;                                  // users, of all parts: where somebody says so
+  uint32_t wanted = 0;                                  // users, of all parts, if a command sets them
   runtime::Timer overtime;                              // fires when graceful_stop is over
   runtime::Timer timeout;                               // of the workflow
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
@@ -148,7 +150,7 @@ struct WorkflowRun {
   uint64_t arrivals = 0;      // of this engine: all before this one, and none from it on
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
-  uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already
+  uint64_t counted_to = 0;    // of those, arrivals before this one already count as dropped
 };
 
 // One for each engine. The references outlive it.

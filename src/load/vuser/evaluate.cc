@@ -116,7 +116,7 @@ Evaluator::Verdict Evaluator::evaluate(const http1::Response& response, Duration
   const bool answered = response.error == http1::ErrorKind::kNone;
   Verdict verdict;
   for (std::size_t i = 0; i < step_->checks.size(); ++i) {
-    if (step_->checks[i].subject == plan::Check::Subject::kCode) break;  // the program says them; they come last
+    if (step_->checks[i].subject == plan::Check::Subject::kCode) break;  // a program gives the result; they come last
     const bool passed = answered && holds(step_->checks[i], i, response, took);
     metrics::CheckCount& count = counts[step_->checks[i].id];
     ++(passed ? count.passes : count.fails);

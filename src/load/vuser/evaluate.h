@@ -1,4 +1,4 @@
-// Looks at a response: do its checks hold, and which values does it give to later steps.
+// Evaluates a response: the results of its checks, and the values for later steps.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ class RE2;
 
 namespace bellwether::vuser {
 
-// What reads bodies: of one load thread.
+// The readers of bodies, of one load thread.
 struct BodyReaders {
   JsonReader json;
   MarkupReader markup;
 };
 
-// What one load thread prepares once for the checks and extractions of one step.
+// The checks and extractions of one step, prepared once by one load thread.
 class Evaluator {
  public:
   // Both must outlive it.
@@ -33,9 +33,9 @@ class Evaluator {
   ~Evaluator();
   Evaluator(Evaluator&&) noexcept;
 
-  // Whether the body must be kept for it.
+  // Whether it needs the body.
   bool wants_body() const { return wants_body_; }
-  // Whether the user says which statuses are right, so that a status of 400 or more is not a failure by itself.
+  // Whether the user names the good statuses, so that a status of 400 or more is not a failure by itself.
   bool checks_status() const { return checks_status_; }
 
   struct Verdict {
@@ -43,7 +43,7 @@ class Evaluator {
     bool status = true;  // every check of the status holds
   };
   // Counts each check as passed or failed, and sets the values. A check of a request that got no response fails.
-  // `took`: service time of the exchange. `cookies`: those of the user, with what the response set.
+  // `took`: service time of the exchange. `cookies`: the user's, with those that the response set.
   Verdict evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies, Values& values,
                    std::vector<metrics::CheckCount>& counts);
 

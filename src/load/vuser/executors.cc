@@ -33,7 +33,7 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Instant from) {
   run.handing_over.disarm();
 }
 
-// False: nothing of it is to be begun any more.
+// False: nothing of it may begin any more.
 bool Executors::begins(WorkflowRun& run, Duration length) {
   run.end = run.start + length;
   if (run.from >= run.last()) return false;
@@ -76,7 +76,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
     const Instant due = run.start + run.schedule->due(run.arrived);
     if (due > runtime_.now()) {
       const bool time_came = co_await runtime_.sleep_until(due, run.change.now());
-      if (!time_came) continue;  // it is stopped, or somebody else's, or paused
+      if (!time_came) continue;  // it is stopped, another part's, or paused
     }
     ++run.arrived;
     ++state_.window->workflows[run.index].scheduled;
@@ -91,7 +91,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
     begin_arrival(run, vu, due);
   }
 
-  run.arrivals = run.arrived;  // whatever is due later is nobody's, or somebody else's
+  run.arrivals = run.arrived;  // later arrivals belong to another part, or are not wanted
 
   for (const auto& vu : run.vus) {
     vu->dismissed = true;
@@ -101,7 +101,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
   drop_expired(run, true);
 }
 
-// What has come due while it was paused is nobody's, and what still waits from before that is dropped.
+// Arrivals that fell due during the pause do not count, and those that still wait from before it are dropped.
 void Executors::pass_over(WorkflowRun& run) {
   drop_expired(run, true);
   const uint64_t due = run.schedule->due_before(runtime_.now() - run.start);
@@ -135,7 +135,7 @@ void Executors::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
 void Executors::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
   const Instant now = runtime_.now();
   drop_expired(run, false);
-  while (run.waiting_from < run.counted_to) {  // dropped: charged now that it is known how long it would have waited
+  while (run.waiting_from < run.counted_to) {  // dropped: charged now that the length of its wait is known
     charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
     ++run.waiting_from;
   }
@@ -174,15 +174,12 @@ void Executors::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times
   }
 }
 
-// Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant,
-// follows a course, or a number of iterations is all that there is to do.
-
 namespace {
 
 // Starting tens of thousands takes a while; those already started must not wait for the rest.
 constexpr uint32_t kAtOnce = 64;
 
-// So many of what nobody came for are charged one by one, and of more each group of so many parts of the time: the
+// Up to this number of missed iterations are charged one by one, and more in groups of one part of the time each: the
 // error of a wait stays below a thousandth of the longest.
 constexpr int64_t kMissedApart = 1'000;
 
@@ -199,11 +196,11 @@ task<void> Executors::constant_vus(WorkflowRun& run, const plan::ConstantVus& ex
   co_await live_users(run, executor.vus, pacing_of(executor), {});
 }
 
-// What was not begun in time is dropped: nobody will do it. What a person stopped is not.
+// An iteration that did not begin in time is dropped, because no user will run it. One that a person stopped is not.
 task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   if (!begins(run, executor.max_duration)) co_return;
   const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
-  // Of all together one number that they share; of each user its own, as even as may be where some are done already.
+  // One number that all users share, or one for each user, as even as possible when some are already done.
   std::vector<uint64_t> left(executor.shared ? 1 : share.count);
   const uint64_t all = state_.share.iterations.value_or(executor.planned(run.part, run.parts));
   for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
@@ -212,8 +209,8 @@ task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& execu
   for (const uint64_t rest : left) state_.window->workflows[run.index].dropped += rest;
 }
 
-// This part's of `vus` users, to their ends. `left`: of the iterations that each may begin, or all together; none: as
-// many as there is time for.
+// Runs this part's of `vus` users to their ends. `left`: the iterations that each may begin, or all together; empty: no
+// limit but the time.
 task<void> Executors::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
   const plan::Share share = plan::share_of(vus, run.part, run.parts);
   run.vus.reserve(share.count);
@@ -228,9 +225,9 @@ task<void> Executors::live_users(WorkflowRun& run, uint32_t vus, const plan::Del
   for (task<void>& loop : loops) co_await loop;
 }
 
-// `left`: of the iterations that it may begin; nullptr: as many as there is time for.
+// `left`: the iterations that it may begin; nullptr: no limit but the time.
 task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
-  std::optional<Instant> due;  // of the next iteration, where a pace says
+  std::optional<Instant> due;  // of the next iteration, with a pace
   while (!state_.stopped.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) &&
          !vu.dismissed) {
     if (!vu.wanted) {
@@ -258,7 +255,7 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
     vu.working = false;
     if (vu.leaving != nullptr) renew_leaving(run, vu);
     if (flow == Flow::kEndVu) {
-      // What it alone would have done is not to be done: the scenario says so.
+      // The scenario ends this user, and with it the user's own remaining iterations.
       const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor);
       if (counted != nullptr && !counted->shared) *left = 0;
       due.reset();
@@ -266,7 +263,7 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
     }
     if (pacing != nullptr) due = next_by_pace(run, vu, *pacing, began);
     if (run.cancel.cancelled()) break;
-    // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
+    // An iteration that sent nothing (its templates failed, for example) must not block the rest of the loop.
     if (at_once) co_await runtime_.yield();
     if (due) {
       ++run.pausing;
@@ -274,16 +271,16 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
       --run.pausing;
     }
   }
-  // Nobody comes for it any more.
+  // No user comes for it any more.
   const Instant now = runtime_.now();
   if (due && vu.wanted && *due < run.last() && *due <= now) charge_dropped(run, now - *due);
   ++run.left;
   vu.session.close_idle();
 }
 
-// When the next iteration is due, by the pace since the last one began. Where that one took longer than the pace,
-// others were due meanwhile, and there was no user for them: each is charged what it waited until now, as an arrival
-// that was dropped is, but the last of them, which begins now. What is sent does not depend on it.
+// The due time of the next iteration, by the pace since the last one began. When the last one took longer than the
+// pace, others fell due without a user. Each of them is charged its wait until now, like a dropped arrival, except the
+// last, which begins now. The requests that are sent do not depend on it.
 Instant Executors::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began) {
   const auto draw = [&] { return std::max(plan::draw(pacing, runtime_.prng()), Duration::nanos(1)); };
   const Instant now = runtime_.now();
@@ -310,7 +307,7 @@ task<void> Executors::ramping_vus(WorkflowRun& run, const plan::RampingVus& exec
   run.resting = ramp.most();
   std::vector<task<void>> loops;
   loops.reserve(ramp.most());
-  // In the place of another one it begins with those that are wanted by then.
+  // When it replaces another part, it begins with the users that are wanted by then.
   std::vector<bool> wanted(ramp.most());
   std::optional<plan::VuRamp::Turn> turn = ramp.next();
   for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;
@@ -379,7 +376,7 @@ void Executors::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing
   loops.push_back(vu_loop(run, *vu, pacing, nullptr));
 }
 
-// Nobody begins anything any more; returns when the last one has ended what it was in the middle of.
+// No user begins an iteration any more; returns when the last one has ended its current one.
 task<void> Executors::dismiss(WorkflowRun& run, std::vector<task<void>>& loops) {
   for (const auto& vu : run.vus) {
     if (vu == nullptr) continue;

@@ -1,12 +1,12 @@
-// When iterations begin, of whom: the executors of workflows.
+// The executors of workflows: they decide when iterations begin, and by which virtual user.
 //
-// Arrival-rate executors: iterations start when they are due, whatever the target does. An arrival that finds no free
+// Arrival-rate executors: iterations start when they are due, independent of the target. An arrival that finds no free
 // virtual user waits for one for at most max_wait (by default not at all) and is then dropped. A dropped arrival is
-// charged what it is known to have waited, until a user was free again, as a censored response time: a target that
-// stalls cannot hide behind the requests that were never sent.
+// charged its wait until a user became free, as a censored response time: a target that stalls cannot hide behind the
+// requests that were never sent.
 //
-// Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant,
-// follows a course, or a number of iterations is all that there is to do.
+// Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant
+// or follows a course, or the number of iterations is fixed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Executors {
   Executors(EngineState& state, IterationRunner& iteration)
       : state_(state), runtime_(state.runtime), iteration_(iteration) {}
 
-  // A workflow, from `from` on to its end; `start` is that of the run.
+  // Runs a workflow from `from` to its end; `start` is that of the run.
   runtime::task<void> run(WorkflowRun& run, Instant start, Instant from);
   // Counts the waiting arrivals whose time is over (or all of them) as dropped. With `all`, charges them too.
   void drop_expired(WorkflowRun& run, bool all);

@@ -1,5 +1,5 @@
-// The lists from which made-up values are drawn. ASCII without quotes, backslashes and control characters, so that they
-// stand in JSON texts and headers as they are.
+// The lists of made-up values. ASCII without quotes, backslashes and control characters, so that JSON texts and headers
+// need no escaping.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@ using runtime::task;
 
 namespace {
 
-// Borrows a text from the thread's free ones for as long as a request needs its bytes.
+// Borrows a text from the thread's free ones while a request needs its bytes.
 class TextLease {
  public:
   TextLease(std::vector<std::unique_ptr<RequestText>>& pool) : pool_(pool) {}
@@ -41,12 +41,12 @@ class TextLease {
   std::unique_ptr<RequestText> text_;
 };
 
-// How long it took is known only to be at least the time waited.
+// Of its duration only a lower bound is known: the time waited.
 bool is_censored(ErrorKind error) {
   return error == ErrorKind::kTimeout || error == ErrorKind::kFirstByteTimeout || error == ErrorKind::kInterrupted;
 }
 
-// Which of the plan's access tokens its requests come with.
+// The access token of its requests, by its index in the plan.
 std::optional<uint16_t> token_of(const plan::Step& step) {
   if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) return call->token;
   const auto* code = std::get_if<plan::CodeCall>(&step.work);
@@ -130,7 +130,7 @@ task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
   co_return flow;
 }
 
-// No coroutine itself: most steps are a call without a pause, and pay for one of these less.
+// No coroutine itself: most steps are a call without a pause, and so save one coroutine.
 task<Flow> IterationRunner::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
   return step.step().think ? run_work_and_think(run, vu, step, due) : run_work(run, vu, step, due);
 }
@@ -186,7 +186,7 @@ task<Flow> IterationRunner::run_call(WorkflowRun& run, Vu& vu, PreparedStep& ste
   co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
 }
 
-// The one that it has is over: the next one is waited for, as long as the request may take.
+// The current token has expired: waits for the next one, at most for the time that the request may take.
 task<bool> IterationRunner::next_token(const Vu& vu, const plan::HttpCall& call) {
   const Instant deadline = runtime_.now() + call.timeout;
   const bool valid = co_await tokens_.wait(*call.token, deadline, vu.cancel);
@@ -210,7 +210,7 @@ task<Flow> IterationRunner::send_again(WorkflowRun& run, Vu& vu, PreparedStep& s
 }
 
 bool IterationRunner::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
-  // What could not be put together or was broken off by us would be so again.
+  // A request that could not be put together, or that we broke off, would end the same way again.
   if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kToken ||
       response.error == ErrorKind::kInterrupted) {
     return false;
@@ -240,7 +240,7 @@ void IterationRunner::record_those(const PreparedStep& step, const Vu& vu) {
   recorder_.record(records, context_for(vu, with_time));
 }
 
-// What an iteration lacks of it, another one provided, or nobody.
+// Another iteration may provide the values that this one lacks.
 void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
   std::string& text = run.providing;
   for (std::size_t i = 0; i < run.workflow.provides.size(); ++i) {
@@ -264,7 +264,7 @@ void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
   }
 }
 
-// Whether something that it comes after failed and says so; then what comes after it is left out, too.
+// Whether a step that it comes after failed with `on_error: skip`; then it is left out, too.
 bool IterationRunner::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
   for (const uint16_t before : run.workflow.steps[index].after) {
     if (vu.left_out[before]) return vu.left_out[index] = true;
@@ -329,14 +329,14 @@ RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {
           runtime_.prng(), tokens_.values()};
 }
 
-// Steps whose work a program does: it says what it wants, and gets it.
+// Steps whose work a program does: it states its wishes, and the engine fulfils them.
 
 namespace {
 
-// Of what programs say of themselves, so that none can flood those who listen; each once.
+// Notes of programs: few, and each once, because a program must not flood the reader.
 constexpr std::size_t kNotesMost = 20;
 
-// From here on the memory of a response counts for more than copying it away and back.
+// From this length on the memory of a response counts for more than copying it away and back.
 constexpr Duration kLongSleep = Duration::millis(10);
 
 // Borrows a run from the thread's free ones.
@@ -415,7 +415,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
     co_return after_failure(run, vu, step);
   }
   const auto user = std::find(run.programs.begin(), run.programs.end(), &program) - run.programs.begin();
-  bool counts = false;  // there is a response to be measured
+  bool counts = false;  // the step has a response to measure
   Instant asked = due;
   program.begin(site.function, *vu.code[static_cast<std::size_t>(user)], code);
   while (code.want() == CodeRun::Want::kExchange || code.want() == CodeRun::Want::kSleep) {

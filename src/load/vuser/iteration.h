@@ -1,5 +1,5 @@
-// One iteration of one virtual user after the other: its steps, one by one or side by side. Of each step, put the
-// request together, exchange, look at the response, count.
+// The iterations of virtual users: their steps, one by one or side by side. For each step it puts the request together,
+// exchanges, evaluates the response, and counts.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ class IterationRunner {
   // All must outlive it; it must outlive the users.
   IterationRunner(EngineState& state, const ProgramLoader* programs);
 
-  // The steps of a workflow. Fails on what only shows now.
+  // The steps of a workflow. Fails on errors that only show now.
   Status prepare(WorkflowRun& run);
-  // `due`: when it should have begun.
+  // `due`: the time at which it should have begun.
   runtime::task<Flow> run(WorkflowRun& run, Vu& vu, Instant due);
   Tokens& tokens() { return tokens_; }
-  // Tells it to whoever watches the run, a few times at most, and each once.
+  // Sends it to the observers of the run, a few times at most, and each once.
   void note(std::string_view who, std::string_view text);
 
  private:

@@ -41,7 +41,7 @@ bool step_into(od::value& value, const plan::JsonPath::Step& step) {
   return array.at(static_cast<std::size_t>(index)).get(value) == simdjson::SUCCESS;
 }
 
-// The document itself is not a value to simdjson, so the first step is taken from it.
+// simdjson does not treat the document itself as a value, so the first step starts from the document.
 bool first_step(od::document& document, const plan::JsonPath::Step& step, od::value& value) {
   if (!step.is_index) return document.find_field_unordered(step.key).get(value) == simdjson::SUCCESS;
   od::array array;

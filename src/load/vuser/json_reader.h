@@ -1,5 +1,5 @@
-// Finds one value of a JSON document by its path, on the hot path: the document is read only as far as the values asked
-// for, and what is not read is not validated. Wraps simdjson. One reader a load thread.
+// Finds values of a JSON document by their paths, on the hot path: it reads the document only up to the requested
+// values, and does not validate the rest. Wraps simdjson. One reader a load thread.
 #pragma once
 
 #include <memory>
@@ -19,17 +19,17 @@ class JsonReader {
   JsonReader();
   ~JsonReader();
 
-  // Starts with a new document. `text` must stay as it is until the next open(), with kPadding bytes readable behind
+  // Starts with a new document. `text` must stay unchanged until the next open(), with kPadding bytes readable behind
   // it. False when it is no JSON at all.
   bool open(std::string_view text);
 
-  // A value as the checks and templates see it. Text points into the reader until the next find().
+  // A value for checks and templates. Text points into the reader until the next find().
   struct Null {};
   struct Compound {};  // an object or array
   using Value = std::variant<std::monostate /* not there */, std::string_view, double, bool, Null, Compound>;
   Value find(const plan::JsonPath& path);
 
-  // The value as text: a string without quotes, anything else as it stands in the document. False when not there.
+  // The value as text: a string without quotes, any other value as in the document. False when it is missing.
   bool find_text(const plan::JsonPath& path, std::string& out);
 
  private:

@@ -11,7 +11,7 @@
 namespace bellwether::vuser {
 namespace {
 
-// What one evaluation may do at most, in libxml2's own units; a document of a megabyte needs some hundred thousand.
+// The most work of one evaluation, in libxml2's own units; a document of a megabyte needs some hundred thousand.
 constexpr unsigned long kMostWork = 50'000'000;
 
 void ignore(void*, xmlErrorPtr) {}
@@ -72,7 +72,7 @@ bool MarkupReader::open(std::string_view body, bool is_xml) {
       XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NOCDATA | XML_PARSE_COMPACT;
   constexpr int kHtml =
       HTML_PARSE_RECOVER | HTML_PARSE_NONET | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_COMPACT;
-  // What is not said otherwise is UTF-8, as nearly all is.
+  // Without another declaration it is UTF-8, as nearly all documents are.
   xmlDocPtr doc = is_xml ? xmlReadMemory(body.data(), size, "", nullptr, kXml)
                          : htmlReadMemory(body.data(), size, "", "UTF-8", kHtml);
   if (doc == nullptr) return false;

@@ -1,4 +1,4 @@
-// Reads values out of an HTML or XML body by XPath 1.0. One a load thread.
+// Reads values from an HTML or XML body by XPath 1.0. One a load thread.
 #pragma once
 
 #include <memory>
@@ -28,11 +28,11 @@ class MarkupReader {
   MarkupReader(const MarkupReader&) = delete;
   MarkupReader& operator=(const MarkupReader&) = delete;
 
-  // Reads a document for the calls of find_text() that follow; `is_xml`: not as HTML, which forgives everything. False
-  // when it is none. Nothing outside of it is ever read.
+  // Reads a document for the following calls of find_text(); `is_xml`: not as HTML, which forgives everything. False
+  // when it is none. It never reads other resources.
   bool open(std::string_view body, bool is_xml);
-  // The text of the first node that the expression gives, or its number, text or truth. False when there is no node, or
-  // it takes too long.
+  // The text of the first node that the expression gives, or its number, text or truth. False when it gives no node, or
+  // takes too long.
   bool find_text(const Expression& expression, std::string& out);
   void close();
 
@@ -41,7 +41,7 @@ class MarkupReader {
   std::unique_ptr<Document> document_;
 };
 
-// By the media type of a response ("application/rss+xml; charset=utf-8"), or by how it begins.
+// By the media type of a response ("application/rss+xml; charset=utf-8"), or by its beginning.
 bool looks_like_xml(std::string_view content_type, std::string_view body);
 
 }  // namespace bellwether::vuser

@@ -1,5 +1,5 @@
-// A step as one load thread runs it: whatever does not change from one iteration to the next is done once. A constant
-// request is a block of bytes ready to send.
+// A step as one load thread runs it: work that is the same in all iterations is done once. A constant request is a
+// block of bytes ready to send.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class PreparedStep {
   bool is_call() const { return call_ != nullptr; }
   // REQUIRES is_call().
   const plan::HttpCall& call() const { return *call_; }
-  // False: its responses are looked at, and not counted.
+  // False: its responses are evaluated, but not counted.
   bool measured() const { return measured_; }
   Evaluator& evaluator() { return evaluator_; }
 
@@ -33,7 +33,7 @@ class PreparedStep {
   bool constant() const { return constant_; }
   const http1::Request& constant_request() const { return request_; }
 
-  // Puts the request together in `text`, which the result refers to. False when a value is missing or the rendered URL
+  // Puts the request together in `text`, to which the result refers. False when a value is missing, or the rendered URL
   // or a field cannot be sent.
   bool build(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
   // See RequestMaker. REQUIRES is_call().
@@ -54,7 +54,7 @@ class PreparedStep {
   Evaluator evaluator_;
 };
 
-// Whether all steps of a workflow can be prepared, for one that cannot be yet: values of others are missing.
+// Whether all steps of a workflow can be prepared, for a workflow that still lacks the values of others.
 Status try_to_prepare(const plan::Workflow& workflow);
 
 }  // namespace bellwether::vuser

@@ -7,7 +7,7 @@ namespace bellwether::vuser {
 
 namespace {
 
-// Whether what its requests begin with is the same in all iterations.
+// Whether the begin of its requests is the same in all iterations.
 bool is_constant(const plan::HttpCall& call) {
   if (!call.url.constant() || call.token) return false;
   for (const plan::Header& header : call.headers) {

@@ -1,8 +1,8 @@
 // Steps whose work a program does, a script or a compiled one: the seam between the engine, which sends, measures and
-// counts, and what runs programs. One load thread each; nothing here is shared between threads.
+// counts, and the code that runs programs. One load thread each; nothing here is shared between threads.
 //
-// A function of a program runs until it wants something of the world, says what, and is gone on with when it has it: a
-// coroutine, whatever language it is written in.
+// A function of a program runs until it needs the world. It states its wish, and continues when the engine has
+// fulfilled it: a coroutine in any language.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,17 @@
 
 namespace bellwether::vuser {
 
-// Where the scenario's own metrics are counted, on one load thread.
+// The counting of the scenario's own metrics, on one load thread.
 class MetricRecorder {
  public:
-  // All must outlive it. `window`: the one that is being filled; `start`: of the run.
+  // All must outlive it. `window`: the current one; `start`: of the run.
   MetricRecorder(const plan::Plan& plan, const runtime::Runtime& runtime, metrics::Window* const& window,
                  const Instant& start)
       : plan_(plan), runtime_(runtime), window_(window), start_(start) {}
 
-  // What is no value of the metric is counted as refused. `series`: an index into Plan::series.
+  // Counts an impossible value as refused. `series`: an index into Plan::series.
   void record(uint16_t series, double value);
-  // The values that a step says. What mentions something that is missing is refused, too.
+  // The values of a step's own records. One that mentions a missing value is refused, too.
   void record(const std::vector<plan::Recording>& values, const RenderContext& context);
 
  private:
@@ -54,43 +54,43 @@ class CodeRun;
 // A program on one load thread.
 class Program {
  public:
-  // What it keeps of one virtual user.
+  // The program's state of one virtual user.
   class User {
    public:
     virtual ~User() = default;
   };
 
   virtual ~Program() = default;
-  // The number by which begin() knows a function. kNotFound, with the nearest name. `call` outlives the program.
+  // The number of a function for begin(). kNotFound, with the nearest name. `call` outlives the program.
   virtual Result<uint32_t> find(const plan::CodeCall& call) = 0;
   virtual std::unique_ptr<User> new_user(uint32_t number) = 0;
-  // What the steps of the last iteration left for each other is forgotten.
+  // Forgets the values that the steps of the last iteration left for each other.
   virtual void begin_iteration(User& user, uint64_t iteration) = 0;
 
-  // Both return when the function wants something, has ended, or failed: `run` says which.
+  // Both return when the function has a wish, has ended, or has failed: `run` says which.
   virtual void begin(uint32_t function, User& user, CodeRun& run) = 0;
   virtual void go_on(CodeRun& run) = 0;
-  // Nothing will come of what it waits for; it ends here.
+  // Its wish will not be fulfilled; it ends here.
   virtual void abandon(CodeRun& run) = 0;
-  // Whether it copies what it wants of a response, and so holds no views of one while it waits.
+  // Whether it copies the needed parts of a response, and so holds no views of one during a wait.
   virtual bool copies_responses() const = 0;
 };
 
-// Makes programs of what a plan holds.
+// Makes programs from those of a plan.
 class ProgramLoader {
  public:
   virtual ~ProgramLoader() = default;
-  // Called by each load thread that needs it. kInvalid with what is wrong with its text.
+  // Called by each load thread that needs it. kInvalid with the problem of its text.
   virtual Result<std::unique_ptr<Program>> load(const plan::Program& program) const = 0;
 };
 
-// A request that is the same each time it is sent.
+// A request that is the same at each sending.
 struct PreparedRequest {
   RequestText text;
   http1::Request request;
 };
 
-// What one load thread offers to all code that runs on it. All must outlive the code.
+// The offer of one load thread to all code that runs on it. All must outlive the code.
 struct CodeThread {
   runtime::Runtime& runtime;
   http1::OriginTable& origins;
@@ -115,8 +115,8 @@ class CodeSite {
   CodeThread& thread() const { return *thread_; }
   uint32_t function = 0;  // of the program
 
-  // A request, prepared once. nullptr: what it begins with differs from one iteration to the next, it cannot be sent,
-  // or there are kPreparedMost of them already. Good as long as this is.
+  // A request, prepared once. nullptr: its begin differs between iterations, it cannot be sent, or kPreparedMost
+  // already exist. Valid while this exists.
   const PreparedRequest* prepare(const RequestChange& change);
   const PreparedRequest* prepare(std::string_view method, std::string_view url);
 
@@ -142,22 +142,21 @@ class CodeRun {
   uint64_t iteration() const { return iteration_; }  // from 0
   // In the order of CodeCall::arguments.
   std::string_view argument(std::size_t index) const { return arguments_[index]; }
-  // The last one. Its body and head are good until the next exchange.
+  // The last one. Its body and head are valid until the next exchange.
   const http1::Response& response() const { return *last_; }
   bool has_response() const { return exchanges_ > 0; }
-  // Counts the exchanges, so that a program knows whether what it holds is still the last response.
+  // Counts the exchanges, so that a program can detect that its response is no longer the last one.
   uint32_t exchanges() const { return exchanges_; }
-  // A value of the last response's body. `text`: as it stands, without quotes. Nothing there: monostate.
+  // A value of the last response's body. `text`: as written, without quotes. Missing: monostate.
   JsonReader::Value json(const plan::JsonPath& path);
   bool json_text(const plan::JsonPath& path, std::string& out);
   Prng& prng() const { return site_->thread().runtime.prng(); }
 
   // --- what a program may say --------------------------------------------------------------------------------------
 
-  // What it wants now; to be said last before begin() or go_on() return. `counted`: the response may be the measured
-  // one.
+  // Its wish; the last call before begin() or go_on() return. `counted`: the response may be the measured one.
   void send(const PreparedRequest& request, bool counted);
-  // Error: kInvalid, what cannot be sent.
+  // Error: kInvalid, the part that cannot be sent.
   Status send(const RequestChange& change, std::optional<Duration> timeout, bool counted);
   void sleep(Duration span);
   void end() { want_ = Want::kEnd; }
@@ -168,7 +167,7 @@ class CodeRun {
   void set(std::size_t index, std::string_view text);
   // A value of a metric. REQUIRES an index of CodeCall::metrics.
   void measure(std::size_t index, double value);
-  // Tells those who watch the run.
+  // Sends it to the observers of the run.
   void say(std::string text);
 
   void* state = nullptr;  // the program's own
@@ -188,7 +187,7 @@ class CodeRun {
   // Makes room for the next response, which goes into the result. The measured one stays while others come.
   http1::Response& begin_exchange();
   const http1::Response& measured() const { return measured_; }
-  // Before and after a long wait, of a program that copies responses: they take no buffers meanwhile.
+  // Before and after a long wait of a program that copies responses: they take no buffers meanwhile.
   void stow();
   void unstow();
   void let_go();

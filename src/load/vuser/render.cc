@@ -16,8 +16,8 @@ namespace bellwether::vuser {
 
 namespace {
 
-// Made-up people, places and things: from lists of our own (fake_words.h), so that nobody is meant and nobody is
-// reached: domains, telephone numbers and addresses are of ranges that are kept free for examples.
+// Made-up people, places and things, from our own lists (fake_words.h). They mean and reach no real person: domains,
+// telephone numbers and addresses are of ranges that are reserved for examples.
 
 using Words = std::span<const std::string_view>;
 
@@ -53,7 +53,7 @@ void append_domain(Prng& prng, std::string& out) {
   out += ".example";
 }
 
-// North American numbers from 555-0100 to 555-0199 are kept for fiction.
+// North American numbers from 555-0100 to 555-0199 are reserved for fiction.
 void append_phone(Prng& prng, std::string& out) {
   out += "+1-";
   append_number(prng.between(200, 999), out);
@@ -139,7 +139,7 @@ void append_raw(const plan::Piece& piece, Prng& prng, std::string& out) {
   }
 }
 
-// None of them has what JSON or a header would not take as it is; within a URL some signs must be written otherwise.
+// All are valid in JSON and headers; within a URL some characters must be escaped.
 void percent_encode_tail(std::size_t from, std::string& out) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
@@ -281,7 +281,7 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
         if (typed && !plan::is_json_value(std::string_view(out).substr(begin))) return false;
         break;
       }
-      case plan::Piece::Kind::kGiven: return false;  // nobody provided it
+      case plan::Piece::Kind::kGiven: return false;  // no workflow provided it
       case plan::Piece::Kind::kList:
         if (!append_list(piece, context, out)) return false;
         break;

@@ -1,4 +1,4 @@
-// Templates to text. Runs for requests: nothing is allocated but what the text that is appended to may need to grow.
+// Renders templates to text. Runs for requests: only the growth of the output text allocates.
 #pragma once
 
 #include <charconv>
@@ -21,7 +21,7 @@ void append_number(Number value, std::string& out) {
   out.append(text, end);
 }
 
-// With zeros in front up to `digits`, at most 20.
+// With leading zeros up to `digits`, at most 20.
 inline void append_padded(uint64_t value, unsigned digits, std::string& out) {
   char text[24];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
@@ -42,14 +42,14 @@ inline void append_decimal(int64_t value, unsigned decimals, std::string& out) {
   append_padded(size % unit, decimals, out);
 }
 
-// What a template may mention besides the values.
+// The values that a template may mention besides those of steps.
 struct RenderContext {
   const Values& values;
   uint32_t vu = 1;
   uint64_t iteration = 0;
   WallTime now;
   Prng& prng;
-  std::span<const std::string> tokens = {};  // by plan::HttpCall::token; an empty one: there is none
+  std::span<const std::string> tokens = {};  // by plan::HttpCall::token; empty: no token
 };
 
 // Appends the text to `out`. False when a value is missing or does not fit its surroundings (a line break in a header):
@@ -63,7 +63,7 @@ bool mentions_time(const plan::Template& source);
 // kind kBuiltin.
 void append_builtin(const plan::Piece& piece, const RenderContext& context, std::string& out);
 
-// Whether it is made of RenderContext::now.
+// Whether it comes from RenderContext::now.
 bool tells_time(plan::Builtin builtin);
 
 }  // namespace bellwether::vuser

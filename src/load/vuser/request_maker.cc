@@ -51,7 +51,7 @@ std::unique_ptr<const http1::Proxies> proxies_of(const plan::HttpCall& call) {
       http1::Proxies{one(call.proxies->http), one(call.proxies->https), call.proxies->except});
 }
 
-// What HTTP calls a token, and a value without what would end its line.
+// A token of HTTP as name, and a value without the characters that end its line.
 bool can_be_sent(std::string_view name, std::string_view value) {
   constexpr std::string_view kNoToken = "()<>@,;:\\\"/[]?={} \t";
   if (name.empty() || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos) return false;
@@ -141,7 +141,7 @@ bool RequestMaker::put_credentials(const RenderContext& context, RequestText& te
   return true;
 }
 
-// nullptr: there is no body.
+// nullptr: no body.
 const plan::Template* RequestMaker::next_body(const RenderContext& context) const {
   if (call_->files == nullptr) return call_->body ? &*call_->body : nullptr;
   const std::vector<plan::Template>& bodies = call_->files->bodies;

@@ -1,4 +1,4 @@
-// Requests of one call, in the bytes that go over the wire.
+// Makes the requests of one call, as the bytes on the wire.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace bellwether::vuser {
 
-// Room for the bytes of one request that is put together for each iteration; pooled by the load thread.
+// Room for the bytes of one request of an iteration; pooled by the load thread.
 struct RequestText {
   std::string url;
   std::string body;
@@ -25,10 +25,10 @@ struct RequestText {
   http1::DigestUser digest;  // views of the two above
 };
 
-// What one request has in place of what its call says.
+// The differences of one request from its call.
 struct RequestChange {
   std::string_view method;
-  std::string_view url;  // absolute, or what comes behind the URL of the call; percent-encoded
+  std::string_view url;  // absolute, or the text behind the URL of the call; percent-encoded
   std::span<const std::pair<std::string_view, std::string_view>> headers;  // win over those of the call
   std::optional<std::string_view> body;
 };
@@ -42,20 +42,20 @@ class RequestMaker {
   const http1::TlsSettings& tls() const { return tls_settings_; }
   bool mentions_time() const { return mentions_time_; }
   const http1::CallLimits& limits() const { return *limits_; }
-  // nullptr: requests go there straight.
+  // nullptr: a direct connection.
   const http1::Proxy* proxy_to(bool tls, std::string_view host) const {
     return proxies_ == nullptr ? nullptr : proxies_->find(tls, host);
   }
-  // Which part of how many it makes requests for: of files that are sent one after the other it takes every `parts`th.
+  // The part and the number of parts for its requests: of files that are sent in sequence it takes every `parts`th.
   void deal(uint32_t part, uint32_t parts) {
     next_file_ = part;
     file_step_ = parts;
   }
 
-  // Puts the request together in `text`, which the result refers to; `want_body` is left to the caller. False when a
-  // value is missing, or the URL or a field cannot be sent.
+  // Puts the request together in `text`, to which the result refers; the caller sets `want_body`. False when a value is
+  // missing, or the URL or a field cannot be sent.
   bool make(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
-  // The same with some of it replaced.
+  // The same with some parts replaced.
   bool make(const RequestChange& change, const RenderContext& context, http1::OriginTable& origins, RequestText& text,
             http1::Request& out) const;
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kTokenMost = 64 << 10;
 constexpr std::size_t kWordsMost = 300;  // of a server, about an error
-// A token that lasts for less is renewed as if it lasted for so long.
+// A token of a shorter life is renewed as if it had this one.
 constexpr Duration kShortest = Duration::millis(100);
 constexpr Duration kMargin = Duration::seconds(30);
 constexpr Duration kFirstPause = Duration::millis(250);
@@ -112,7 +112,7 @@ task<Status> Tokens::obtain() {
   co_return Status{};
 }
 
-// What a server refuses, it would refuse again.
+// A refused request would be refused again.
 task<Status> Tokens::ask_patiently(One& one) {
   const Instant deadline = runtime_.read_clock() + kAskMost;
   Duration pause = kFirstPause;

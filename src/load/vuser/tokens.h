@@ -1,5 +1,5 @@
-// The access tokens of one load thread (RFC 6749, section 4.4): asked for before any load is made, and again before
-// they run out. What is asked for them is no part of the load, and is counted nowhere.
+// The access tokens of one load thread (RFC 6749, section 4.4): requested before the load begins, and renewed before
+// they expire. Their requests are no part of the load, and are not counted.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace bellwether::vuser {
 
-// What may change at any moment, for those who wait for that among other things. Who waits sleeps with now(), which is
-// cancelled with the next change, and is for that one wait only.
+// A value that may change at any moment. A coroutine that waits for the change beside other events sleeps with now(),
+// which the next change cancels; it serves that wait only.
 class Change {
  public:
   explicit Change(runtime::Cancellation* parent)
@@ -38,36 +38,37 @@ class Change {
   std::unique_ptr<runtime::Cancellation> now_;
 };
 
-// What a server of tokens said.
+// The answer of a token server.
 struct TokenAnswer {
   std::string token;
-  std::optional<Duration> good_for;  // nothing: it does not say, and is believed
+  std::optional<Duration> good_for;  // empty: the server does not say; the token never expires
 };
-// Of the JSON in its body (sections 5.1 and 5.2). kRefused: an error, in its words; kProtocol: it makes no sense.
+// Reads the JSON in its body (sections 5.1 and 5.2). kRefused: an error, in the server's words; kProtocol: no valid
+// answer.
 Result<TokenAnswer> read_token(int status, std::string_view body);
 
 class IterationRunner;
 
 class Tokens {
  public:
-  // All must outlive it. `iteration` notes why a token could not be renewed.
+  // All must outlive it. `iteration` notes the reason of a failed renewal.
   Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, IterationRunner& iteration);
   ~Tokens();
 
-  // From now on this one is wanted: an index into Plan::tokens.
+  // From now on this token is needed: an index into Plan::tokens.
   void want(uint16_t token);
-  // Asks for all that are wanted. An error says which was not given, and why: what failed by chance was tried again a
-  // few times, for kAskMost together.
+  // Requests all needed tokens. An error names the refused one, with the reason: transient failures were repeated a few
+  // times, for kAskMost together.
   runtime::task<Status> obtain();
   static constexpr Duration kAskMost = Duration::seconds(10);
   // Keeps them valid until `cancel`.
   runtime::task<void> renew(runtime::Cancellation* cancel);
 
-  // By index; an empty one was never given. They stay where they are.
+  // By index; an empty one was never obtained. They stay in place.
   std::span<const std::string> values() const { return values_; }
   bool is_valid(uint16_t token) const;
-  // Until the attempt to renew it that is on its way, or the next one, has ended. False: it is not valid then, or
-  // neither had ended by `deadline`.
+  // Waits until the current or the next attempt to renew it has ended. False: it is not valid then, or no attempt had
+  // ended by `deadline`.
   runtime::task<bool> wait(uint16_t token, Instant deadline, runtime::Cancellation* cancel);
 
  private:

@@ -1,4 +1,4 @@
-// The values of one virtual user's iteration: what its steps extracted. A slot's text keeps its memory from one
+// The values of one virtual user's iteration: those that its steps extracted. A slot's text keeps its memory from one
 // iteration to the next, so that the steady state allocates nothing.
 #pragma once
 
@@ -24,7 +24,7 @@ class Values {
   std::string_view get(plan::SlotId slot) const { return at(slot).text; }
   void set(plan::SlotId slot, std::string_view text) { begin(slot).assign(text); }
   void forget(plan::SlotId slot) { at(slot).present = false; }
-  // For writers that build the text in place: marks the slot as present and gives its cleared text.
+  // For writers that build the text in place: marks the slot as present and returns its cleared text.
   std::string& begin(plan::SlotId slot) {
     Value& value = at(slot);
     value.present = true;

@@ -18,7 +18,7 @@ using scenario::Arguments;
 using scenario::BuiltinEntry;
 using scenario::in_quotes;
 
-// Of random_float, when nothing is said.
+// The default of random_float.
 constexpr int64_t kUsualDecimals = 6;
 
 std::optional<int64_t> parse_int(std::string_view text) {
@@ -28,7 +28,7 @@ std::optional<int64_t> parse_int(std::string_view text) {
   return value;
 }
 
-// "-12.5" as a whole number of 10^-9; nothing when it is no decimal number, too long or too large.
+// "-12.5" as a whole number of 10^-9; empty when it is no decimal number, too long or too large.
 std::optional<int64_t> parse_decimal(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative) text.remove_prefix(1);
@@ -51,7 +51,7 @@ std::optional<int64_t> parse_decimal(std::string_view text) {
   return is_negative ? -value : value;
 }
 
-// What stands between the parentheses: bare words, and texts in quotes of either kind.
+// The text between the parentheses: bare words, and texts in quotes of either kind.
 class ArgumentReader {
  public:
   explicit ArgumentReader(std::string_view text) : text_(text) {}
@@ -185,7 +185,7 @@ Made make_choice(const BuiltinEntry& entry, const std::vector<std::string>& give
   return piece;
 }
 
-// `arguments`: what follows the name, with its parentheses.
+// `arguments`: the text after the name, with its parentheses.
 Made make(const BuiltinEntry& entry, std::string_view arguments) {
   Piece piece;
   piece.kind = Piece::Kind::kBuiltin;

@@ -10,8 +10,8 @@
 
 namespace bellwether::plan {
 
-// Nothing when the expression neither begins with the name of a built-in value nor calls a function; a problem when
-// there is no such one, or when its arguments are wrong. Texts to choose from are not escaped yet (TemplateMaker does).
+// Empty when the expression neither begins with the name of a built-in value nor calls a function. A problem when the
+// name is unknown or the arguments are wrong. Texts to choose from are not escaped yet (TemplateMaker does).
 std::optional<tl::expected<Piece, scenario::Diagnostics::Problem>> parse_builtin(std::string_view expression);
 
 }  // namespace bellwether::plan

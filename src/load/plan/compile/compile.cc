@@ -20,7 +20,7 @@
 namespace bellwether::plan {
 namespace {
 
-// What the workflows of a scenario have to do with each other: which waits for which, and whose values go where.
+// The links between the workflows of a scenario: their order, and the ways of their values.
 
 using scenario::in_quotes;
 
@@ -37,7 +37,7 @@ Priority priority_of(scenario::Priority priority) {
   return Priority::kAuto;
 }
 
-// Where a value is provided for whom.
+// The entry that provides this name for workflow `to`.
 const scenario::Provide* find(const scenario::Workflow& maker, std::string_view to, std::string_view name) {
   const auto at = std::find_if(maker.provides.begin(), maker.provides.end(), [&](const scenario::Provide& one) {
     return one.to.text == to && one.name.text == name;
@@ -91,7 +91,7 @@ class Bonds {
       Use& made = plan_.workflows[w].uses.emplace_back();
       made.name = one.name.text;
       made.fallback = one.fallback;
-      made.is_list = true;  // of a maker that is wrong itself nobody knows, and nothing more is told
+      made.is_list = true;  // a wrong maker already has its error, and needs no second one
       const auto from = find_workflow(one.from, w, "uses a value of");
       if (!from) continue;
       made.from = *from;
@@ -320,7 +320,7 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   }
 }
 
-// A wrong base is told once, and not for every step that uses it.
+// Reports a wrong base once, and not for every step that uses it.
 bool check_base(const scenario::Scenario& source, scenario::Reading& reading) {
   if (!source.http.base) return true;
   Template base;

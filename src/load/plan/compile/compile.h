@@ -8,8 +8,8 @@
 
 namespace bellwether::plan {
 
-// The plan is of use only if nothing was reported to `reading.diagnostics`. Workflows that are not sound are left
-// out but for their names, so that what is wrong elsewhere is still found.
+// The plan is of use only if `reading.diagnostics` has no report. Of faulty workflows only the names stay, so that
+// errors elsewhere are still found.
 Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading);
 
 }  // namespace bellwether::plan

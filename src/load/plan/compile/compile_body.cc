@@ -17,7 +17,7 @@ Program::Language language_of(scenario::Code::Language language) {
   return language == scenario::Code::Language::kLua ? Program::Language::kLua : Program::Language::kNative;
 }
 
-// Each file once, however many steps call its functions.
+// Each file once, for all steps that call its functions.
 uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan) {
   const Program::Language language = language_of(code.language);
   const std::string path = path_of(code.file, compiling.reading);
@@ -46,7 +46,7 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
     diagnostics.add(code.file.mark, {.message = fmt::format("the program {} cannot be read: {}",
                                                             scenario::in_quotes(code.file.text), text.error().message),
                                      .hint = "a relative path is relative to the folder of the scenario file"});
-    text = std::string();  // told once
+    text = std::string();  // reported once
   }
   plan.programs.push_back({language, path, std::make_shared<const std::string>(std::move(*text)), std::move(modules)});
   return static_cast<uint16_t>(plan.programs.size() - 1);
@@ -81,7 +81,7 @@ Template make_form(const scenario::FormBody& form, TemplateMaker& templates) {
   return out;
 }
 
-// Where the files lie, with a slash at its end or empty, and which names are meant; empty: all.
+// The folder of the files, with a slash at its end or empty, and the pattern of their names; empty: all.
 struct Where {
   std::string folder;
   std::string pattern;
@@ -94,7 +94,7 @@ Where where_of(const scenario::FilesBody& files) {
   return slash == std::string::npos ? Where{{}, path} : Where{path.substr(0, slash + 1), path.substr(slash + 1)};
 }
 
-// In the order of their bytes, which is the same everywhere.
+// In the order of their bytes, on every machine.
 std::vector<std::string> names_of(const scenario::FilesBody& files, const Where& where, Compiling& compiling) {
   const auto refuse = [&](std::string message, std::string expected) {
     compiling.reading.diagnostics.add(files.path.mark,

@@ -16,9 +16,9 @@ namespace bellwether::plan {
 
 namespace {
 
-// Whether a pattern that the user wrote is one, decided before the run.
+// Validates the patterns that the user wrote, before the run.
 
-// The number of capturing groups of a valid pattern in RE2 syntax. Error: what is wrong with it.
+// The number of capturing groups of a valid pattern in RE2 syntax. Error: the problem of the pattern.
 Result<uint16_t> count_groups(std::string_view pattern) {
   constexpr std::size_t kPatternBytesMax = 4096;
   if (pattern.size() > kPatternBytesMax) return fail(Errc::kTooLarge, "a pattern has at most 4096 bytes");
@@ -31,7 +31,7 @@ Result<uint16_t> count_groups(std::string_view pattern) {
 
 using scenario::in_quotes;
 
-constexpr std::size_t kSeriesMax = 10'000;  // each costs some hundred bytes a core, and more with what it counts
+constexpr std::size_t kSeriesMax = 10'000;  // each costs some hundred bytes a core, and more with its counts
 
 MetricKind kind_of(scenario::MetricKind kind) {
   switch (kind) {

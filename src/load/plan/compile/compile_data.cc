@@ -43,7 +43,7 @@ std::shared_ptr<const Feeder> read(const scenario::Feeder& source, const scenari
   return nullptr;
 }
 
-// A name that something else has is confusing where it stands, even where it would not be ambiguous.
+// A name that already exists confuses readers, even where it is not ambiguous.
 void refuse_taken(const scenario::Text& name, const char* what, const scenario::Scenario& source,
                   scenario::Reading& reading) {
   for (const scenario::Feeder& feeder : source.data) {
@@ -75,7 +75,7 @@ scenario::Diagnostics::Problem unknown_field(const DataSource& data, std::string
   scenario::Diagnostics::Problem problem{
       .message = fmt::format("the data {} has no {}{}", in_quotes(data.source->name.text),
                              csv ? "column " : "such member in its first row: ", in_quotes(field))};
-  if (std::find(names.begin(), names.end(), name) != names.end()) return problem;  // what is in it is missing
+  if (std::find(names.begin(), names.end(), name) != names.end()) return problem;  // the member within it is missing
   if (!names.empty()) problem.expected = scenario::one_of(names);
   problem.hint = scenario::did_you_mean(name, names);
   return problem;

@@ -18,18 +18,18 @@ namespace bellwether::plan {
 
 struct DataSource {
   const scenario::Feeder* source = nullptr;  // never null, of the scenario
-  std::shared_ptr<const Feeder> rows;        // null: it cannot be used, and that was reported
+  std::shared_ptr<const Feeder> rows;        // null: unusable, and reported
 };
 
-// In the order of the scenario. Reports files that cannot be read, and names that are taken.
+// In the order of the scenario. Reports unreadable files, and names that are already in use.
 std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
                                      scenario::Reading& reading);
 
-// The field of a row that `part` names: a column of CSV, else the path of a member (address.city, items[0]). Its slot
-// is for the caller. Error: there is none.
+// The field of a row that `part` names: a column of CSV, else the path of a member (address.city, items[0]). The caller
+// sets its slot. Error: no such field.
 tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part);
 
-// What is wrong with a workflow of up to `vus` users that takes rows of `data`; nothing: they suffice.
+// The problem of a workflow of up to `vus` users that takes rows of `data`; empty: the rows suffice.
 std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& data, const std::string& workflow,
                                                            uint32_t vus);
 

@@ -22,7 +22,7 @@ bool is_host(std::string_view host) {
   });
 }
 
-// An error says what is wrong, and quotes nothing, for there may be a password in it.
+// An error names the problem and quotes nothing, because the text may contain a password.
 Result<Proxy> parse_proxy(std::string_view text) {
   const std::size_t scheme = text.find("://");
   if (scheme != std::string_view::npos) {
@@ -209,8 +209,8 @@ void apply_retry(const scenario::Http& http, const Compiling& compiling, HttpCal
   call.retry.statuses = retry->statuses;
 }
 
-// The URL with its constants put in: what a wrong value of --set or of the environment made of it. Values that only a
-// run knows are shown as ${…}.
+// The URL with its constants put in, to show the effect of a wrong value of --set or of the environment. Values that
+// only a run knows are shown as ${…}.
 std::string with_constants(const Template& url) {
   std::string text;
   for (const Piece& piece : url.pieces) text += piece.kind == Piece::Kind::kLiteral ? piece.literal : "${…}";
@@ -264,7 +264,7 @@ HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Comp
 
 namespace {
 
-// What a server of tokens may answer with.
+// The most bytes of a token server's answer.
 constexpr uint64_t kTokenBytesMax = 1u << 20;
 
 Template literal(std::string_view text) {
@@ -284,8 +284,8 @@ bool is_same(const HttpCall& a, const HttpCall& b) {
          a.first_byte_timeout == b.first_byte_timeout && text(a) == text(b);
 }
 
-// The request for a token (RFC 6749, sections 4.4.2 and 2.3.1); the limits and the way there are those of `call`.
-// Requests that are the same are one, and so is their token.
+// The request for a token (RFC 6749, sections 4.4.2 and 2.3.1), with the limits and the proxies of `call`. Equal
+// requests are one, and so is their token.
 std::optional<uint16_t> token_of(const scenario::OAuth2& from, const HttpCall& call, Compiling& compiling) {
   HttpCall token;
   token.method = "POST";
@@ -330,7 +330,7 @@ void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compi
   const std::optional<scenario::Auth>& auth = http.auth ? http.auth : compiling.source.http.auth;
   if (!auth) return;
   if (has_header(call, "Authorization")) {
-    // A step that says its own header means that, whatever the defaults are.
+    // A step's own header wins over any default.
     if (!http.auth) return;
     compiling.reading.diagnostics.add(
         auth->mark, {.message = "'auth' contradicts the header 'Authorization'", .hint = "remove one of them"});

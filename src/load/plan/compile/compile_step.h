@@ -17,24 +17,24 @@
 
 namespace bellwether::plan {
 
-// What compiling needs everywhere.
+// The common state of compiling.
 struct Compiling {
   const scenario::Scenario& source;
   const scenario::Sources& sources;
   scenario::Reading& reading;
   std::size_t plan_bytes = 0;  // constant text so far, bounded by kPlanBytesMax
-  // Certificates to trust, by path from the scenario's folder; null: they are of no use, and that was reported.
+  // Certificates to trust, by path from the scenario's folder; null: invalid and reported.
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
   std::vector<DataSource> data = {};
   std::map<std::string, std::shared_ptr<const Proxies>> proxies =
-      {};                             // by what the scenario says; null: none, or wrong
+      {};                             // by their text in the scenario; null: none, or wrong
   std::vector<HttpCall> tokens = {};  // Plan::tokens
 };
 
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling);
-// What requests begin with of which only a program knows the rest: the defaults of the scenario.
+// The begin of requests that a program completes: the defaults of the scenario.
 HttpCall compile_base_call(TemplateMaker& templates, Compiling& compiling);
-// `index`: of the step. A file that is new is added to the programs of `plan`.
+// `index`: of the step. Adds a new file to the programs of `plan`.
 CodeCall compile_code(const scenario::Code& code, const Scope& scope, std::size_t index, TemplateMaker& templates,
                       Compiling& compiling, Plan& plan);
 
@@ -43,17 +43,17 @@ void compile_metrics(const scenario::Scenario& source, scenario::Reading& readin
 // The parts of a request (compile_http.cc has the rest).
 // The content of a file, or nothing when that was reported.
 std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling);
-// The credentials of the step, or of the defaults: a header, or what makes one.
+// The credentials of the step, or of the defaults: a header, or its source.
 void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call);
 bool has_header(const HttpCall& call, std::string_view name);
 void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call);
-// What `proxy` in a scenario means; null: none.
+// The meaning of `proxy` in a scenario; null: none.
 std::shared_ptr<const Proxies> proxies_of(const scenario::Text& proxy, Compiling& compiling);
 
 // Checks and extracts of `step`. The ids of the checks go on from the end of `infos`, to which their names are added.
 std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
                                   scenario::Reading& reading);
-// What `step` records of the plan's metrics: its own values, and what its program may.
+// The records of `step` of the plan's metrics: its own values, and those that its program may record.
 void compile_records(const scenario::Step& source, TemplateMaker& templates, Compiling& compiling, Plan& plan,
                      Step& out);
 Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, scenario::Reading& reading);

@@ -58,7 +58,7 @@ void Dag::connect(const std::vector<Node>& nodes, const Words& words, Diagnostic
   }
 }
 
-// Layer by layer; false when steps are left that wait for each other.
+// Layer by layer; false when the remaining steps wait for each other.
 bool Dag::arrange() {
   std::size_t left = after_.size();
   while (left > 0) {
@@ -85,7 +85,7 @@ bool Dag::arrange() {
   return true;
 }
 
-// Every step that is left has one before it that is left too: going back must meet a step twice.
+// Each remaining step comes after another remaining one: going back must meet a step twice.
 void Dag::report_cycle(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
   const auto start = std::find(arranged_.begin(), arranged_.end(), false) - arranged_.begin();
   std::vector<uint16_t> path{static_cast<uint16_t>(start)};

@@ -1,4 +1,4 @@
-// The order of the steps of one workflow, or of the workflows of a scenario, from what each of them comes after.
+// The order of the steps of one workflow, or of the workflows of a scenario, from their `after` and `depends`.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace bellwether::plan {
 class Dag {
  public:
   // Reports names in `after` that are no step of the workflow, and one cycle, with its steps in order. After a cycle
-  // the object may be used, but says of all steps that they come before each other.
+  // the object is usable, but each step counts as before each other one.
   static Dag of_steps(const scenario::Workflow& workflow, scenario::Diagnostics& diagnostics);
   // The same for workflows and their `depends`.
   static Dag of_workflows(const std::vector<scenario::Workflow>& workflows, scenario::Diagnostics& diagnostics);
 
-  // Each step as early as what it comes after allows; in the order of the file within a layer.
+  // Each step in the earliest layer that its `after` allows; in the order of the file within a layer.
   const std::vector<std::vector<uint16_t>>& layers() const { return layers_; }
-  // What step `step` directly comes after.
+  // The steps that `step` directly comes after.
   const std::vector<uint16_t>& after(std::size_t step) const { return after_[step]; }
   // Whether step `first` has always ended when step `second` begins.
   bool before(std::size_t first, std::size_t second) const { return has_cycle_ || before_[second][first]; }
@@ -31,7 +31,7 @@ class Dag {
     const scenario::Text& name;
     const std::vector<scenario::Text>& after;
   };
-  // What they are called in messages.
+  // Their names in messages.
   struct Words {
     std::string one;       // "step "
     std::string prefix;    // of a name: "browse."
@@ -46,7 +46,7 @@ class Dag {
   void report_cycle(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
 
   std::vector<std::vector<uint16_t>> after_;  // by step: the steps it directly comes after
-  std::vector<std::vector<bool>> before_;     // by step: whether the other is among all that it comes after
+  std::vector<std::vector<bool>> before_;     // by step: whether it comes after the other, directly or not
   std::vector<std::vector<uint16_t>> layers_;
   std::vector<bool> arranged_;
   bool has_cycle_ = false;

@@ -110,7 +110,7 @@ const Scope::Variable* Scope::find(std::size_t step, std::string_view name) cons
 
 SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
   const Variable* variable = find(step, name);
-  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, which was reported
+  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, and reported
 }
 
 Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
@@ -150,8 +150,8 @@ Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expr
               .hint = scenario::did_you_mean(head, names)});
 }
 
-// What comes after the name of the data: a column of CSV, or the path of a member. Nothing: the row as a whole, which
-// is no value.
+// The text after the name of the data: a column of CSV, or the path of a member. Empty: the row as a whole, which is no
+// value.
 Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   const DataSource& from = data_[data];
   if (part.empty()) {
@@ -211,7 +211,7 @@ Scope::Resolved Scope::resolve_name(std::string_view name, Moment moment) const 
   return unknown(name);
 }
 
-// What stands in the brackets of ${tokens[vu]}.
+// The text in the brackets of ${tokens[vu]}.
 Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view which) const {
   const Use* use = find_use(name);
   if (use == nullptr) {

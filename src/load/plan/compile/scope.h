@@ -1,4 +1,4 @@
-// What a ${…} can mean in one workflow: constants, built-in values, and what earlier steps made.
+// The meanings of ${…} in one workflow: constants, built-in values, and values of earlier steps.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace bellwether::plan {
 
-// Where in an iteration a template is rendered: as a step begins, or when it has ended. With the number of steps: at
+// The moment of an iteration at which a template is rendered: the begin or the end of a step. With the number of steps:
 // the end of the iteration.
 struct Moment {
   std::size_t step = 0;
@@ -25,17 +25,17 @@ struct Moment {
 
 class Scope {
  public:
-  // Gives a slot to every name that a step of `source` extracts or sets; reports names that cannot be. `out` is the
+  // Gives a slot to every name that a step of `source` extracts or sets; reports impossible names. `out` is the
   // workflow in the making, with its executor and all its steps; all arguments must outlive this object.
   Scope(const scenario::Workflow& source, const Dag& dag, std::span<const DataSource> data, scenario::Reading& reading,
         Workflow& out);
 
-  // The piece that stands for `expression` in a template that is rendered at that moment. Mentioning a part of an
-  // earlier response (${login.json.$.id}) makes that step extract it, mentioning a field of data (${users.name}) makes
-  // each iteration begin with it.
+  // The piece for `expression` in a template that is rendered at that moment. A part of an earlier response
+  // (${login.json.$.id}) makes that step extract it. A field of data (${users.name}) makes each iteration begin with
+  // it.
   tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, Moment at);
 
-  // The slot of what step `step` itself extracts or sets under this name. REQUIRES that it does.
+  // The slot of the value that step `step` itself extracts or sets under this name. REQUIRES that it does.
   SlotId slot_of(std::size_t step, std::string_view name) const;
 
  private:
@@ -70,7 +70,7 @@ class Scope {
   std::multimap<std::string, Variable, std::less<>> variables_;  // by name
   // The parts of responses that templates mention, by step and as written: "json.$.id".
   std::map<std::pair<std::size_t, std::string>, SlotId> mentions_;
-  // The fields of data that templates mention, by index of the data and as written; and by that index too the place
+  // The fields of data that templates mention, by index of the data and as written; that index also gives the place
   // among the feeds of the workflow.
   std::map<std::pair<std::size_t, std::string>, SlotId> fields_;
   std::map<std::size_t, std::size_t> feeds_;

@@ -45,7 +45,7 @@ Escape escape_of(Place place) {
   return Escape::kNone;
 }
 
-// What a list of texts to choose from is in its place.
+// A list of texts to choose from, escaped for its place.
 std::shared_ptr<const GivenList> escaped(const GivenList& choices, Escape escape) {
   auto list = std::make_shared<GivenList>();
   for (const auto& element : choices.elements) list->elements.push_back(plan::escaped(*element, escape));

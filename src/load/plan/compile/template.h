@@ -1,4 +1,4 @@
-// Making templates of text: what is constant is put into its final, escaped form now, what is not becomes a hole.
+// Makes templates of text: constant text gets its final, escaped form now, the rest becomes a hole.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@
 
 namespace bellwether::plan {
 
-// Where a text stands decides how it is escaped.
+// The place of a text, which decides its escaping.
 enum class Place : uint8_t {
   kText,        // as it is
   kJsonString,  // all of it within a JSON string
-  kJsonValue,   // a JSON value of its own
-  kUrl,         // written text as it is, values percent-encoded
+  kJsonValue,   // a whole JSON value
+  kUrl,         // written text unchanged, values percent-encoded
   kQuery,       // all of it percent-encoded: names and values of queries and forms
   kHeader,      // no line breaks
 };
@@ -29,7 +29,7 @@ void append_literal(Template& out, std::string_view text);
 // Appends the piece in its place; a literal one escaped as the value of a name.
 void append_piece(Template& out, Piece piece, Place place);
 
-// The text as it is written there; nothing when it does not fit.
+// The text as written there; empty when it does not fit.
 std::optional<std::string> escaped(const std::string& text, Escape escape);
 std::string escape_json(std::string_view text);
 // Percent-encodes all but letters, digits and - . _ ~
@@ -46,10 +46,10 @@ class TemplateMaker {
       : scope_(scope), at_(at), reading_(reading), bytes_(bytes) {}
 
   Template make(const scenario::Text& text, Place place);
-  // The text as it is: ${ means nothing in it.
+  // The text unchanged: ${ means nothing in it.
   Template make_raw(const scenario::Text& text);
   void append(Template& out, const scenario::Text& text, Place place);
-  // The node as JSON. Unquoted numbers, true, false and null stay what they are, everything else is a string.
+  // The node as JSON. Unquoted numbers, true, false and null stay, everything else becomes a string.
   Template make_json(const scenario::Node& node);
 
  private:

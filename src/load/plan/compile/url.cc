@@ -40,7 +40,7 @@ void drop_fragment(Template& url) {
   }
 }
 
-// What may stand in a URL as it is; a % is taken to begin an escape that the user wrote.
+// The characters that a URL may contain unchanged; a % counts as the begin of an escape that the user wrote.
 bool is_url_character(char c) {
   constexpr std::string_view kForbidden = " \"<>\\^`{|}";
   const auto byte = static_cast<unsigned char>(c);

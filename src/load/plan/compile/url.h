@@ -1,4 +1,4 @@
-// From what a step says to a complete, absolute URL.
+// From the URL of a step to a complete, absolute URL.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace bellwether::plan {
 
-// Puts `base` before a URL without scheme (with exactly one / between them), drops the fragment, adds the / of an
-// empty path and percent-encodes what no URL may contain. Error: no http:// or https://, no or an impossible host.
+// Puts `base` before a URL without scheme (with exactly one / between them), drops the fragment, adds the / of an empty
+// path and percent-encodes forbidden characters. Error: no http:// or https://, no or an impossible host.
 Status complete_url(Template& url, std::string_view base);
 
 // Appends ?name=value or &name=value. REQUIRES a completed URL.

@@ -19,7 +19,7 @@ constexpr int kResamples = 400;
 
 using Values = std::array<double, kFigures.size()>;
 
-// The batches of one step as numbers in rows, for adding them up often.
+// The batches of one step as rows of numbers, for frequent sums.
 class Sample {
  public:
   Sample(const std::vector<StepBatch>& batches, const std::vector<Duration>& covered)
@@ -44,7 +44,7 @@ class Sample {
   double requests() const { return requests_; }
   double timed() const { return timed_; }
 
-  // Of the batches, each as often as `times` says.
+  // The values of the batches, each repeated by its number in `times`.
   Values values(const std::vector<int>& times) {
     double covered = 0;
     double failed = 0;
@@ -119,7 +119,7 @@ Estimate estimate(const Batches& run, std::size_t step, Prng& prng) {
   for (std::size_t f = 0; f < sum.size(); ++f) {
     const double mean = sum[f] / kResamples;
     const double variance = std::max(0.0, squares[f] / kResamples - mean * mean);
-    // Resampling n of n knows a spread that is too small by (n - 1) / n.
+    // Resampling n of n gives a spread that is too small by (n - 1) / n.
     out.error[f] = std::sqrt(variance * n / (n - 1));
   }
   return out;

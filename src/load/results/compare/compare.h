@@ -1,10 +1,10 @@
 // Whether a run was slower than another, or only looks so: differences with intervals of confidence.
 //
-// The spread of each figure is found by resampling whole batches of time (the bootstrap of blocks that do not overlap:
+// The spread of each figure comes from resampling whole batches of time (the bootstrap of blocks that do not overlap:
 // E. Carlstein, The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
-// Sequence, Annals of Statistics 14, 1986), so that it knows of the dependence between requests of one moment.
-// Intervals use Student's t with one degree of freedom less than the run of fewer batches has batches. All intervals
-// of a comparison hold together with the stated confidence (Bonferroni: each is given its part of the error).
+// Sequence, Annals of Statistics 14, 1986), so that it includes the dependence between requests of one moment.
+// Intervals use Student's t; its degrees of freedom are the smaller number of batches of the two runs less one. All
+// intervals of a comparison hold together with the stated confidence (Bonferroni: each has its part of the error).
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,9 @@ double student_quantile(double alpha, int freedom);
 // they are no independent samples; means over long enough batches nearly are (the method of batch means: B. Schmeiser,
 // Batch Size Effects in the Analysis of Simulation Output, Operations Research 30, 1982, who recommends 10 to 30).
 inline constexpr std::size_t kMostBatches = 30;
-inline constexpr std::size_t kLeastBatches = 8;  // with fewer nothing is said
+inline constexpr std::size_t kLeastBatches = 8;  // with fewer no judgement is made
 
-// What one step did in one batch.
+// The figures of one step in one batch.
 struct StepBatch {
   uint64_t count = 0;
   uint64_t failed = 0;
@@ -48,10 +48,10 @@ struct Batches {
   std::vector<Duration> covered;  // by batch
 };
 
-// Puts stretches of a run together. A stretch is never cut: a run of stretches of 10 s has batches of 10 s or more.
+// Puts stretches of a run together. It never cuts a stretch: a run of stretches of 10 s has batches of 10 s or more.
 class Batcher {
  public:
-  // What is to be compared: names of steps, their indices in a window, and whether response times count or service
+  // The objects of a comparison: names of steps, their indices in a window, and the choice of response times or service
   // times.
   struct Step {
     std::string name;
@@ -61,7 +61,7 @@ class Batcher {
   // `seconds`: the length of the run; `coarsest`: of its longest stretch.
   Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest);
 
-  // Stretches in their order. What begins beyond `seconds`, or has measured nearly nothing, is left out.
+  // Stretches in their order. Leaves out a stretch that begins beyond `seconds`, or has measured nearly nothing.
   void add(const metrics::Window& window, uint64_t span);
   // Without the batch at the end that is shorter than half of the others.
   Batches take();
@@ -81,9 +81,9 @@ enum class Figure : uint8_t { kRate, kErrors, kP50, kP95, kP99 };
 std::string_view to_string(Figure figure);
 
 enum class Judgement : uint8_t {
-  kWorse,   // by more than is tolerated, and surely worse at all
+  kWorse,   // beyond the tolerance, and surely worse at all
   kBetter,  // the same to the good
-  kSame,    // surely within what is tolerated
+  kSame,    // surely within the tolerance
   kUnclear,
   kNotJudged,  // too few batches or requests, or nothing to compare with
 };
@@ -102,7 +102,7 @@ struct Difference {
 };
 
 struct StepComparison {
-  std::string step;  // empty: all that both have, together
+  std::string step;  // empty: all common steps, together
   std::vector<Difference> differences;
 };
 
@@ -110,11 +110,11 @@ struct Tolerance {
   double relative = 0.05;    // of rates and times
   double errors = 0.001;     // of shares of failed requests: 0.001 is a tenth of a percentage point
   double confidence = 0.95;  // of all intervals together
-  uint64_t seed = 0x5eed;    // of the resampling: the same runs compare the same
+  uint64_t seed = 0x5eed;    // of the resampling: the same runs give the same comparison
 };
 
 struct Comparison {
-  std::vector<StepComparison> steps;  // all together first, where there are several
+  std::vector<StepComparison> steps;  // all together first, if it has several
   std::size_t batches_before = 0;
   std::size_t batches_after = 0;
   std::size_t judged = 0;  // differences that are not kNotJudged

@@ -1,4 +1,4 @@
-// What scripts may call beside requests: sleep(), check(), set(), metric(), json, uuid(), print(), math.random().
+// The functions for scripts beside requests: sleep(), check(), set(), metric(), json, uuid(), print(), math.random().
 #include <algorithm>
 #include <lua.hpp>
 #include <optional>
@@ -27,7 +27,7 @@ int sleep(lua_State* state) {
   return lua_yield(state, 0);
 }
 
-// The index of the name at 1 among those that the step declares, from 0.
+// The index of the name at 1 among the step's declared ones, from 0.
 std::optional<std::size_t> index_of(lua_State* state, Names& names) {
   const char* name = lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : nullptr;
   if (const std::size_t* near = names.known.find(name)) return *near;
@@ -45,7 +45,7 @@ const char* name_at_1(lua_State* state) {
   return lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : luaL_typename(state, 1);
 }
 
-// The same; a message is pushed when it is not there.
+// The same; pushes a message when it is missing.
 std::optional<std::size_t> declared(lua_State* state, Names& names, const char* what, const char* list) {
   if (const auto index = index_of(state, names)) return index;
   const char* name = name_at_1(state);
@@ -125,12 +125,12 @@ int json_decode(lua_State* state) {
 }
 
 Prng& prng_of(Host& host) {
-  // What stands outside of functions is the same on all cores.
+  // The code outside of functions has the same result on all cores.
   static thread_local Prng outside(0);
   return host.running == nullptr ? outside : host.running->run->prng();
 }
 
-// As math.random of Lua, from the run's own source of randomness: the same again with the same seed.
+// Like math.random of Lua, from the run's own randomness: the same seed repeats it.
 int random(lua_State* state) {
   Prng& prng = prng_of(host_of(state));
   if (lua_gettop(state) == 0) {
@@ -197,14 +197,14 @@ void set_function(lua_State* state, Host& host, const char* name, lua_CFunction 
   lua_setfield(state, -2, name);
 }
 
-constexpr const char* kLoaded = "bellwether modules";  // in the registry: name → what it gave; false: it still runs
+constexpr const char* kLoaded = "bellwether modules";  // in the registry: name → its result; false: it still runs
 
 bool refuse_module(lua_State* state, const std::string& message) {
   lua_pushlstring(state, message.data(), message.size());
   return false;
 }
 
-// Pushes what the module at 1 gave, or a message.
+// Pushes the result of the module at 1, or a message.
 bool push_module(lua_State* state, const plan::Program& script) {
   std::size_t size = 0;
   const char* text = lua_type(state, 1) == LUA_TSTRING ? lua_tolstring(state, 1, &size) : nullptr;
@@ -237,7 +237,7 @@ bool push_module(lua_State* state, const plan::Program& script) {
     lua_pop(state, 1);
     lua_pushboolean(state, 1);
   }
-  // What failed is as if it had not been tried.
+  // A failed module counts as not loaded.
   if (good) {
     lua_pushvalue(state, -1);
   } else {

@@ -14,9 +14,9 @@ namespace bellwether::script::lua {
 namespace {
 
 constexpr int kTableDepthMost = 32;
-constexpr std::size_t kBytesMost = 1u << 20;  // what a scenario may have
+constexpr std::size_t kBytesMost = 1u << 20;  // the limit of a scenario
 
-// What only the function of a step has, and not the step itself.
+// The keys of a step's function, and not of the step itself.
 constexpr std::string_view kOfFunction[] = {"args", "sets", "checks"};
 
 struct Problem {
@@ -148,7 +148,7 @@ class Writer {
     out_ += '}';
   }
 
-  // The members of the table on top, in the order of their names, without those left out. False: there are none.
+  // The members of the table on top, in the order of their names, without those left out. False: none.
   bool write_members(std::span<const std::string_view> left_out, const std::string& what, int depth = 0) {
     std::vector<std::string> names;
     lua_pushnil(state_);
@@ -248,7 +248,7 @@ yaml::Diagnostic diagnostic(const std::string& file, int line, std::string messa
   return out;
 }
 
-// A host in whose state all that stands outside of functions has run; the declarations are on its stack.
+// A host that has run the code outside of functions in its state; the declarations are on its stack.
 Result<std::unique_ptr<Host>> ran(const plan::Program& script, Permissions may) {
   BW_TRY(auto state, new_state(may));
   auto host = std::make_unique<Host>();

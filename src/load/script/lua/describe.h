@@ -1,6 +1,5 @@
-// What a script declares as the text of a scenario, which says of each step that a function of the script does it. Two
-// readers need no other language for it: the plan is made of that text, and managers and workers never run a script to
-// know what it is about.
+// The declarations of a script as the text of a scenario, which names a function of the script for each step. The plan
+// comes from that text, and managers and workers never run a script to learn its declarations.
 #pragma once
 
 #include <string>
@@ -18,13 +17,13 @@ namespace bellwether::script::lua {
 // Whether a file of this name is a script.
 bool is_script(std::string_view file_name);
 
-// Runs what stands outside of functions in the script. The result is YAML, in which what a line of the script declares
-// stands in the same line, or as near to it as the order of the declarations allows. `file_name` as the user wrote it;
-// the name of the script is the last part of it.
+// Runs the code outside of functions in the script. The result is YAML, in which a declaration stands in the line that
+// it has in the script, or as near to it as the order of the declarations allows. `file_name` as the user wrote it; the
+// name of the script is the last part of it.
 tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(const plan::Program& script,
                                                                   const std::string& file_name, Permissions may);
 
-// Whether the script has all functions that steps call: kNotFound with the nearest name for the first that it has not,
+// Whether the script has all functions that steps call: kNotFound with the nearest name for the first missing one,
 // kInvalid when it cannot be run. Runs it once.
 Status check_functions(const plan::Program& script, const std::vector<std::string>& functions, Permissions may);
 

@@ -1,7 +1,7 @@
-// What the functions of the API share about one script on one load thread. Private to this room.
+// The state that the functions of the API share for one script on one load thread. Private to this room.
 //
 // Nothing with a destructor is alive where Lua's errors are raised: the work is done by functions that push a message
-// and say so, and those that Lua calls do nothing but raise it.
+// and return a failure, and the functions that Lua calls only raise it.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ namespace bellwether::script::lua {
 
 inline constexpr std::array<std::string_view, 7> kMethods{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"};
 
-// What scripts name by a text, found by where their state keeps that text: equal ones are in one place there, as long
-// as something holds them. REQUIRES that the state holds what is added. The first few only; what is not found may be
-// there all the same.
+// Values by the texts that scripts write, found by the address of a text in the script's state: equal texts have one
+// address there, while it holds them. REQUIRES that the state holds each added text. Keeps only the first few, so a
+// missing one may still exist.
 template <class Value>
 class KnownTexts {
  public:
@@ -76,11 +76,11 @@ struct Strand {
   Function* function = nullptr;
   vuser::Program::User* user = nullptr;
   vuser::CodeRun* run = nullptr;
-  uint64_t response = 0;  // the number of the last response; 0: there is none to look at
+  uint64_t response = 0;  // the number of the last response; 0: none
   Waiting waiting = Waiting::kNothing;
 };
 
-// What scripts hold of a response. The rest of it is with its strand as long as it is the last one.
+// A response that scripts hold. Its rest is with its strand while it is the last one.
 struct HeldResponse {
   const Strand* strand;
   uint64_t number;
@@ -90,7 +90,7 @@ struct HeldResponse {
   http1::ErrorKind error;
 };
 
-// What a response has.
+// The fields of a response.
 enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kJson, kHeader };
 
 class Host {
@@ -98,11 +98,11 @@ class Host {
   static constexpr std::size_t kPathsMost = 10'000;
 
   State state;
-  const plan::Program* script = nullptr;  // what it has of files
+  const plan::Program* script = nullptr;  // its files
   std::deque<Function> functions;
   std::deque<Strand> strands;
   std::vector<Strand*> free_strands;
-  Strand* running = nullptr;  // nullptr: what stands outside of functions
+  Strand* running = nullptr;  // nullptr: code outside of functions
   uint64_t responses = 0;     // so far
   int response_kind = 0;      // the metatable of responses, in the registry
   const void* response_kind_at = nullptr;
@@ -112,7 +112,7 @@ class Host {
   std::deque<plan::JsonPath> known_paths;
   std::string scratch;  // for bodies that are put together
 
-  // The parsed path of the text at `index`; nullptr, and a message is pushed, when it is none.
+  // The parsed path of the text at `index`; on an error nullptr, with a message pushed.
   const plan::JsonPath* path_at(lua_State* from, int index);
 };
 
@@ -121,19 +121,19 @@ void push_calls(lua_State* state, Host& host);
 void push_requests(lua_State* state, Host& host);
 void push_require(lua_State* state, Host& host);
 void push_response_kind(lua_State* state, Host& host);
-// Pushes the response that the strand's run has now.
+// Pushes the current response of the strand's run.
 void push_response(lua_State* state, Host& host, Strand& strand);
 
-// The strand that runs in `state`; nullptr, and a message is pushed, when `what` is called outside of a step.
+// The strand that runs in `state`; nullptr, with a message pushed, when `what` is called outside of a step.
 Strand* strand_of(lua_State* state, Host& host, const char* what);
 Host& host_of(lua_State* state);  // of a function of the API: its first upvalue
 void push_text(lua_State* state, std::string_view text);
-// Empty when it is none; a number becomes one. Good as long as the state holds it.
+// Empty when it is none; a number becomes one. Valid while the state holds it.
 std::string_view text_at(lua_State* state, int index);
-// Seconds, or a text such as "200ms". A message is pushed when it is neither.
+// Seconds, or a text such as "200ms". Pushes a message when it is neither.
 std::optional<Duration> duration_at(lua_State* state, int index, const char* what);
-// Raises the message on top as an error, with the place in the script before it. Where it is called, nothing with a
-// destructor may be alive.
+// Raises the message on top as an error, with the place in the script before it. The caller must have no live object
+// with a destructor.
 int raise(lua_State* state);
 
 }  // namespace bellwether::script::lua

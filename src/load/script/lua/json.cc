@@ -71,7 +71,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     open_.pop_back();
     return put();
   }
-  // What is on top goes into what is open.
+  // Puts the value on top into the open object or array.
   bool put() {
     if (open_.empty()) return true;
     if (open_.back().is_array) {

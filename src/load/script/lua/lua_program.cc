@@ -15,7 +15,7 @@ namespace {
 // Kilobytes. All states of a process share an address range of 2 GiB, and a state without memory cannot even say so.
 constexpr int kMemoryMost = 512 * 1024;
 
-// The globals are those of all users of the thread: what a step would leave there, others would find.
+// The globals belong to all users of the thread: a step must not leave values there for other users.
 constexpr const char* kLock = R"lua(
 setmetatable(_G, {__newindex = function(_, name)
   error("a step cannot make the global '" .. tostring(name) .. "', which all users would share: write local " ..
@@ -31,8 +31,8 @@ struct LuaUser final : vuser::Program::User {
   }
   lua_State* state;
   int table;              // the user's, in the registry
-  int results;            // what steps of this iteration left for others, by their names; there too
-  std::vector<int> left;  // the names of those that did, there too
+  int results;            // values that steps of this iteration left for others, by their names; there too
+  std::vector<int> left;  // the names of those values, there too
 };
 
 class LuaProgram final : public vuser::Program {
@@ -185,7 +185,7 @@ class LuaProgram final : public vuser::Program {
       how = lua_resume(strand.state, arguments);
     }
     host_.running = nullptr;
-    if (how == LUA_YIELD) return;  // the run says what it wants
+    if (how == LUA_YIELD) return;  // the run has its wish
     if (how == 0) {
       keep_result(strand);
       strand.run->end();
@@ -199,7 +199,7 @@ class LuaProgram final : public vuser::Program {
     drop(strand);
   }
 
-  // What the step returned is found by those after it under its name.
+  // Later steps find the result of a step under its name.
   void keep_result(Strand& strand) {
     lua_State* lua = strand.state;
     if (lua_gettop(lua) == 0) return;
@@ -216,7 +216,7 @@ class LuaProgram final : public vuser::Program {
     lua_settop(lua, 0);
   }
 
-  // Of the user whose table is on top. A new table each time would be most of what Lua's collector has to do.
+  // Of the user whose table is on top. A new table each time would be most of the work of Lua's collector.
   void forget_results(LuaUser& user) {
     lua_State* lua = host_.state.get();
     lua_rawgeti(lua, LUA_REGISTRYINDEX, user.results);
@@ -227,7 +227,7 @@ class LuaProgram final : public vuser::Program {
     }
     user.left.clear();
     lua_pushnil(lua);
-    if (lua_next(lua, -2) != 0) {  // the script itself has put something there
+    if (lua_next(lua, -2) != 0) {  // the script itself has put a value there
       lua_pop(lua, 3);
       lua_newtable(lua);
       lua_pushvalue(lua, -1);
@@ -257,7 +257,7 @@ class LuaProgram final : public vuser::Program {
 
   plan::Program script_;
   Host host_;
-  int iteration_ = 0;  // names of what users have, in the registry
+  int iteration_ = 0;  // names of the users' members, in the registry
   int results_ = 0;
 };
 

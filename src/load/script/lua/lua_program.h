@@ -1,5 +1,5 @@
-// A script on one load thread: one state for all its virtual users, each of whom has a table of its own in it, and a
-// coroutine for each step that runs.
+// A script on one load thread: one state for all its virtual users, a table in it for each user, and a coroutine for
+// each step that runs.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a script declares: the scenario's settings, its workflows and their steps.
+// The declarations of a script: the scenario's settings, its workflows and their steps.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kOptions{"headers", "body", "json", "timeout", "measured"};
 constexpr std::size_t kHeadersMost = 100;
 
-// What a table of options says. The texts are those of the table, which the caller keeps.
+// The content of a table of options. The texts are those of the table, which the caller keeps.
 struct Options {
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   std::optional<std::string_view> body;
@@ -103,7 +103,7 @@ bool read_options(lua_State* state, Host& host, int index, Options& out) {
   return true;
 }
 
-// The prepared request of the URL at 1; nullptr: it has to be put together each time.
+// The prepared request of the URL at 1; nullptr: it must be put together each time.
 const vuser::PreparedRequest* prepared(lua_State* state, Strand& strand, std::size_t method) {
   Requests& requests = strand.function->requests[method];
   const char* url = lua_tostring(state, 1);
@@ -126,7 +126,7 @@ const vuser::PreparedRequest* prepared(lua_State* state, Strand& strand, std::si
   return known;
 }
 
-// False, and a message is pushed, when nothing can be sent.
+// False, with a message pushed, when nothing can be sent.
 bool begin_request(lua_State* state, Host& host, std::size_t method) {
   Strand* strand = strand_of(state, host, "http");
   if (strand == nullptr) return false;
@@ -162,12 +162,12 @@ constexpr const char* kKind = "response";
 // Of a method, whose first upvalue is the host.
 HeldResponse& held(lua_State* state) {
   const bool is_one = lua_getmetatable(state, 1) != 0 && lua_topointer(state, -1) == host_of(state).response_kind_at;
-  if (!is_one) luaL_checkudata(state, 1, kKind);  // says what it is instead
+  if (!is_one) luaL_checkudata(state, 1, kKind);  // names the wrong type
   lua_pop(state, 1);
   return *static_cast<HeldResponse*>(lua_touserdata(state, 1));
 }
 
-// The response itself, as long as it is there; else nullptr, and a message is pushed.
+// The response itself, while it exists; else nullptr, with a message pushed.
 const http1::Response* whole(lua_State* state, const HeldResponse& response) {
   if (response.strand->response == response.number) return &response.strand->run->response();
   lua_pushliteral(state,
@@ -263,7 +263,7 @@ int header(lua_State* state) {
 void add_field(lua_State* state, Host& host, const char* name, Field field) {
   lua_pushstring(state, name);
   host.fields.add(lua_tostring(state, -1), field);
-  luaL_ref(state, LUA_REGISTRYINDEX);  // held for as long as there is the state
+  luaL_ref(state, LUA_REGISTRYINDEX);  // held by the state
 }
 
 void push_method(lua_State* state, Host& host, lua_CFunction function) {

@@ -14,7 +14,7 @@ constexpr const char* kRefused[] = {
     "dofile", "load", "loadfile",  "loadstring", "require", "module",  "package",        "debug",
     "jit",    "ffi",  "coroutine", "newproxy",   "getfenv", "setfenv", "collectgarbage", "gcinfo"};
 
-// Replaces the library `name` by one that has these functions of it only.
+// Replaces the library `name` by one with only these functions of it.
 void keep_only(lua_State* state, const char* name, const std::vector<const char*>& functions) {
   lua_getglobal(state, name);
   lua_newtable(state);
@@ -30,7 +30,7 @@ int open_safely(lua_State* state) {
   const Permissions& may = *static_cast<const Permissions*>(lua_touserdata(state, 1));
   luaL_openlibs(state);
   luaJIT_setmode(state, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);  // the library of the compiler turns it on
-  // Of the operating system every script may know the time.
+  // Of the operating system, every script may ask the time.
   std::vector<const char*> of_system{"time", "clock", "date", "difftime"};
   std::vector<const char*> of_files;
   if (may.files) {
@@ -76,7 +76,7 @@ Result<State> new_state(Permissions may) {
 }
 
 Status load_text(lua_State* state, std::string_view text, const std::string& name) {
-  // A text begins with no escape: byte code does, and is not verified by anybody.
+  // A text begins with no escape: byte code does, and is not verified.
   if (text.starts_with('\x1b')) return fail(Errc::kInvalid, name + ":1: this is no text");
   if (luaL_loadbuffer(state, text.data(), text.size(), ("@" + name).c_str()) == 0) return {};
   std::string message = message_of(state);

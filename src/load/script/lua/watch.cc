@@ -17,7 +17,7 @@ constexpr uint32_t kLooksMost = static_cast<uint32_t>(kSliceMost / kLookEvery);
 
 int watch_signal() { return SIGRTMIN + 5; }
 
-// What the thread and its signal handler share.
+// The shared state of the thread and its signal handler.
 struct Running {
   std::atomic<lua_State*> state{nullptr};  // nullptr: no script runs
   std::atomic<uint64_t> slice{0};
@@ -46,7 +46,7 @@ void look(int) {
     return;
   }
   if (++running.looks < kLooksMost) return;
-  // What LuaJIT's own command does in its handler of SIGINT.
+  // The same as in LuaJIT's own command, in its handler of SIGINT.
   lua_sethook(state, stop_it, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
   running.stopped.store(true, std::memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
-// Ends what runs in circles. Between two waits a script has its thread for itself, and with it the load of a whole
-// core; what takes more than kSliceMost of processor time there is stopped with an error.
+// Ends endless loops. Between two waits a script has its thread for itself, and with it the load of a whole core. A
+// slice of more than kSliceMost of processor time ends with an error.
 //
-// A timer of the thread's processor time looks a few times a second. The hot path only says where a slice begins and
+// A timer of the thread's processor time looks a few times a second. The hot path only marks where a slice begins and
 // ends.
 #pragma once
 

@@ -82,7 +82,7 @@ Result<std::string> find_compiler(const std::string& wanted) {
               "(Debian: clang-16), or name one with --compiler");
 }
 
-// Which texts an artifact was made from: "SHA256 PATH", one a line.
+// The texts from which an artifact was made: "SHA256 PATH", one a line.
 bool is_as_noted(const std::string& notes) {
   std::istringstream lines(notes);
   bool any = false;
@@ -94,7 +94,7 @@ bool is_as_noted(const std::string& notes) {
   return any;
 }
 
-// What make is told of in a file of dependencies: "a.bw: shop.cc \\\n  own.h".
+// The files in the compiler's file of dependencies: "a.bw: shop.cc \\\n  own.h".
 std::vector<std::string> dependencies_in(std::string_view text) {
   std::vector<std::string> out;
   std::string word;
@@ -114,7 +114,7 @@ std::vector<std::string> dependencies_in(std::string_view text) {
   return out;
 }
 
-// A folder for one compilation, gone afterwards.
+// A folder for one compilation, removed afterwards.
 class Scratch {
  public:
   static Result<std::unique_ptr<Scratch>> make(const std::string& below) {
@@ -135,7 +135,7 @@ class Scratch {
   std::string path_;
 };
 
-// Runs the compiler to its end; what it says goes into the file `said`. False when it refused.
+// Runs the compiler to its end; its output goes into the file `said`. False when it refused.
 Result<bool> run(const std::vector<std::string>& command, const std::string& said) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -18,7 +18,7 @@ struct Line {
   std::string_view text;
 };
 
-// "FILE:12:7", with as much of it as there is.
+// "FILE:12:7", or its known part.
 void put_place(std::string_view place, Line& out) {
   for (uint32_t* number : {&out.column, &out.line}) {
     const std::size_t colon = place.rfind(':');
@@ -67,7 +67,7 @@ struct Problem {
 
 std::string first_errors(std::string_view said, std::string_view file, std::string_view source, std::size_t most) {
   std::vector<Problem> problems;
-  std::optional<Line> context;  // gcc says first through which line of the user's file it came
+  std::optional<Line> context;  // gcc first names the line of the user's file through which it came
   for (std::string_view rest = said; !rest.empty();) {
     const std::string_view raw = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), raw.size() + 1));

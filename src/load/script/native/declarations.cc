@@ -11,7 +11,7 @@ namespace bellwether::script::native {
 
 namespace {
 
-constexpr std::size_t kBytesMost = 1u << 20;  // what a scenario may have
+constexpr std::size_t kBytesMost = 1u << 20;  // the limit of a scenario
 constexpr std::size_t kDeclaredMost = 100'000;
 
 struct Listener {
@@ -37,7 +37,7 @@ void listen(void* to, uint32_t kind, uint32_t line, bellwether_text name, bellwe
 
 bool is_step(const Declared& one) { return one.kind == BELLWETHER_STEP || one.kind == BELLWETHER_ACTION; }
 
-// Calls `each` with the full name of the step that a declaration belongs to; empty outside of steps.
+// Calls `each` with the full name of a declaration's step; empty outside of steps.
 template <class Each>
 void walk(const std::vector<Declared>& declared, const Each& each) {
   std::string workflow;
@@ -110,7 +110,7 @@ std::string outdented(std::string_view text) {
   return out;
 }
 
-// Writes the settings of the scenario as they are, and the workflows as flow YAML, with the line ends that keep both
+// Writes the settings of the scenario unchanged, and the workflows as flow YAML, with the line ends that keep both
 // beside the source.
 class Writer {
  public:
@@ -141,7 +141,7 @@ class Writer {
       if (one.kind == BELLWETHER_SCENARIO) continue;
       if (one.kind == BELLWETHER_WORKFLOW) end_workflow();
       if (one.kind == BELLWETHER_STEP || one.kind == BELLWETHER_ACTION) end_step();
-      // A line within braces begins with a blank: it goes on with what is above it.
+      // A line within braces begins with a blank: it continues the one above.
       for (; line_ < one.line; ++line_) out_ += "\n ";
       write(one);
     }
@@ -179,7 +179,7 @@ class Writer {
         arguments_ +=
             fmt::format("{}{}: {}", arguments_.empty() ? "" : ", ", flow_text(one.name), flow_text(one.value));
         break;
-      default: break;  // of a later version, which says nothing that must be known
+      default: break;  // of a later version, which may be ignored
     }
   }
 
@@ -217,7 +217,7 @@ class Writer {
   std::string out_;
   uint32_t line_ = 1;
   std::string workflow_, step_;
-  std::string after_, checks_, sets_, arguments_;  // of the step, as they will be written
+  std::string after_, checks_, sets_, arguments_;  // of the step, in their final form
   bool action_ = false;
   bool in_workflow_ = false, in_steps_ = false, in_step_ = false;
 };

@@ -1,4 +1,4 @@
-// What a compiled workflow tells of itself, and that as the text of a scenario.
+// The declarations of a compiled workflow, and their text as a scenario.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Declared {
   std::string name, value;
 };
 
-// In the order in which they are told. kInvalid when the program cannot tell them, or tells more than a scenario may
-// be.
+// In the order of the program. kInvalid when the program fails to declare them, or declares more than a scenario may
+// have.
 Result<std::vector<Declared>> declarations_of(const Library& library, const std::string& name);
 
 // The names that a step declares, in its order.
@@ -30,15 +30,15 @@ StepNames names_of(const std::vector<Declared>& declared, std::string_view step)
 // kNotFound, with the nearest name.
 Error no_such_step(const std::vector<Declared>& declared, std::string_view step, const std::string& name);
 
-// What a compiled workflow declares as the text of a scenario, which says of each step that a function of the program
-// does it.
+// The declarations of a compiled workflow as the text of a scenario, which names a function of the program for each
+// step.
 struct Described {
-  std::string text;    // YAML, in which what a line of the source declares stands in the same line, where order allows
-  std::string source;  // the file that it was compiled from, as it was given to the compiler
+  std::string text;    // YAML; a declaration stands in its line of the source, if the order allows
+  std::string source;  // its source file, as given to the compiler
 };
 
-// Loads the program: what stands outside of functions in it runs. `file`: what the steps shall call functions of.
-// Errors as Library::open().
+// Loads the program, which runs its code outside of functions. `file`: the file whose functions the steps shall call.
+// Errors as of Library::open().
 Result<Described> describe(std::string_view artifact, const std::string& file);
 
 }  // namespace bellwether::script::native

@@ -20,7 +20,7 @@ Status write_all(int file, std::string_view bytes) {
   return {};
 }
 
-// What the linker says, without the path of a file that nobody knows.
+// The linker's words, without the path of a temporary file.
 std::string linker_error(const std::string& path) {
   const char* text = ::dlerror();
   std::string_view message = text == nullptr ? "the linker gives no reason" : text;
@@ -60,7 +60,8 @@ Result<std::unique_ptr<Library>> Library::open(std::string_view bytes, const std
 Library::~Library() {
   if (handle_ != nullptr) {
     ::dlclose(handle_);
-    // The linker knows libraries by their path. What could not be unloaded keeps its own, so that no other gets it.
+    // The linker knows libraries by their path. A library that could not be unloaded keeps its path, so that no other
+    // gets it.
     if (void* stays = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_NOLOAD); stays != nullptr) {
       ::dlclose(stays);
       return;

@@ -1,4 +1,4 @@
-// A compiled workflow in this process. Each load is a copy of its own, with its own statics: two load threads share
+// A compiled workflow in this process. Each load is a separate copy with separate statics: two load threads share
 // nothing of it.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace bellwether::script::native {
 
-// Whether these are the bytes of a compiled program, good or not.
+// Whether these are the bytes of a compiled program, valid or not.
 bool is_artifact(std::string_view bytes);
 
 class Library {
  public:
-  // What stands outside of functions in the program runs here, with all that this process may do: only for what the
-  // user of this machine wants to run. `name` for messages. kInvalid for what is no compiled workflow, kUnsupported for
-  // one of another version.
+  // Runs the program's code outside of functions, with all rights of this process: only for programs that the user of
+  // this machine wants to run. `name` for messages. kInvalid for bytes that are no compiled workflow, kUnsupported for
+  // another version.
   static Result<std::unique_ptr<Library>> open(std::string_view bytes, const std::string& name);
   ~Library();
   Library(const Library&) = delete;

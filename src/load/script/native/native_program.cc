@@ -24,7 +24,7 @@ constexpr std::size_t kWhyMost = 1000;  // bytes of a failure's reason
 std::string_view from_abi(bellwether_text text) { return {text.data, text.data == nullptr ? 0 : text.size}; }
 bellwether_text to_abi(std::string_view text) { return {text.data(), text.size()}; }
 
-// Where what the program declares for a step stands in the scenario: the places in its own lists → those of the call.
+// The places in the scenario of a step's declarations: the places in the program's lists → those of the call.
 struct Function {
   uint32_t number = 0;  // the program's
   std::vector<uint32_t> checks, sets, arguments;
@@ -32,7 +32,7 @@ struct Function {
 
 class NativeProgram;
 
-// What the program knows of a run.
+// A run, as the program sees it.
 struct Strand {
   vuser::CodeRun* run = nullptr;
   NativeProgram* program = nullptr;
@@ -131,7 +131,7 @@ class NativeProgram final : public vuser::Program {
 
   // --- what the program asks of the host -----------------------------------------------------------------------------
 
-  // The views are those of the request. False: more headers than anybody sends.
+  // The views are those of the request. False: more headers than a client sends.
   static bool change_of(const bellwether_request& from,
                         std::vector<std::pair<std::string_view, std::string_view>>& headers,
                         vuser::RequestChange& out) {

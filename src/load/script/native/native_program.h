@@ -9,7 +9,7 @@
 
 namespace bellwether::script::native {
 
-// Errors as Library::open().
+// Errors as of Library::open().
 Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program);
 
 }  // namespace bellwether::script::native

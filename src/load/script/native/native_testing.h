@@ -1,4 +1,4 @@
-// For tests: a source that is compiled in a folder of its own.
+// For tests: a source that is compiled in a separate folder.
 #pragma once
 
 #include <cstdlib>
