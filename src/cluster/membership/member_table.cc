@@ -58,10 +58,9 @@ std::optional<NodeIndex> MemberTable::enter(std::string_view name, const Member&
   return node;
 }
 
-void MemberTable::set_state(NodeIndex node, MemberState state, uint32_t incarnation, uint32_t now_s) {
+void MemberTable::set_state(NodeIndex node, MemberState state, uint32_t incarnation) {
   Member& member = members_[node];
   count_in(node, false);
-  if (member.state != state) member.since_s = now_s;
   member.state = state;
   member.incarnation = incarnation;
   count_in(node, true);

@@ -48,7 +48,6 @@ struct Member {
   uint32_t incarnation = 0;
   uint32_t life = 0;
   ProfileIndex profile = 0;
-  uint32_t since_s = 0;  // in this state since, whole seconds after the kernel's start
   RoundTrip round_trip;
   MemberState state = MemberState::kUnknown;
 };
@@ -68,7 +67,7 @@ class MemberTable {
 
   // Enters a member that is not in the view yet. Nothing when its id belongs to another name.
   std::optional<NodeIndex> enter(std::string_view name, const Member& member, const Profile& profile);
-  void set_state(NodeIndex node, MemberState state, uint32_t incarnation, uint32_t now_s);
+  void set_state(NodeIndex node, MemberState state, uint32_t incarnation);
   void set_identity(NodeIndex node, uint32_t life, const Profile& profile);
   void forget(NodeIndex node);
 

@@ -17,9 +17,9 @@ TEST(MemberTable, digests_agree_whatever_the_order_and_differ_with_the_view) {
   EXPECT_NE(one.digest(), other.digest());
   other.enter("a", alive(1), {});
   EXPECT_EQ(one.digest(), other.digest());
-  one.set_state(*b, MemberState::kSuspect, 2, 0);
+  one.set_state(*b, MemberState::kSuspect, 2);
   EXPECT_EQ(one.digest(), other.digest()) << "suspicion is no difference";
-  one.set_state(*b, MemberState::kAlive, 3, 0);
+  one.set_state(*b, MemberState::kAlive, 3);
   EXPECT_NE(one.digest(), other.digest());
   const uint32_t bucket = MemberTable::bucket_of(node_id("b"));
   EXPECT_NE(one.bucket_digest(bucket), other.bucket_digest(bucket));
@@ -31,7 +31,7 @@ TEST(MemberTable, tombstones_do_not_count_in_the_digest) {
   one.enter("a", alive(1), {});
   const uint32_t digest = one.digest();
   const auto b = one.enter("b", alive(2), {});
-  one.set_state(*b, MemberState::kDead, 2, 0);
+  one.set_state(*b, MemberState::kDead, 2);
   EXPECT_EQ(one.digest(), digest);
   one.forget(*b);
   EXPECT_EQ(one.digest(), digest);
@@ -44,7 +44,7 @@ TEST(MemberTable, counts_members_by_state_and_role) {
   MemberTable table(directory);
   const auto a = table.enter("a", alive(1), {.endpoint = {}, .role = 3, .meta = {}});
   table.enter("b", alive(1), {.endpoint = {}, .role = 3, .meta = {}});
-  table.set_state(*a, MemberState::kSuspect, 1, 0);
+  table.set_state(*a, MemberState::kSuspect, 1);
   EXPECT_EQ(table.count(uint8_t{3}, false), 1U);
   EXPECT_EQ(table.count(uint8_t{3}, true), 1U);
   EXPECT_EQ(table.present(), 2U);

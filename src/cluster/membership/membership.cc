@@ -3,18 +3,9 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/overloaded.h"
 
 namespace bellwether::membership {
-namespace {
-
-template <class... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <class... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
-
-}  // namespace
 
 void Membership::step(Instant now, const Event& event, Effects& out) {
   check(now >= self_.now, "the monotonic clock does not go back");

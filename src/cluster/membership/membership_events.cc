@@ -22,30 +22,17 @@ const char* to_string(ConflictKind kind) {
   return kNames[kind];
 }
 
-bool VersionedClock::accept(uint64_t entity, StateVersion version, Instant now) {
+bool VersionedClock::accept(uint64_t entity, StateVersion version) {
   const auto found = entries_.find(entity);
-  if (found == entries_.end()) {
-    if (entries_.size() >= limit_) return false;
-    entries_[entity] = {version, now};
-    return true;
-  }
-  if (version <= found->second.version) return false;
-  found->second = {version, now};
+  if (found == entries_.end()) return entries_.size() < limit_ && entries_.emplace(entity, version).second;
+  if (version <= found->second) return false;
+  found->second = version;
   return true;
-}
-
-bool VersionedClock::is_stale(uint64_t entity, StateVersion version) const {
-  const auto found = entries_.find(entity);
-  return found != entries_.end() && version <= found->second.version;
 }
 
 StateVersion VersionedClock::last(uint64_t entity) const {
   const auto found = entries_.find(entity);
-  return found == entries_.end() ? StateVersion{} : found->second.version;
-}
-
-void VersionedClock::forget_older_than(Duration age, Instant now) {
-  std::erase_if(entries_, [&](const auto& entry) { return now - entry.second.updated > age; });
+  return found == entries_.end() ? StateVersion{} : found->second;
 }
 
 const char* to_string(Degradation level) {

@@ -21,7 +21,7 @@ namespace bellwether::membership {
 // first by the life of its owner (a number that grows with each of its starts) and then by the owner's count within
 // that life, so that an owner which restarts and counts from 1 again is not taken for stale.
 //
-// Check and update are one operation; entities without updates are forgotten. Bounded. Not thread-safe.
+// Check and update are one operation. Bounded. Not thread-safe.
 struct StateVersion {
   uint32_t life = 0;
   uint64_t count = 0;
@@ -34,22 +34,15 @@ class VersionedClock {
 
   // True when `version` is newer than all seen of this entity; it is then the newest. Also false for a new entity when
   // the clock is full.
-  bool accept(uint64_t entity, StateVersion version, Instant now);
-  bool is_stale(uint64_t entity, StateVersion version) const;
+  bool accept(uint64_t entity, StateVersion version);
   // The zero version for an entity never seen.
   StateVersion last(uint64_t entity) const;
-  // Forgets an entity, or all that were last updated more than `age` ago.
   void forget(uint64_t entity) { entries_.erase(entity); }
-  void forget_older_than(Duration age, Instant now);
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Entry {
-    StateVersion version;
-    Instant updated;
-  };
   std::size_t limit_;
-  std::unordered_map<uint64_t, Entry> entries_;
+  std::unordered_map<uint64_t, StateVersion> entries_;
 };
 
 // How far a slow node withdraws: five levels, and the measures of each. The level is the worse of its local health

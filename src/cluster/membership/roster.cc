@@ -58,7 +58,7 @@ std::vector<Update> Roster::remember() const {
 // --- changes ---------------------------------------------------------------------------------------------------------
 
 void Roster::enter_self(uint32_t incarnation) {
-  started_ = last_change_ = self_.now;
+  last_change_ = self_.now;
   const auto me = table_.enter(self_.config.name,
                                {.incarnation = incarnation, .life = self_.config.life, .state = MemberState::kAlive},
                                self_.config.profile);
@@ -67,8 +67,7 @@ void Roster::enter_self(uint32_t incarnation) {
 }
 
 std::optional<NodeIndex> Roster::enter(const Update& update) {
-  const Member member{
-      .incarnation = update.incarnation, .life = update.life, .since_s = seconds(), .state = MemberState::kAlive};
+  const Member member{.incarnation = update.incarnation, .life = update.life, .state = MemberState::kAlive};
   const auto node = table_.enter(update.name, member, update.profile);
   if (!node) return node;
   order_.add(*node, self_.prng);
@@ -87,7 +86,7 @@ void Roster::become(NodeIndex node, MemberState state, uint32_t incarnation) {
   if (was_present && !is_present(state)) tombstones_.push_back({node, self_.now});
   if (!was_present && is_present(state))
     std::erase_if(tombstones_, [&](const auto& tomb) { return tomb.node == node; });
-  table_.set_state(node, state, incarnation, seconds());
+  table_.set_state(node, state, incarnation);
   changed(node);
 }
 
@@ -98,7 +97,7 @@ void Roster::changed(NodeIndex node) {
 }
 
 void Roster::raise(uint32_t incarnation, bool stirs) {
-  table_.set_state(me_, MemberState::kAlive, incarnation, seconds());
+  table_.set_state(me_, MemberState::kAlive, incarnation);
   if (stirs) last_change_ = self_.now;
 }
 

@@ -71,14 +71,13 @@ class Roster {
 
   // --- the states that ride on acks: which one of a member's was seen last
   StateVersion known_state(NodeId of) const { return clock_.last(of.value()); }
-  bool accept_state(NodeId of, StateVersion version) { return clock_.accept(of.value(), version, self_.now); }
+  bool accept_state(NodeId of, StateVersion version) { return clock_.accept(of.value(), version); }
 
  private:
   struct Tombstone {
     NodeIndex node = 0;
     Instant since;
   };
-  uint32_t seconds() const { return static_cast<uint32_t>((self_.now - started_).ms() / 1000); }
   uint64_t distance(NodeIndex node) const { return table_.id(node).value() - self_.id.value(); }
   void changed(NodeIndex node);
 
@@ -89,7 +88,6 @@ class Roster {
   VersionedClock clock_{kMostStates};
   std::vector<Tombstone> tombstones_;
   NodeIndex me_ = 0;
-  Instant started_;
   Instant last_change_;
   bool successor_known_ = false;
   std::optional<NodeIndex> successor_;

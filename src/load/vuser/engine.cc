@@ -50,7 +50,7 @@ Status Engine::prepare() {
     const uint32_t part = (state_.share.part + state_.share.parts - taken) % state_.share.parts;
     taken = (taken + parts) % state_.share.parts;
     if (part >= parts) continue;
-    auto run = std::make_unique<WorkflowRun>(i, workflow, &state_.killed, &state_.stopped, state_.sink);
+    auto run = std::make_unique<WorkflowRun>(i, state_);
     run->part = part;
     run->parts = parts;
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;

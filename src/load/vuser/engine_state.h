@@ -51,6 +51,19 @@ struct EngineShare {
 };
 
 // The next action of a user after a step, or an iteration.
+// One for each engine. The references outlive it.
+struct EngineState {
+  runtime::Runtime& runtime;
+  const plan::Plan& plan;
+  const EngineShare share;
+  WindowSink& sink;
+  metrics::Window* window;  // that is being filled
+  Instant start = {};
+  runtime::Cancellation killed{nullptr};   // ends everything at once
+  runtime::Cancellation stopped{&killed};  // ends waiting between iterations, and think time
+  bool paused = false;
+};
+
 enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
 
 // For a user whose turn may end before the workflow does: the end of its current iteration.
@@ -83,19 +96,18 @@ struct Vu {
 };
 
 struct WorkflowRun {
-  WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed,
-              runtime::Cancellation* stopped, WindowSink& sink_)
+  WorkflowRun(std::size_t index_, EngineState& state)
       : index(index_),
-        workflow(workflow_),
-        sink(sink_),
-        waiting(stopped),
+        workflow(state.plan.workflows[index_]),
+        sink(state.sink),
+        waiting(&state.stopped),
         change(&waiting),
         handing_over(&WorkflowRun::taken_over, this),
-        cancel(killed),
+        cancel(&state.killed),
         overtime(&WorkflowRun::out_of_time, this),
         timeout(&WorkflowRun::timed_out, this),
-        provided(workflow_.provides.size()),
-        lists(workflow_.provides.size()) {}
+        provided(workflow.provides.size()),
+        lists(workflow.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
   // Nothing of it begins any more, and running iterations are ended.
   static void timed_out(void* self) {
@@ -151,19 +163,6 @@ struct WorkflowRun {
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
   uint64_t counted_to = 0;    // of those, arrivals before this one already count as dropped
-};
-
-// One for each engine. The references outlive it.
-struct EngineState {
-  runtime::Runtime& runtime;
-  const plan::Plan& plan;
-  const EngineShare share;
-  WindowSink& sink;
-  metrics::Window* window;  // that is being filled
-  Instant start = {};
-  runtime::Cancellation killed{nullptr};   // ends everything at once
-  runtime::Cancellation stopped{&killed};  // ends waiting between iterations, and think time
-  bool paused = false;
 };
 
 }  // namespace bellwether::vuser

@@ -60,7 +60,7 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
       runtime_(state.runtime),
       recorder_(state.plan, runtime_, state.window, state.start),
       client_(runtime_),
-      tokens_(runtime_, state.plan, client_, *this),
+      tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
       code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}
 

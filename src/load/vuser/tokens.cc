@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/scope.h"
-#include "load/vuser/iteration.h"
 #include "load/vuser/json_reader.h"
 
 namespace bellwether::vuser {
@@ -83,11 +82,11 @@ struct Tokens::One {
   Instant renew_at = Instant::from_ns(INT64_MIN);
 };
 
-Tokens::Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, IterationRunner& iteration)
+Tokens::Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Note note)
     : runtime_(runtime),
       plan_(plan),
       client_(client),
-      iteration_(iteration),
+      note_(note),
       values_(plan.tokens.size()),
       all_(plan.tokens.size()) {}
 
@@ -175,8 +174,8 @@ task<void> Tokens::renew_one(One& one, runtime::Cancellation* cancel) {
       pause = kFirstPause;
       continue;
     }
-    iteration_.note("access token", fmt::format("no access token from {}: {}", plan_.tokens[one.index].url.text(),
-                                                given.error().message));
+    note_("access token",
+          fmt::format("no access token from {}: {}", plan_.tokens[one.index].url.text(), given.error().message));
     one.renew_at = runtime_.now() + pause;
     pause = std::min(pause * 2, kLongestPause);
   }

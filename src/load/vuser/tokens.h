@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/http1/client.h"
@@ -47,12 +48,12 @@ struct TokenAnswer {
 // answer.
 Result<TokenAnswer> read_token(int status, std::string_view body);
 
-class IterationRunner;
-
 class Tokens {
  public:
-  // All must outlive it. `iteration` notes the reason of a failed renewal.
-  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, IterationRunner& iteration);
+  // Why a token could not be renewed.
+  using Note = Callback<void(std::string_view who, std::string_view text)>;
+  // All must outlive it.
+  Tokens(runtime::Runtime& runtime, const plan::Plan& plan, http1::Client& client, Note note);
   ~Tokens();
 
   // From now on this token is needed: an index into Plan::tokens.
@@ -80,7 +81,7 @@ class Tokens {
   runtime::Runtime& runtime_;
   const plan::Plan& plan_;
   http1::Client& client_;
-  IterationRunner& iteration_;
+  Note note_;
   std::vector<std::string> values_;
   std::vector<std::unique_ptr<One>> all_;  // by index; null: not wanted
 };
