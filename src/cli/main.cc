@@ -84,7 +84,7 @@ const Verbs kVerbs[] = {
     {"Load", {&add_run, &add_check, &add_target, &add_build, &add_ctl, &add_report, &add_results}},
     {"Cluster", {&add_cluster, &add_job, &add_manager, &add_worker, &add_node, &add_config}},
     {"Lead", {&add_lead, &add_lease, &add_budget, &add_doctor, &add_drill, &add_loops, &add_alerts, &add_watch}},
-    {"Advanced", {&add_agents, &add_context, &add_keys, &add_sim, &add_share}},
+    {"Advanced", {&add_agents, &add_context, &add_keys, &add_sim, &add_assignment}},
 };
 
 void add_groups(CLI::App& app, int& exit_code) {

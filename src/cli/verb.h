@@ -105,7 +105,7 @@ void add_doctor(CLI::App& app, int& exit_code);
 void add_watch(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);
 void add_worker_drain(CLI::App& worker, int& exit_code);
-void add_share(CLI::App& app, int& exit_code);
+void add_assignment(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_results(CLI::App& app, int& exit_code);
 void add_results_compare(CLI::App& results, int& exit_code);

@@ -61,9 +61,10 @@ TEST(View, values_keep_what_they_are) {
 }
 
 TEST(View, a_table_is_made_of_members_of_json) {
-  const Value list = Value::parsed(R"({"jobs": [{"job": "j1", "shares": 3, "why": ""}, {"job": "j2"}]})").at("jobs");
-  EXPECT_EQ(table_of(list, {{"JOB", "job"}, {"SHARES", "shares"}, {"WHY", "why"}}),
-            "JOB  SHARES  WHY\nj1   3\nj2   -       -\n");
+  const Value list =
+      Value::parsed(R"({"jobs": [{"job": "j1", "assignments": 3, "why": ""}, {"job": "j2"}]})").at("jobs");
+  EXPECT_EQ(table_of(list, {{"JOB", "job"}, {"ASSIGNMENTS", "assignments"}, {"WHY", "why"}}),
+            "JOB  ASSIGNMENTS  WHY\nj1   3\nj2   -            -\n");
   EXPECT_EQ(list.at("nothing").json(), "null");
 }
 

@@ -91,7 +91,7 @@ TEST(ClientOnCluster, live_windows_come_closed_and_in_order_and_sum_up_to_what_t
   heard.wait_for("result pass");
   EXPECT_EQ(heard.notes.back(), "result pass") << "nothing comes after it";
   std::set<std::string> workers;
-  for (const ShareStatus& share : result->status.shares) workers.insert(share.worker);
+  for (const AssignmentStatus& one : result->status.assignments) workers.insert(one.worker);
   EXPECT_EQ(workers.size(), 2U);
 
   EXPECT_FALSE(heard.anew);
@@ -104,7 +104,7 @@ TEST(ClientOnCluster, live_windows_come_closed_and_in_order_and_sum_up_to_what_t
     sum.iterations += one.done.iterations;
     told_most = std::max(told_most, one.told);
   }
-  EXPECT_GE(told_most, 2U) << "of shares of both workers";
+  EXPECT_GE(told_most, 2U) << "of assignments of both workers";
   EXPECT_EQ(sum.requests, heard.total.requests);
   EXPECT_EQ(sum.iterations, heard.total.iterations);
   // What was told last may be lost, and nothing is told that was not done.

@@ -24,8 +24,8 @@ class Doubles(jobs.Test):
         self.assertEqual({one["ratio"] for one in result["lost"]}, {0.25})
         self.assert_accounted(result, 14, 80)
         self.assert_steady(result, 14)
-        # The owner may have lived to give the assignment away, and have died before its word was heard: `assignment_lost`. The
-        # next one may ask the dead worker before it hears of its death: `assignment_refused`.
+        # The owner may have lived to give the assignment away, and have died before its word was heard:
+        # `assignment_lost`. The next one may ask the dead worker before it hears of its death: `assignment_refused`.
         kinds = set(jobs.kinds(result)) - {"assignment_lost", "assignment_refused"}
         self.assertEqual(kinds, {"owner_changed", "assignment_moved", "worker_lost"}, result["events"])
         cluster.all_free(["w1", "w3", "w4"])

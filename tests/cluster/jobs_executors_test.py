@@ -89,7 +89,8 @@ class Controlled(jobs.Test):
         until("another owner", lambda: "owner_changed" in [one["kind"] for one in cluster.events(client.job)])
         self.users(cluster, client.job, 9)
         cluster.running["w1"].signal(signal.SIGTERM)
-        until("the other worker has all", lambda: "assignment_moved" in [one["kind"] for one in cluster.events(client.job)])
+        until("the other worker has all",
+              lambda: "assignment_moved" in [one["kind"] for one in cluster.events(client.job)])
         self.users(cluster, client.job, 9)
         self.assertEqual(cluster.job("vus", client.job, "4", "--workflow", "w", "--by", "ann")[0], 0)
         self.users(cluster, client.job, 4)

@@ -126,7 +126,7 @@ class Reports(product.Test):
             "steps": {f"shop.step number {i}": step for i in range(50)},
             "workflows": [], "thresholds": [], "generators": [], "metrics": metrics,
             "checks": [{"name": f"check {i}", "step": "shop", "passes": 5, "fails": 0} for i in range(50)],
-            "lost": [{"from": 1_200, "to": 1_260, "share": 0.25, "cause": "worker w2 died"}],
+            "lost": [{"from": 1_200, "to": 1_260, "ratio": 0.25, "cause": "worker w2 died"}],
             "events": [{"t": 1_200, "kind": "worker_lost", "detail": "w2"}],
             "series": [{"t": t, "covered_s": 1, "requests": 69_444, "failed": t % 7, "rate_per_s": 69_000 + t % 500,
                         "iterations": 1_388, "dropped": 0, "vus": 5_000, "service_ms": point, "response_ms": point}

@@ -114,7 +114,7 @@ TEST(JobWords, a_status_for_programs) {
     {
       "from": 1.0,
       "to": 3.0,
-      "assignment": 0.5,
+      "ratio": 0.5,
       "cause": "w2 was lost"
     }
   ]

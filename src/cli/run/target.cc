@@ -138,7 +138,7 @@ void add_target(CLI::App& app, int& exit_code) {
   command->add_option("--latency", arguments->latency, "Each answer waits that long: 20ms, or evenly 20ms-80ms");
   command->add_option("--stall-every", arguments->stall_every, "Period of stalls, for example 20s");
   command->add_option("--stall-for", arguments->stall_for, "Length of a stall, at the end of each period");
-  command->add_option("--error-rate", arguments->error_rate, "Share of requests answered with 500, 0 to 1");
+  command->add_option("--error-rate", arguments->error_rate, "Fraction of requests answered with 500, 0 to 1");
   command->add_flag("--tls", arguments->tls, "Serve HTTPS");
   command->add_option("--cert", arguments->certificate, "HTTPS with this certificate chain (PEM)");
   command->add_option("--key", arguments->key, "Its private key (PEM)");

@@ -119,7 +119,7 @@ Layout make_layout(const Shape& shape, uint16_t base_port) {
   layout.shape = shape;
   const auto add = [&](const char* letter, wire::Role role, unsigned i) {
     LocalNode node;
-    node.name = message + std::to_string(i + 1);
+    node.name = letter + std::to_string(i + 1);
     node.role = role;
     node.datacenter = fmt::format("dc{}", i % shape.datacenters + 1);
     node.port = static_cast<uint16_t>(base_port + layout.nodes.size() * kPortsOfNode);

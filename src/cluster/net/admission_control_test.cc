@@ -41,7 +41,7 @@ TEST_F(AdmissionControlTest, a_healthy_node_takes_in_what_stays_within_its_limit
   const auto busy = ask(1, "c1", Role::kClient, dispatch::Submit());
   ASSERT_TRUE(busy);
   EXPECT_GE(busy->again_after, Duration::seconds(9));
-  EXPECT_EQ(busy->why, "'c1' has had its assignment: 50 requests (submit) in 10s");
+  EXPECT_EQ(busy->why, "'c1' has had its fair share: 50 requests (submit) in 10s");
   EXPECT_FALSE(ask(1, "c1", Role::kClient, dispatch::Watch()));
   EXPECT_FALSE(ask(1, "c2", Role::kClient, dispatch::Submit()));
   EXPECT_EQ(kernel_.counts().limited[static_cast<std::size_t>(Operation::kSubmit)], 1);
@@ -112,7 +112,7 @@ TEST_F(AdmissionControlTest, the_loop_that_is_late_and_the_process_that_is_full_
   for (int i = 0; i < 30; ++i) kernel_.on_loop_lag(0);
   EXPECT_EQ(kernel_.state(), LoadState::kHealthy);
   EXPECT_EQ(changes.back(), "healthy ");
-  kernel_.on_vital_signs({.memory = 90, .memory_most = 100});
+  kernel_.on_resource_usage({.memory = 90, .memory_most = 100});
   for (int i = 0; i < 2; ++i) kernel_.on_loop_lag(0);
   EXPECT_EQ(changes.back(), "stressed memory");
 }
@@ -121,11 +121,11 @@ TEST_F(AdmissionControlTest, what_the_node_computes_is_measured_against_the_one_
   ResourceUsage signs;
   signs.cores = 16;
   signs.cpu_ratio = 0.5 / 16;
-  for (int i = 0; i < 10; ++i) kernel_.on_vital_signs(signs);
+  for (int i = 0; i < 10; ++i) kernel_.on_resource_usage(signs);
   for (int i = 0; i < 2; ++i) kernel_.on_loop_lag(0);
   EXPECT_EQ(kernel_.state(), LoadState::kHealthy);
   signs.cpu_ratio = 0.9 / 16;
-  for (int i = 0; i < 10; ++i) kernel_.on_vital_signs(signs);
+  for (int i = 0; i < 10; ++i) kernel_.on_resource_usage(signs);
   for (int i = 0; i < 2; ++i) kernel_.on_loop_lag(0);
   EXPECT_EQ(changes, std::vector<std::string>{"stressed cpu"});
 }

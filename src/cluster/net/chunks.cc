@@ -52,7 +52,7 @@ std::string encode(const ChunkManifest& manifest) {
 
 Result<ChunkManifest> decode_chunk_manifest(Bytes bytes) {
   if (bytes.size() != kManifestBytes)
-    return fail(Errc::kProtocol, "the manifest of a chunked answer has another length");
+    return fail(Errc::kProtocol, "the manifest of a chunked answer answer has another length");
   wire::FixedReader reader(bytes);
   ChunkManifest manifest;
   manifest.id = reader.get<uint64_t>();

@@ -40,10 +40,10 @@ constexpr Row kTable[] = {
     {message_type::kChunkFetch, "chunk_fetch", {Urgency::kHigh, Operation::kPiece}, kAll},
 };
 
-std::optional<Row> row_of(const message::Message* letters, uint16_t type, Bytes body) {
+std::optional<Row> row_of(const message::Message* messages, uint16_t type, Bytes body) {
   if (type == message_type::kDispatch) {
     const message::Field* const message =
-        messages == nullptr ? nullptr : message::alternative_in(*letters, as_text(body));
+        messages == nullptr ? nullptr : message::alternative_in(*messages, as_text(body));
     if (message == nullptr) return std::nullopt;
     const MessageClass is{static_cast<Urgency>(message->urgency), static_cast<Operation>(message->operation)};
     return Row{type, message->name, is, message->senders};

@@ -16,7 +16,7 @@ using wire::Role;
 const MessageClasses kClasses(&message::message_of<dispatch::JobMessage>());
 constexpr MessageClass kLowest{Urgency::kLow, Operation::kOther};
 
-MessageClass class_of_message(const dispatch::JobMessage& letter, Role sender) {
+MessageClass class_of_message(const dispatch::JobMessage& message, Role sender) {
   const std::string body = dispatch::encode(message);
   return kClasses.class_of(message_type::kDispatch, as_bytes(body), sender);
 }
@@ -25,8 +25,8 @@ template <std::size_t kAt = 0>
 void expect_all_known() {
   if constexpr (kAt < std::variant_size_v<dispatch::JobMessage>) {
     const dispatch::JobMessage message(std::in_place_index<kAt>);
-    EXPECT_TRUE(class_of_message(letter, Role::kManager) != kLowest ||
-                class_of_message(letter, Role::kWorker) != kLowest)
+    EXPECT_TRUE(class_of_message(message, Role::kManager) != kLowest ||
+                class_of_message(message, Role::kWorker) != kLowest)
         << kAt;
     expect_all_known<kAt + 1>();
   }
@@ -53,11 +53,11 @@ TEST(MessageClasses, what_ends_work_or_carries_results_or_keeps_the_cluster_toge
   using namespace dispatch;
   for (const JobMessage& message :
        {JobMessage(WindowMessage()), JobMessage(EndMessage()), JobMessage(WorkerReport())}) {
-    EXPECT_EQ(class_of_message(letter, Role::kWorker).urgency, Urgency::kCritical) << message.index();
+    EXPECT_EQ(class_of_message(message, Role::kWorker).urgency, Urgency::kCritical) << message.index();
   }
   for (const JobMessage& message : {JobMessage(BeginMessage()), JobMessage(StopMessage()), JobMessage(AdoptMessage()),
                                     JobMessage(RetireMessage()), JobMessage(dispatch::Cancel())}) {
-    EXPECT_EQ(class_of_message(letter, Role::kManager).urgency, Urgency::kCritical) << message.index();
+    EXPECT_EQ(class_of_message(message, Role::kManager).urgency, Urgency::kCritical) << message.index();
   }
   for (const uint16_t type : {message_type::kMembershipStream, message_type::kLeadership, message_type::kJobs,
                               message_type::kBlobs, message_type::kContext}) {

@@ -214,7 +214,7 @@ void AdmissionControl::on_loop_lag(double ratio) {
 
 // One thread does all the work that matters here, so its needs are relative to one core, not to all of them. The cores
 // that make load belong to other processes.
-void AdmissionControl::on_vital_signs(const ResourceUsage& signs) {
+void AdmissionControl::on_resource_usage(const ResourceUsage& signs) {
   detector_.resources(std::min(1.0, signs.cpu_ratio * signs.cores), signs.memory_ratio());
 }
 

@@ -117,7 +117,7 @@ class AdmissionControl {
 
   // From ResourceMonitor, as often as that says.
   void on_loop_lag(double ratio);
-  void on_vital_signs(const ResourceUsage& signs);
+  void on_resource_usage(const ResourceUsage& signs);
   // The requests under way on all connections, as often.
   void on_connections(const std::vector<link::Connection*>& connections);
   // How full a queue is on which all work waits, in [0, 1].

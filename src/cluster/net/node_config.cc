@@ -367,7 +367,7 @@ class Check {
     if (vote.key_share.empty()) {
       if (!vote.key_command.empty()) {
         complain("vote.key_command", "'vote.key_command' works with a key, and this node has no key share of one",
-                 "bellwether keys split; then vote: {key_share: NAME.assignment, key_commitment: key.commitment}");
+                 "bellwether keys split; then vote: {key_share: NAME.share, key_commitment: key.commitment}");
       }
     } else if (vote.rule != vote::QuorumRule::kMajority) {
       complain(
@@ -410,7 +410,7 @@ class Check {
     if (scheme == "memory") return "what one process remembers is seen by no other node";
     if (scheme == "flock") return "locks of a host are seen by no node of another one";
     if (scheme == "file")
-      return "a file is safe only where all nodes assignment one disk whose locks and fsync can be trusted";
+      return "a file is safe only where all nodes share one disk whose locks and fsync can be trusted";
     return {};
   }
 

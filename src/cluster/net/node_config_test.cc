@@ -119,7 +119,7 @@ TEST_F(NodeConfigTest, what_is_wrong_elsewhere_names_the_variable_or_option) {
 
 TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
   EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
-  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 messages"));
+  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 letters"));
   EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("names a node twice"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("a vote must survive a restart"));
@@ -266,10 +266,10 @@ election_min_term = "60s"
 TEST_F(NodeConfigTest, weights_that_cannot_be_are_refused) {
   const auto with = [&](const char* weights) { return complaint(with_weights(weights)); };
   EXPECT_THAT(with("{uptime: 0.4}"), HasSubstr("add up to 1.1"));
-  EXPECT_THAT(with("{uptime: 30%}"), HasSubstr("an assignment from 0 to 1, such as 0.25"));
-  EXPECT_THAT(with("{uptime: 1.5}"), HasSubstr("an assignment from 0 to 1"));
-  EXPECT_THAT(with("{uptime: -0.1}"), HasSubstr("an assignment from 0 to 1"));
-  EXPECT_THAT(with("{uptime: nan}"), HasSubstr("an assignment from 0 to 1"));
+  EXPECT_THAT(with("{uptime: 30%}"), HasSubstr("a ratio from 0 to 1, such as 0.25"));
+  EXPECT_THAT(with("{uptime: 1.5}"), HasSubstr("a ratio from 0 to 1"));
+  EXPECT_THAT(with("{uptime: -0.1}"), HasSubstr("a ratio from 0 to 1"));
+  EXPECT_THAT(with("{uptime: nan}"), HasSubstr("a ratio from 0 to 1"));
   EXPECT_THAT(with("{upteim: 0.3}"), HasSubstr("'uptime'"));
 }
 
@@ -339,8 +339,8 @@ TEST_F(NodeConfigTest, each_setting_of_context_leadership_has_its_default_and_ca
 
 TEST_F(NodeConfigTest, context_leadership_that_cannot_be_is_refused_with_the_remedy) {
   const std::string voter(kVoter);
-  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("an assignment from 0 to 1"));
-  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("an assignment from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("a ratio from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("a ratio from 0 to 1"));
   EXPECT_THAT(complaint(voter + "context: {jobs: 1001}\n"), HasSubstr("1..1000"));
   EXPECT_THAT(complaint(voter + "context: {manger: [x]}\n"), HasSubstr("did you mean 'manager'"));
   EXPECT_THAT(complaint(voter + "context: {queue_drain_timeout: 2m}\n"), HasSubstr("context_failover_timeout"));

@@ -74,7 +74,7 @@ void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority p
 // Sends the waiting messages when a connection takes them.
 void PeerLinks::deliver(Peer& peer) {
   const Instant now = runtime_.now();
-  std::erase_if(peer.letters, [&](const JobMessage& message) { return message.best_before < now; });
+  std::erase_if(peer.messages, [&](const JobMessage& message) { return message.best_before < now; });
   link::Connection* connection = usable(peer);
   if (connection == nullptr) return;
   while (!peer.messages.empty()) {

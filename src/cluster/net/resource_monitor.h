@@ -32,15 +32,15 @@ struct ResourceUsage {
 };
 
 // The source of these figures of a process.
-class ResourceSource {
+class UsageSource {
  public:
-  virtual ~ResourceSource() = default;
+  virtual ~UsageSource() = default;
   // All of them but the lag of the loop, which only the loop itself can measure.
   virtual runtime::task<ResourceUsage> measure() = 0;
 };
 
 // Of this very process, from the system.
-class ProcessResources final : public ResourceSource {
+class ProcessResources final : public UsageSource {
  public:
   // The runtime must outlive it, and is that of the thread whose waits for a processor count.
   explicit ProcessResources(runtime::Runtime& runtime) : runtime_(runtime) {}
@@ -65,7 +65,7 @@ class ResourceMonitor {
   using LoopLag = Callback<void(double ratio)>;
   using Measured = Callback<void(const ResourceUsage& signs)>;
   // All must outlive it. `source` may be nullptr: then only the lag of the loop is known.
-  ResourceMonitor(runtime::Runtime& runtime, ResourceSource* source, LoopLag loop_lag, Measured measured)
+  ResourceMonitor(runtime::Runtime& runtime, UsageSource* source, LoopLag loop_lag, Measured measured)
       : runtime_(runtime), source_(source), loop_lag_(loop_lag), measured_(measured) {}
   ResourceMonitor(const ResourceMonitor&) = delete;
   ResourceMonitor& operator=(const ResourceMonitor&) = delete;
@@ -74,7 +74,7 @@ class ResourceMonitor {
 
  private:
   runtime::Runtime& runtime_;
-  ResourceSource* source_;
+  UsageSource* source_;
   LoopLag loop_lag_;
   Measured measured_;
   double worst_lag_ = 0;

@@ -39,7 +39,7 @@ struct Noting {
   int lags = 0;
   std::optional<ResourceUsage> signs;
   void on_loop_lag(double) { ++lags; }
-  void on_vital_signs(const ResourceUsage& now) {
+  void on_resource_usage(const ResourceUsage& now) {
     // The first has nothing to compare with.
     if (lags >= 20) {
       signs = now;
@@ -55,7 +55,7 @@ TEST(ResourceUsage, of_this_process_are_measured) {
   noting.cancel = &cancel;
   ProcessResources process(*runtime);
   ResourceMonitor meter(*runtime, &process, callback_to<&Noting::on_loop_lag>(noting),
-                        callback_to<&Noting::on_vital_signs>(noting));
+                        callback_to<&Noting::on_resource_usage>(noting));
   std::vector<int> open;
   for (int i = 0; i < 100; ++i) open.push_back(::dup(STDERR_FILENO));
   runtime->run(meter.run(&cancel));

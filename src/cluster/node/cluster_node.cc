@@ -24,7 +24,7 @@ ClusterNode::ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, 
       supplies_(std::move(supplies)),
       log_(runtime, journal, options.config.name),
       meter_(runtime, supplies_.usage.get(), callback_to<&ClusterNode::on_loop_lag>(*this),
-             callback_to<&ClusterNode::on_vital_signs>(*this)),
+             callback_to<&ClusterNode::on_resource_usage>(*this)),
       port_(std::make_unique<NodePort>(runtime, config_, supplies_, log_)),
       members_(std::make_unique<NodeMembers>(runtime, config_, supplies_, *port_, log_, *this)),
       roles_(std::make_unique<NodeRoles>(std::move(roles))) {
@@ -185,11 +185,11 @@ void ClusterNode::on_loop_lag(double ratio) {
   port_->on_loop_lag(ratio);
 }
 
-void ClusterNode::on_vital_signs(const cluster::ResourceUsage& signs) {
-  roles_->each([&](NodeRole& role) { role.on_vital_signs(signs, members_->kernel().health_score()); });
+void ClusterNode::on_resource_usage(const cluster::ResourceUsage& signs) {
+  roles_->each([&](NodeRole& role) { role.on_resource_usage(signs, members_->kernel().health_score()); });
   usage_ = signs;
-  admin_->on_vital_signs(signs);
-  port_->on_vital_signs(signs);
+  admin_->on_resource_usage(signs);
+  port_->on_resource_usage(signs);
   tell_state();
 }
 

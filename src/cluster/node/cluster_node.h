@@ -80,7 +80,7 @@ class ClusterNode final {
 
  private:
   void on_loop_lag(double ratio);
-  void on_vital_signs(const cluster::ResourceUsage& signs);
+  void on_resource_usage(const cluster::ResourceUsage& signs);
 
   runtime::task<void> take_part(cluster::Joining::Way way, runtime::Scope& outer);
   runtime::task<void> serve(cluster::Joining::Way way);

@@ -47,7 +47,7 @@ class NodeAdmin final : public NodeControl {
 
   // Answers from now on, in `scope`. REQUIRES members and an election that are made. An error: the page has no address.
   runtime::task<Status> open(runtime::Scope& scope);
-  void on_vital_signs(const cluster::ResourceUsage& signs) { usage_ = signs; }
+  void on_resource_usage(const cluster::ResourceUsage& signs) { usage_ = signs; }
 
   std::vector<MemberView> members() const override;
   LeaderView leader() const override { return election_.view(); }

@@ -194,7 +194,7 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   by_urgency("bellwether_messages_shed_total", "Those turned away for there was too much to do.", counts.shed);
   for (std::size_t i = 0; i < kOperations; ++i) {
     out.push_back({"bellwether_messages_limited_total", kCounter,
-                   "Those turned away for their sender had its assignment.",
+                   "Those turned away for their sender had its fair share.",
                    label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
   }
   for (const Breakers::Status& one : sources.breakers) {

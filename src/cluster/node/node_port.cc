@@ -58,8 +58,8 @@ task<Status> NodePort::open() {
 
 task<void> NodePort::serve(runtime::Cancellation* cancel) { return server_->serve(cancel); }
 
-void NodePort::on_vital_signs(const cluster::ResourceUsage& signs) {
-  admission_.on_vital_signs(signs);
+void NodePort::on_resource_usage(const cluster::ResourceUsage& signs) {
+  admission_.on_resource_usage(signs);
   admission_.on_connections(server_->connections());
 }
 

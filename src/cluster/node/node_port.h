@@ -34,7 +34,7 @@ class NodePort final {
   void report_to(NodeMembers* members) { members_ = members; }
   // From the measurement of usage signs (cluster/net/resource_monitor.h).
   void on_loop_lag(double ratio) { admission_.on_loop_lag(ratio); }
-  void on_vital_signs(const cluster::ResourceUsage& signs);
+  void on_resource_usage(const cluster::ResourceUsage& signs);
 
   // Each of them returns a description of its result. kInvalid, kExists and the like say why not.
   Result<std::string> learn_secret(std::string text);

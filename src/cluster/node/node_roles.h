@@ -57,7 +57,7 @@ class NodeRole : public election::TermListener {
   virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
   virtual void on_there(const std::string& /*name*/) {}
   // About once a second. `health_score`: of this node, 0 to 8.
-  virtual void on_vital_signs(const cluster::ResourceUsage&, int /*health_score*/) {}
+  virtual void on_resource_usage(const cluster::ResourceUsage&, int /*health_score*/) {}
 
   // The events of the election (cluster/net/leadership.h). A role with work that only a leader may do calls
   // work_stopped() of the leadership itself, as stated there; a node has at most one such role.

@@ -75,11 +75,11 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
 // as of secrets.h; kInvalid: the key share is not the one that was split, or too few nodes exist to ever have the key.
 Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeConfig& config) {
   if (config.vote.key_share.empty()) return std::nullopt;
-  auto assignment = read_key_share(config.vote.key_share);
-  if (!assignment) return fail(assignment.error().code, "'vote.key_share': " + assignment.error().message);
+  auto share = read_key_share(config.vote.key_share);
+  if (!share) return fail(share.error().code, "'vote.key_share': " + share.error().message);
   auto commitment = read_commitment(config.vote.key_commitment);
   if (!commitment) return fail(commitment.error().code, "'vote.key_commitment': " + commitment.error().message);
-  if (const Status good = commitment->check(*assignment); !good) {
+  if (const Status good = commitment->check(*share); !good) {
     return fail(Errc::kInvalid,
                 "'vote.key_share': '{}' is not what '{}' says was split: {}. Bring this node its key share of that "
                 "splitting again",
@@ -91,7 +91,7 @@ Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeC
                 "'vote.key_commitment': it takes {} key shares to have the key, and there are {} voters: split it anew",
                 rule.threshold, config.voters.size());
   }
-  return cluster::KeyHolding{std::move(*commitment), std::move(*assignment)};
+  return cluster::KeyHolding{std::move(*commitment), std::move(*share)};
 }
 
 // How this node vets candidates, and its own attestation. Waits for the disk. Errors: a missing or invalid file;

@@ -38,7 +38,7 @@ struct NodeSupplies {
   std::optional<cluster::KeyHolding> key_holding = {};
   cluster::VettingSettings vetting = {};
   std::unique_ptr<cluster::ResourceSource> resources;  // required of a node that votes by scores, or leads contexts
-  std::unique_ptr<cluster::ResourceSource> usage;      // nothing: only the lag of its loop is known
+  std::unique_ptr<cluster::UsageSource> usage;         // nothing: only the lag of its loop is known
   // The address of this machine from which the route to an endpoint begins; nothing where no route exists.
   std::optional<runtime::IpAddress> (*own_address)(const runtime::Endpoint& there) = nullptr;
 

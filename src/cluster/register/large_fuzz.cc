@@ -13,7 +13,7 @@ namespace bellwether::blobs {
 namespace {
 
 // A disk that is done at once, and now and then says that it failed.
-class BlobStore {
+class Inputs {
  public:
   void take(const Question& question, bool disk_works) {
     now_ += Duration::seconds(7);
@@ -45,14 +45,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether::blobs;
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   // Questions one after the other, each with its length before it, and whether the disk works.
-  BlobStore store;
+  Inputs inputs;
   while (rest.size() >= 2) {
     const std::size_t length = std::min<std::size_t>(static_cast<uint8_t>(rest[0]), rest.size() - 2);
     const bool disk_works = rest[1] != 0;
     const auto asked = message::decode<Asked>(rest.substr(2, length));
     rest.remove_prefix(2 + length);
     if (!asked) continue;
-    store.take(asked->question, disk_works);
+    inputs.take(asked->question, disk_works);
   }
   return 0;
 }

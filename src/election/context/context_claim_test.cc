@@ -92,7 +92,7 @@ TEST(ContextClaim, no_operations_take_no_time) {
 
 TEST(ContextClaim, what_it_says_for_admin_can_be) {
   EXPECT_EQ(refusal([](ContextClaim& c) { c.base.resources.cpu_used = kNoNumbers[0]; }),
-            "the claim has a share that is not between 0 and 1");
+            "the claim has a ratio that is not between 0 and 1");
   EXPECT_EQ(refusal([](ContextClaim& c) { c.base.uptime = Duration::nanos(-1); }),
             "the claim has a time that cannot be");
 }

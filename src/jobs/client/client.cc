@@ -23,7 +23,7 @@ Error strange() { return {Code::kUnreachable, "a manager answers something else 
 
 // Sends a request, and returns the answer of its type.
 template <class Answer>
-Outcome<Answer> ask(detail::Engine& engine, dispatch::JobMessage letter, Duration patience) {
+Outcome<Answer> ask(detail::Engine& engine, dispatch::JobMessage message, Duration patience) {
   if (engine.on_own_thread()) return in_callback();
   auto answer = engine.ask(std::move(message), patience);
   if (!answer) return error_of(answer.error());
@@ -35,7 +35,7 @@ Outcome<Answer> ask(detail::Engine& engine, dispatch::JobMessage letter, Duratio
 Outcome<Status> status_of(detail::Engine& engine, const std::string& job, const plan::Plan* plan) {
   dispatch::Watch message;
   message.job = job;
-  const auto watched = ask<dispatch::Watched>(engine, letter, engine.patience());
+  const auto watched = ask<dispatch::Watched>(engine, message, engine.patience());
   if (!watched) return watched.error();
   return detail::status_of(*watched, plan);
 }
@@ -110,7 +110,7 @@ Outcome<Status> Job::status() { return status_of(*engine_, id(), &following_->pl
 Outcome<History> Job::history() {
   dispatch::Watch message;
   message.job = id();
-  const auto watched = ask<dispatch::Watched>(*engine_, letter, engine_->patience());
+  const auto watched = ask<dispatch::Watched>(*engine_, message, engine_->patience());
   if (!watched) return watched.error();
   const plan::Plan& plan = following_->plan();
   if (watched->totals.empty()) return detail::history_of(aggregate::Totals(plan));
@@ -228,12 +228,12 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
   message.by = engine->by();
   message.bundle = std::move(*bytes);
   message.seed = submission.seed != 0 ? submission.seed : engine->draw();
-  auto answer = engine->ask(letter, engine->patience() * 2);
+  auto answer = engine->ask(message, engine->patience() * 2);
   // An id is used up if its manager died before the job had a record: the next owner has made sure that nothing of it
   // ever runs.
   for (int tried = 1; tried < kMaxIds && submission.id.empty() && is_used_up(answer); ++tried) {
     message.job = drawn_id(*engine);
-    answer = engine->ask(letter, engine->patience() * 2);
+    answer = engine->ask(message, engine->patience() * 2);
   }
   const std::string id = message.job;
   if (!answer) {

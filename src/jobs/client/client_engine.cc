@@ -108,7 +108,7 @@ void Engine::call_attention() {
   check(posted, "one message always fits");
 }
 
-bellwether::Result<dispatch::Response> Engine::ask(dispatch::JobMessage letter, Duration patience) {
+bellwether::Result<dispatch::Response> Engine::ask(dispatch::JobMessage message, Duration patience) {
   check(!on_own_thread(), "nobody would fetch the answer");
   const auto question = std::make_shared<Question>(Question{std::move(message), patience, nullptr, std::nullopt});
   if (!push(question)) return closed();
@@ -117,7 +117,7 @@ bellwether::Result<dispatch::Response> Engine::ask(dispatch::JobMessage letter, 
   return std::move(*question->answer);
 }
 
-void Engine::ask_later(dispatch::JobMessage letter, std::shared_ptr<Following> told) {
+void Engine::ask_later(dispatch::JobMessage message, std::shared_ptr<Following> told) {
   push(std::make_shared<Question>(Question{std::move(message), settings_.patience, std::move(told), std::nullopt}));
 }
 

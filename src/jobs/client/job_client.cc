@@ -62,7 +62,7 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
       dialling_(std::move(dialling)),
       links_(runtime, dialling_, keyring_, router_, refusals_, {}, kMaxIdle, kBreakers) {}
 
-task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage letter, Instant deadline,
+task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, Instant deadline,
                                                 runtime::Cancellation* cancel) {
   const Duration one_try = answer_most(message);
   const std::string body = dispatch::encode(message);

@@ -30,7 +30,7 @@ class JobClient final {
   // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network,
   // never kNotFound, kExists or kRefused: these are Refusals that time does not change (kUnknown, kConflict, any
   // other).
-  runtime::task<Result<dispatch::Response>> ask(dispatch::JobMessage letter, Instant deadline,
+  runtime::task<Result<dispatch::Response>> ask(dispatch::JobMessage message, Instant deadline,
                                                 runtime::Cancellation* cancel);
   // The manager of the last answer; empty: none.
   const std::string& answered_by() const { return answered_by_; }

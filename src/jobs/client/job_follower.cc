@@ -19,7 +19,7 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
   message.life = life_;
   message.wait = wait;
   message.live_every = live_every_;
-  BW_CO_TRY(const auto answer, co_await client_.ask(letter, deadline, cancel));
+  BW_CO_TRY(const auto answer, co_await client_.ask(message, deadline, cancel));
   const auto* watched = std::get_if<dispatch::Watched>(&answer);
   if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager answers something else than it was asked");
   const bool news = watched->record.revision != record_.revision || watched->life != life_ ||

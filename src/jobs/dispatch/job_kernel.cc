@@ -219,8 +219,8 @@ Instant JobKernel::wake() const {
   return next;
 }
 
-MoreTime JobKernel::more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out) {
-  return time_.more_time(now, letter, suspect, out);
+MoreTime JobKernel::more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out) {
+  return time_.more_time(now, message, suspect, out);
 }
 
 // --- the life of the job ---------------------------------------------------------------------------------------------

@@ -207,7 +207,7 @@ class JobStory {
       set_all(words, rest, "assignment");
       ExtendMessage message{"job", words.assignment, Duration::seconds(5), {}};
       message.request.progress = words.progress;
-      told_.push_back(fields::named(world_->job().more_time(world_->now(), letter, words.suspect, out)));
+      told_.push_back(fields::named(world_->job().more_time(world_->now(), message, words.suspect, out)));
     } else if (verb == "hearing") {
       told_.push_back(
           fields::words(world_->job().hearing(parsed<AssignmentId>(rest.at(0)), parsed<uint64_t>(rest.at(1)))));

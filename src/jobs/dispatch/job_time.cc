@@ -37,7 +37,7 @@ Duration JobTime::limit_of(const AssignmentRecord& assignment) const {
   return Duration::hours(24);
 }
 
-MoreTime JobTime::more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out) {
+MoreTime JobTime::more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out) {
   MoreTime answer;
   AssignmentRecord* assignment = book_.find(message.assignment);
   if (!book_.owned || assignment == nullptr || assignment->state != AssignmentState::kRunning) {

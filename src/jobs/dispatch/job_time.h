@@ -25,7 +25,7 @@ class JobTime {
 
   // The time that an assignment may stay in its present state.
   Duration limit_of(const AssignmentRecord& assignment) const;
-  MoreTime more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out);
+  MoreTime more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out);
   Instant overdue_at(const AssignmentRecord& assignment) const;
   void look_for_overdue(Instant now);
   void end_paused(Instant now, JobEffects& out);

@@ -45,7 +45,7 @@ void WorkerKernel::step(Instant now, const KernelEvent& event, KernelEffects& ou
 }
 
 void WorkerKernel::on(const kernel_event::Asked& event, KernelEffects& out) {
-  Answered answer = std::visit([&](const auto& message) { return ask(letter, event, out); }, event.message);
+  Answered answer = std::visit([&](const auto& message) { return ask(message, event, out); }, event.message);
   if (answer) out.push_back(Answer{event.ticket, std::move(*answer)});
 }
 
@@ -106,7 +106,7 @@ void WorkerKernel::follow(const std::string& id, Job& job, const std::string& ow
 
 // --- offers ----------------------------------------------------------------------------------------------------------
 
-WorkerKernel::Answered WorkerKernel::ask(const Offer& letter, const kernel_event::Asked& asked, KernelEffects& out) {
+WorkerKernel::Answered WorkerKernel::ask(const Offer& message, const kernel_event::Asked& asked, KernelEffects& out) {
   const AssignmentOrder& order = message.order;
   if (!makes_sense(order)) {
     return refusal(Refusal::Kind::kInvalid,
@@ -236,7 +236,7 @@ bool WorkerKernel::make_room(KernelEffects& out) {
 
 // --- other messages --------------------------------------------------------------------------------------------------
 
-WorkerKernel::Answered WorkerKernel::ask(const BundleMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const BundleMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects&) {
   const auto job = jobs_.find(message.job);
   if (job != jobs_.end() && job->second.owner == asked.from) job->second.heard = now_;
@@ -246,7 +246,7 @@ WorkerKernel::Answered WorkerKernel::ask(const BundleMessage& letter, const kern
   return refusal(for_now ? Refusal::Kind::kBusy : Refusal::Kind::kInvalid, kept.error().message);
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const ScaleMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const ScaleMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
@@ -259,7 +259,7 @@ WorkerKernel::Answered WorkerKernel::ask(const ScaleMessage& letter, const kerne
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const StopMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const StopMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
@@ -276,7 +276,7 @@ WorkerKernel::Answered WorkerKernel::ask(const StopMessage& letter, const kernel
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const AdoptMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const AdoptMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
@@ -304,7 +304,7 @@ WorkerKernel::Answered WorkerKernel::ask(const AdoptMessage& letter, const kerne
   return adopted;
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const RetireMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const RetireMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
@@ -366,7 +366,7 @@ void WorkerKernel::begin(Job& job, const kernel_effect::Begin& begin, Assignment
   out.push_back(begin);
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
@@ -385,7 +385,7 @@ WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& letter, const kerne
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
@@ -409,7 +409,7 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& letter, const ke
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const HandOverMessage& letter, const kernel_event::Asked& asked,
+WorkerKernel::Answered WorkerKernel::ask(const HandOverMessage& message, const kernel_event::Asked& asked,
                                          KernelEffects& out) {
   Refusal stale;
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);

@@ -53,22 +53,22 @@ struct Asked {
 };
 // The process of an assignment can begin; with the time that its graceful stop may take.
 struct Prepared {
-  AssignmentKey share;
+  AssignmentKey assignment;
   Duration graceful_stop;
 };
 // It cannot begin: kExhausted and kNoSpace are faults of this worker, all others of the scenario. Ended follows.
 struct NotPrepared {
-  AssignmentKey share;
+  AssignmentKey assignment;
   Error why;
 };
 // Its stream has this many seconds.
 struct Measured {
-  AssignmentKey share;
+  AssignmentKey assignment;
   uint64_t number = 0;
 };
 // The process is gone. Once for each Start, in all cases; the kernel ignores last_number.
 struct Ended {
-  AssignmentKey share;
+  AssignmentKey assignment;
   AssignmentEnd end;
 };
 // A manager has answered as the owner of the job.
@@ -89,16 +89,16 @@ struct ReportNoted {
 };
 // The owner's answer to AskForTime.
 struct TimeGiven {
-  AssignmentKey share;
+  AssignmentKey assignment;
   MoreTime answer;
 };
 // The owner counts nothing of this assignment any more.
 struct Excess {
-  AssignmentKey share;
+  AssignmentKey assignment;
 };
 // The owner has the end of the assignment and all its seconds, durable.
 struct Delivered {
-  AssignmentKey share;
+  AssignmentKey assignment;
 };
 // Whether the worker accepts new work, and why not.
 struct Willing {
@@ -129,7 +129,7 @@ struct Answer {
 };
 // Start a process for it on these cores, one for each of its parts.
 struct Start {
-  AssignmentKey share;
+  AssignmentKey assignment;
   AssignmentOrder order;
   std::vector<uint32_t> core_of_part;
   BundleStore::Bytes bundle;
@@ -138,7 +138,7 @@ struct Start {
 // second `from` of the run. An assignment that resumes makes up for nothing; one that takes over at `at` of the
 // workflow's clock begins with the iterations that are due then.
 struct Begin {
-  AssignmentKey share;
+  AssignmentKey assignment;
   Instant origin;
   bool resumes = false;
   uint64_t base = 0;
@@ -147,44 +147,44 @@ struct Begin {
 };
 // Others continue from `at` of the workflow's clock, which is second `until` of the run.
 struct HandOver {
-  AssignmentKey share;
+  AssignmentKey assignment;
   Duration at;
   uint64_t until = 0;
 };
 // The new number of users of its workflow, in all its parts.
 struct Scale {
-  AssignmentKey share;
+  AssignmentKey assignment;
   uint32_t vus = 0;
 };
 struct Stop {
-  AssignmentKey share;
+  AssignmentKey assignment;
   StopHow how = StopHow::kAtOnce;
 };
 struct Kill {
-  AssignmentKey share;
+  AssignmentKey assignment;
 };
 // Its time ends soon: ask its owner for more.
 struct AskForTime {
-  AssignmentKey share;
+  AssignmentKey assignment;
   Duration left;
 };
 // The worker may end its process soon: it reports all that it has measured.
 struct Warn {
-  AssignmentKey share;
+  AssignmentKey assignment;
 };
 // Send it to the owner after all its seconds.
 struct TellEnd {
-  AssignmentKey share;
+  AssignmentKey assignment;
   AssignmentEnd end;
 };
 // The owner has all numbers up to this one; send those after it, if necessary again.
 struct Resume {
-  AssignmentKey share;
+  AssignmentKey assignment;
   uint64_t applied = 0;
 };
 // Delete its measured seconds, and send no more of them.
 struct Discard {
-  AssignmentKey share;
+  AssignmentKey assignment;
 };
 // The job has another owner: requests to the last one get no answer.
 struct Follow {
@@ -192,7 +192,7 @@ struct Follow {
 };
 // Delete everything of it.
 struct Forget {
-  AssignmentKey share;
+  AssignmentKey assignment;
 };
 // The result of report() has changed.
 struct Report {};
@@ -291,17 +291,17 @@ class WorkerKernel {
 
   // --- worker_kernel.cc: requests. Nothing: the answer follows later.
   using Answered = std::optional<Response>;
-  Answered ask(const ScaleMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const Offer& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const BundleMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const BeginMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const TakeOverMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const HandOverMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const StopMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const AdoptMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const RetireMessage& letter, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const ScaleMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const Offer& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const BundleMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const BeginMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const TakeOverMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const HandOverMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const StopMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const AdoptMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const RetireMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
   template <class Other>
-  Answered ask(const Other& letter, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const Other& message, const kernel_event::Asked& asked, KernelEffects& out);
   // The job, if the sender may speak for it; else the reason is in `stale`.
   Job* listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale, KernelEffects& out);
   // The assignment; if it is not here, `answer` says so.

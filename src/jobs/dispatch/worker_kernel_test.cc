@@ -98,7 +98,7 @@ class KernelStory {
   bool write(const std::string& from, const std::string& verb, const Lines& rest) {
     JobMessage message;
     const auto prepare = [&](auto& made) { fill_in(made, rest); };
-    if (!fields::choose(letter, verb + "_message", prepare) && !fields::choose(letter, verb, prepare)) return false;
+    if (!fields::choose(message, verb + "_message", prepare) && !fields::choose(message, verb, prepare)) return false;
     step(kernel_event::Asked{++ticket_, from, std::move(message)});
     return true;
   }

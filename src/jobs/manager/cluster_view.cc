@@ -61,7 +61,7 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<ClusterVi
 
 using runtime::task;
 
-task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAddress to, dispatch::JobMessage letter,
+task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAddress to, dispatch::JobMessage message,
                                      Duration timeout, runtime::Cancellation* cancel) {
   std::string body = dispatch::encode(message);
   BW_CO_TRY(const auto answer, co_await links.request(std::move(to), cluster::message_type::kDispatch,

@@ -47,7 +47,7 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<ClusterVi
 
 // One attempt at a request to another node. Errors: those of PeerLinks::request(), and kProtocol for an invalid answer.
 runtime::task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAddress to,
-                                              dispatch::JobMessage letter, Duration timeout,
+                                              dispatch::JobMessage message, Duration timeout,
                                               runtime::Cancellation* cancel);
 
 // The content of an answer other than the expected one, in words.

@@ -48,7 +48,7 @@ OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
 
 }  // namespace
 
-task<Result<dispatch::Response>> JobCoordinator::tell(std::string worker, dispatch::JobMessage letter,
+task<Result<dispatch::Response>> JobCoordinator::tell(std::string worker, dispatch::JobMessage message,
                                                       Duration timeout) {
   const auto at = parts_.cluster_view.find(worker);
   if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '{}' is", worker);
@@ -70,14 +70,14 @@ task<void> JobCoordinator::offer(JobCoordinator* self, AssignmentId id) {
   if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered || !self->owned_) co_return;
   const std::string worker = assignment->worker;
   const dispatch::Offer message{self->job_->order(id, self->handle_->fence())};
-  auto answer = co_await self->tell(worker, letter, kOfferLimit);
+  auto answer = co_await self->tell(worker, message, kOfferLimit);
   const Refusal* refusal = refusal_of(answer);
   if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !self->closing_) {
     // It does not have the inputs of the plan.
     const dispatch::BundleMessage bundle{self->id_, message.order.bundle, self->bundle_};
     auto given = co_await self->tell(worker, bundle, kOfferLimit);
     if (is_noted(given)) {
-      auto again = co_await self->tell(worker, letter, kOfferLimit);
+      auto again = co_await self->tell(worker, message, kOfferLimit);
       answer = std::move(again);
     } else {
       answer = std::move(given);
@@ -263,7 +263,7 @@ task<void> JobCoordinator::retire(JobCoordinator* self, std::string worker) {
   Duration pause = kTellAgain;
   while (!self->closing_ && self->now() < end && !self->parts_.cluster_view.is_gone(worker)) {
     const dispatch::RetireMessage message{self->id_, self->handle_->fence()};
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    const auto answer = co_await self->tell(worker, message, kTellLimit);
     if (answer) co_return;
     co_await self->parts_.runtime.sleep(pause, self->scope_.cancellation());
     pause = std::min(pause * 2, Duration::seconds(5));
@@ -340,7 +340,7 @@ dispatch::Response JobCoordinator::end(const dispatch::EndMessage& message) {
 
 dispatch::Response JobCoordinator::more_time(const std::string& worker, const dispatch::ExtendMessage& message) {
   return step([&](Instant at, JobEffects& out) {
-    return job_->more_time(at, letter, parts_.cluster_view.is_suspect(worker), out);
+    return job_->more_time(at, message, parts_.cluster_view.is_suspect(worker), out);
   });
 }
 

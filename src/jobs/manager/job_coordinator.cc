@@ -134,11 +134,11 @@ task<Status> JobCoordinator::take_over(Instant deadline) {
   }
   BW_CO_RETURN_IF_ERROR(make_plan(std::move((*bundle)->bytes)));
   if (dispatch::is_summary(*taken.value)) {
-    auto record = co_await parts_.blobs.get({id_, kRecordBlob}, handle_->fence(), deadline, scope_.cancellation());
-    if (!record) co_return about("its record", record.error());
-    if (!*record) co_return fail(Errc::kNotFound, "its record: nobody has it");
+    auto large = co_await parts_.blobs.get({id_, kRecordBlob}, handle_->fence(), deadline, scope_.cancellation());
+    if (!large) co_return about("its record", large.error());
+    if (!*large) co_return fail(Errc::kNotFound, "its record: nobody has it");
     const uint64_t known = record.revision;
-    BW_CO_TRY(record, dispatch::read_record((*record)->bytes));
+    BW_CO_TRY(record, dispatch::read_record((*large)->bytes));
     if (record.revision != known) {
       // Its owner died between the two writes of write_record().
       const Status written = co_await write_record(record, deadline);

@@ -178,7 +178,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   static runtime::task<void> adopt(JobCoordinator* self, std::string worker);
   static runtime::task<void> retire(JobCoordinator* self, std::string worker);
   void retire_all();
-  runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::JobMessage letter, Duration timeout);
+  runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::JobMessage message, Duration timeout);
   // Sends the result of make() (nothing: it is obsolete) until take(answer) says that it is done.
   struct Said {
     std::string worker;

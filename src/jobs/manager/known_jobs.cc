@@ -15,18 +15,18 @@ constexpr Duration kLeaderForgets = Duration::hours(1);
 }  // namespace
 
 const KnownJobs::Known* KnownJobs::find(const std::string& job) {
-  const registers::RegisterRecord* record = view_.find(job);
-  if (record == nullptr) {
+  const registers::RegisterRecord* kept = view_.find(job);
+  if (kept == nullptr) {
     known_.erase(job);
     return nullptr;
   }
   Known& one = known_[job];
-  one.settled = !record->unsettled;
-  if (one.readable && one.place == record->accepted) return &one;
-  one.place = record->accepted;
+  one.settled = !kept->unsettled;
+  if (one.readable && one.place == kept->accepted) return &one;
+  one.place = kept->accepted;
   one.readable = false;
   one.record = {};
-  const auto content = registers::parse_content(record->value);
+  const auto content = registers::parse_content(kept->value);
   if (!content || !content->value) return content && content->retired ? nullptr : &one;
   auto record = dispatch::read_record(*content->value);
   if (!record) return &one;

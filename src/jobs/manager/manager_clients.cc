@@ -245,7 +245,7 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
   for (const std::string& other : self->parts_.cluster_view.manager_names()) {
     const auto at = self->parts_.cluster_view.find(other);
     if (other == self->parts_.cluster_view.self() || !at) continue;
-    const auto answer = co_await ask(self->parts_.links, *at, letter, kMaxForward, self->scope_.cancellation());
+    const auto answer = co_await ask(self->parts_.links, *at, message, kMaxForward, self->scope_.cancellation());
     const auto* refused = answer ? std::get_if<Refusal>(&*answer) : nullptr;
     if (!answer) {
       silent = other;
@@ -276,9 +276,7 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message) {
   const Instant deadline = self->parts_.runtime.now() + kMaxFetch;
   runtime::Cancellation* cancel = self->scope_.cancellation();
-  const blobs::BlobKey ingest{message.job, kIngestBlob};
-  const blobs::BlobKey record{message.job, kRecordBlob};
-  const auto copy = co_await self->parts_.blobs.get(ingest, dispatch::JobFence(), deadline, cancel);
+  const auto copy = co_await self->parts_.blobs.get({message.job, kIngestBlob}, dispatch::JobFence(), deadline, cancel);
   if (!copy) {
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
   }
@@ -287,7 +285,8 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
   dispatch::Watched out;
   out.record = record->record;
   if (record->apart) {
-    const auto large = co_await self->parts_.blobs.get(record, dispatch::JobFence(), deadline, cancel);
+    const auto large =
+        co_await self->parts_.blobs.get({message.job, kRecordBlob}, dispatch::JobFence(), deadline, cancel);
     auto whole = large && *large ? dispatch::read_record((*large)->bytes)
                                  : fail(Errc::kNotFound, large ? "nobody has its record" : large.error().message);
     if (!whole) {

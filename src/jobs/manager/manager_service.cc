@@ -115,10 +115,10 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
 }
 
 // Counters for screens may be lost: errors in them are ignored.
-void ManagerService::on_message(link::Connection& connection, const wire::Inbound& message) {
+void ManagerService::on_message(link::Connection& connection, const wire::Inbound& inbound) {
   const wire::Identity& from = connection.peer().identity;
   if (closing_ || from.role != wire::Role::kWorker) return;
-  const auto message = dispatch::decode_message(as_text(message.body));
+  const auto message = dispatch::decode_message(as_text(inbound.body));
   const auto* live = message ? std::get_if<dispatch::LiveMessage>(&*message) : nullptr;
   if (live == nullptr) return;
   const Instant now = parts_.runtime.now();
@@ -240,7 +240,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
 
 // The next report shows whether the worker received it.
 task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireMessage message) {
-  const auto answer = co_await ask(self->parts_.links, worker, letter, kMaxRetire, self->scope_.cancellation());
+  const auto answer = co_await ask(self->parts_.links, worker, message, kMaxRetire, self->scope_.cancellation());
   static_cast<void>(answer);
 }
 

@@ -218,21 +218,21 @@ class ManagerServiceTest : public testing::Test {
  private:
   static task<void> leaving(ManagerServiceTest* self, dispatch::JobRecord record, std::string bundle, Left how) {
     Inattentive deaf;
-    auto record = dispatch::encode_record(record);
-    check(record.has_value() && dispatch::is_summary(record->value), "it is larger than a register's value");
+    auto encoded = dispatch::encode_record(record);
+    check(encoded.has_value() && dispatch::is_summary(encoded->value), "it is larger than a register's value");
     const Instant deadline = self->runtime_.read_clock() + Duration::seconds(60);
     auto handle = self->store_.open(record.id, deaf);
     const auto taken = co_await (*handle)->take(deadline, nullptr);
     const jobs::JobFence fence = (*handle)->fence();
     Status kept = co_await self->blobs_.put({record.id, kBundleBlob}, {fence, 1}, bundle, deadline, nullptr);
-    if (kept) kept = co_await self->blobs_.put({record.id, kRecordBlob}, {fence, 1}, record->large, deadline, nullptr);
-    const auto written = co_await (*handle)->write(record->value, deadline, nullptr);
+    if (kept) kept = co_await self->blobs_.put({record.id, kRecordBlob}, {fence, 1}, encoded->large, deadline, nullptr);
+    const auto written = co_await (*handle)->write(encoded->value, deadline, nullptr);
     if (how == Left::kForgotten) kept = co_await self->blobs_.drop(record.id, deadline, nullptr);
     if (how == Left::kHalf) {
       ++record.revision;
       record.state = dispatch::JobState::kCancelled;
-      record = dispatch::encode_record(record);
-      kept = co_await self->blobs_.put({record.id, kRecordBlob}, {fence, 2}, record->large, deadline, nullptr);
+      encoded = dispatch::encode_record(record);
+      kept = co_await self->blobs_.put({record.id, kRecordBlob}, {fence, 2}, encoded->large, deadline, nullptr);
     }
     check(taken && kept && written, "it is kept");
     const Status given = co_await (*handle)->give_back(deadline, nullptr);

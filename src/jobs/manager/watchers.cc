@@ -169,7 +169,7 @@ dispatch::Watched Watchers::view(Instant now, const dispatch::Watch& question) c
 void Watchers::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& message) {
   const Instant now = parts_.runtime.read_clock();
   if (has_news(message) || message.wait <= Duration::zero()) return respond(connection, id, view(now, message));
-  Watcher one{&connection, id, letter, now + std::min(message.wait, kMaxWatch)};
+  Watcher one{&connection, id, message, now + std::min(message.wait, kMaxWatch)};
   one.live_version = live_.version();
   if (message.live_every > Duration::zero()) one.live_at = now + std::max(message.live_every, dispatch::kLiveLeast);
   keep(watchers_, std::move(one));
@@ -199,7 +199,7 @@ void Watchers::watch(link::Connection& connection, wire::RequestId id, const dis
   const Instant now = parts_.runtime.read_clock();
   live_.advance(now);
   if (has_news(message) || message.wait <= Duration::zero()) return respond(connection, id, view(now, message));
-  keep(live_watchers_, LiveWatcher{&connection, id, letter, now + std::min(message.wait, kMaxWatch)});
+  keep(live_watchers_, LiveWatcher{&connection, id, message, now + std::min(message.wait, kMaxWatch)});
 }
 
 // --- both ------------------------------------------------------------------------------------------------------------

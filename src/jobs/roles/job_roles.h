@@ -124,7 +124,7 @@ class WorkerRole final : public NodeRole {
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
   bool drains() const override { return true; }
   runtime::task<bool> drain(runtime::Cancellation* cancel) override;
-  void on_vital_signs(const cluster::ResourceUsage& signs, int health_score) override {
+  void on_resource_usage(const cluster::ResourceUsage& signs, int health_score) override {
     service_->sample(signs, health_score);
   }
   // After prepare().

@@ -21,7 +21,7 @@ class LiveRoundTest : public sim::MachineTest {
     ++asked_;
     dispatch::LiveMessage message;
     message.assignments.push_back({"j1", dispatch::AssignmentId(1), asked_, 0, 0, 0, 1});
-    return {{m1_.address(), letter, apart_}};
+    return {{m1_.address(), message, apart_}};
   }
 
   task<void> joining() { co_await running_.join(); }

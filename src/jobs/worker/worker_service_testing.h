@@ -52,7 +52,7 @@ class WorkerServiceTest : public sim::MachineTest {
     std::optional<dispatch::Response> answer;
     bool over = false;
   };
-  static runtime::task<void> asking(FakeManager* manager, cluster::PeerAddress worker, dispatch::JobMessage letter,
+  static runtime::task<void> asking(FakeManager* manager, cluster::PeerAddress worker, dispatch::JobMessage message,
                                     Asking* out) {
     auto answer = co_await manager->ask(std::move(worker), std::move(message));
     if (answer) out->answer = std::move(*answer);

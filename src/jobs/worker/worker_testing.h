@@ -207,8 +207,8 @@ class FakeManager final : public cluster::Service {
     const std::string body = dispatch::encode(*response);
     connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(body), true);
   }
-  void on_message(link::Connection&, const wire::Inbound& message) override {
-    auto message = dispatch::decode_message(as_text(message.body));
+  void on_message(link::Connection&, const wire::Inbound& inbound) override {
+    auto message = dispatch::decode_message(as_text(inbound.body));
     check(message.has_value(), "a worker sends messages");
     lives.push_back(std::get<dispatch::LiveMessage>(std::move(*message)));
   }

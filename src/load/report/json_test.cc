@@ -186,7 +186,7 @@ TEST(ResultFile, says_what_was_lost_and_who_made_the_load) {
   EXPECT_EQ(d["run"]["verdict"], "inconclusive");
   EXPECT_EQ(d["run"]["exit_code"], 120);
   ASSERT_EQ(d["lost"].size(), 2u);
-  EXPECT_EQ(d["lost"][0], (Json{{"from", 0.75}, {"to", 1.75}, {"assignment", 0.25}, {"cause", "worker w2 died"}}));
+  EXPECT_EQ(d["lost"][0], (Json{{"from", 0.75}, {"to", 1.75}, {"ratio", 0.25}, {"cause", "worker w2 died"}}));
   ASSERT_EQ(d["generators"].size(), 4u);
   EXPECT_EQ(d["generators"][1], (Json{{"name", "w2"}, {"cores", 2}, {"assignments", 1}, {"state", "lost"}}));
   EXPECT_EQ(d["generators"][2]["state"], "drained");

@@ -33,8 +33,8 @@ std::string_view to_string(WorkerState state);
 
 struct Worker {
   std::string name;
-  uint32_t cores = 0;   // that ran load
-  uint32_t shares = 0;  // its assignments, one after the other or side by side
+  uint32_t cores = 0;        // that ran load
+  uint32_t assignments = 0;  // its assignments, one after the other or side by side
   WorkerState state = WorkerState::kCompleted;
 };
 

@@ -178,10 +178,9 @@ void write_event(Page& page, const Event& event) {
 }
 
 // The share of a loss, never shown as none.
-std::string ratio_text(double assignment) {
-  return assignment < 0.0001
-             ? "<0.01%"
-             : percent(static_cast<uint64_t>(std::llround(std::min(assignment, 1.0) * 1e9)), 1'000'000'000);
+std::string ratio_text(double ratio) {
+  return ratio < 0.0001 ? "<0.01%"
+                        : percent(static_cast<uint64_t>(std::llround(std::min(ratio, 1.0) * 1e9)), 1'000'000'000);
 }
 
 using aggregate::Sample;

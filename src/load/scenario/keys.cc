@@ -225,7 +225,7 @@ constexpr Value kMetrics[] = {
 
 constexpr Key kMetricKeys[] = {
     {.name = "kind",
-     .text = "What is known of it: a sum, a last value, a share, or a spread",
+     .text = "What is known of it: a sum, a last value, a ratio, or a spread",
      .values = kMetricKind,
      .required = true},
     {.name = "unit", .text = "What its values are; with ms they are times", .values = kText},

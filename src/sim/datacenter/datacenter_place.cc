@@ -28,9 +28,9 @@ node::ManagerSettings manager_settings() {
 }
 
 // How the simulated machine of a worker is.
-class SimVitals final : public cluster::ResourceSource {
+class SimUsage final : public cluster::UsageSource {
  public:
-  explicit SimVitals(const DatacenterPlace& place) : place_(place) {}
+  explicit SimUsage(const DatacenterPlace& place) : place_(place) {}
   task<cluster::ResourceUsage> measure() override {
     cluster::ResourceUsage signs;
     signs.cores = place_.cores;
@@ -82,7 +82,7 @@ class Sight final : public node::NodeRole {
     const blobs::BlobKey key{inquest->job, node::kIngestBlob};
     const auto copy =
         co_await node::ManagerRole::stores_of(self->roles_.manager)
-            ->copies->get(key, {}, self->tools_->runtime.read_clock() + kMaxInquest, self->scope_.cancellation());
+            ->blobs->get(key, {}, self->tools_->runtime.read_clock() + kMaxInquest, self->scope_.cancellation());
     inquest->answered = true;
     if (!copy) {
       inquest->trouble = copy.error().message;
@@ -133,7 +133,7 @@ node::NodeSupplies DatacenterPlace::make_supplies(runtime::Runtime& runtime) {
   node::NodeSupplies supplies = NodePlace::make_supplies(runtime);
   supplies.messages = &message::message_of<dispatch::JobMessage>();
   if (kind == Kind::kManager) supplies.resources = able_machine();
-  if (kind == Kind::kWorker) supplies.usage = std::make_unique<SimVitals>(*this);
+  if (kind == Kind::kWorker) supplies.usage = std::make_unique<SimUsage>(*this);
   return supplies;
 }
 

@@ -136,17 +136,17 @@ struct DatacenterWorld : MachineWorld {
       if (places_[i]->registers == nullptr) continue;
       const jobs::RegisterReplica& replica = places_[i]->registers->replica();
       for (const std::string& job : keys_of(replica)) {
-        const registers::RegisterRecord* record = replica.find(job);
+        const registers::RegisterRecord* kept = replica.find(job);
         auto& looked_at = looked_at_[{i, job}];
-        if (record == nullptr || looked_at == std::pair(record->accepted, record->unsettled)) continue;
-        looked_at = {record->accepted, record->unsettled};
-        const auto content = registers::parse_content(record->value);
+        if (kept == nullptr || looked_at == std::pair(kept->accepted, kept->unsettled)) continue;
+        looked_at = {kept->accepted, kept->unsettled};
+        const auto content = registers::parse_content(kept->value);
         if (!content || !content->value) continue;
         const auto record = dispatch::read_record(*content->value);
         if (!record)
           return fail(fmt::format("the register of job '{}' cannot be read: {}", job, record.error().message));
         if (std::string wrong = fault_of(*record); !wrong.empty()) return fail(wrong);
-        if (record->unsettled || !dispatch::is_final(record->state)) continue;
+        if (kept->unsettled || !dispatch::is_final(record->state)) continue;
         if (ends_.try_emplace(job, *record).first->second != *record) {
           return fail(fmt::format("managers show two ends of job '{}'", job));
         }
@@ -284,9 +284,9 @@ struct DatacenterWorld : MachineWorld {
   void expect_kept(const JobStory& job) {
     std::size_t have = 0;
     for (std::size_t i = 0; i < managers_; ++i) {
-      const registers::RegisterRecord* record = places_[i]->registers->replica().find(job.id);
-      if (record == nullptr) continue;
-      const auto content = registers::parse_content(record->value);
+      const registers::RegisterRecord* kept = places_[i]->registers->replica().find(job.id);
+      if (kept == nullptr) continue;
+      const auto content = registers::parse_content(kept->value);
       if (!content || !content->value) continue;
       const auto record = dispatch::read_record(*content->value);
       if (record && *record == job.record) ++have;

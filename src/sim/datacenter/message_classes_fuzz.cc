@@ -1,4 +1,4 @@
-// Bytes as messages about jobs: what is taken for a message without being parsed is that letter, or none. Else one
+// Bytes as messages about jobs: what is taken for a message without being parsed is that message, or none. Else one
 // could pass for another that is never refused.
 #include <cstddef>
 #include <cstdint>

@@ -158,7 +158,7 @@ class SimClient {
     message.by = place_.name;
     message.bundle = job->bundle;
     message.seed = (job->number << 48U) + 1;
-    const auto taken = co_await client_->ask(letter, runtime_.read_clock() + kMaxAsk, nullptr);
+    const auto taken = co_await client_->ask(message, runtime_.read_clock() + kMaxAsk, nullptr);
     if (taken) {
       job->acknowledged = true;
       say(*job, "is acknowledged by " + client_->answered_by());
@@ -180,7 +180,7 @@ class SimClient {
       message.job = job->id;
       message.by = self->place_.name;
       message.how = job->cancel_how;
-      const auto answer = co_await self->client_->ask(letter, self->runtime_.read_clock() + kMaxAsk, nullptr);
+      const auto answer = co_await self->client_->ask(message, self->runtime_.read_clock() + kMaxAsk, nullptr);
       if (answer) {
         self->say(*job, "is cancelled");
         job->cancelled = true;

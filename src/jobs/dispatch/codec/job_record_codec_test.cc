@@ -170,7 +170,7 @@ TEST(JobRecordCodec, columns_that_do_not_fit_together_are_refused) {
       job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->mutable_worker()->RemoveLast(); }, lengths));
   EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->add_ran_ns(1); }, lengths));
   EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_lives()->add_life(1); }, lengths));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_losses()->add_assignment(1); }, lengths));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_losses()->add_ratio(1); }, lengths));
   EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_events()->add_kind(1); }, lengths));
 }
 

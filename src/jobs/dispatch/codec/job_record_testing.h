@@ -33,7 +33,7 @@ class AnyRecord {
   std::string word(std::string_view letters, std::size_t least, std::size_t most) {
     std::string out(static_cast<std::size_t>(prng_.between(static_cast<int64_t>(least), static_cast<int64_t>(most))),
                     0);
-    for (char& c : out) c = messages[prng_.below(messages.size())];
+    for (char& c : out) c = letters[prng_.below(letters.size())];
     return out;
   }
   std::string id() { return word("abcXYZ019-_", 1, kMaxIdBytes); }
