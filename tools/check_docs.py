@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Documents tell the truth about the tree: links and named paths exist, docs/navigating.md walks through every folder,
-and the commands that the README shows exist.
+"""Documents tell the truth about the tree: links and named paths exist, docs/contributing/folders.md walks through
+every folder, and the commands that the README shows exist.
 
 With --bellwether FILE the README's `bellwether …` commands are tried too (each with --help).
 """
@@ -20,7 +20,7 @@ FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"^(src|docs|tests|tools|cmake|examples|bench|target|include)/[\w./-]*$")
 PLACEHOLDER = re.compile(r"NNN|NAME|PRESET")
 # The ledger also names what is still to be built.
-LEDGER = Path("docs/spec")
+LEDGER = Path("docs/contributing/ledger")
 
 
 def check(root, bellwether=None):
@@ -76,7 +76,7 @@ def check_walk(root):
         if folder.parts[0].startswith("."):
             continue
         inside = folder.parts[0] == "src" and len(folder.parts) > 2
-        page = Path(*folder.parts[:2], "README.md") if inside else Path("docs/navigating.md")
+        page = Path(*folder.parts[:2], "README.md") if inside else Path("docs/contributing/folders.md")
         name = f"`{Path(*folder.parts[2:])}`" if inside else f"`{folder}/`"
         text = Path(root, page).read_text(encoding="utf-8") if Path(root, page).is_file() else ""
         if name not in text:

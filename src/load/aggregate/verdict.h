@@ -1,4 +1,4 @@
-// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md has the
+// The one judgement of a run, its reason in words, and the exit code of the command. docs/reference/result.md has the
 // table for users.
 #pragma once
 
