@@ -232,7 +232,8 @@ worker.detach();
 
 class Docs(TreeTest):
     GOOD = {"dev": "verb_run() { :; }\n", "docs/a.md": "# One thing\n", "src/core/base/time.h": "",
-            "docs/contributing/folders.md": "`docs/` `src/core/`\n", "src/core/README.md": "| `base` |\n",
+            "docs/contributing/folders.md": "`docs/` `docs/contributing/` `src/core/`\n",
+            "src/core/README.md": "| `base` |\n",
             "README.md": "[a](docs/a.md#one-thing) [b](https://example.org) `src/core/base/time.h`\n"
                          "```sh\n./dev run  # demo\n```\n"}
 
@@ -254,7 +255,8 @@ class Docs(TreeTest):
 
     def test_the_ledger_may_name_what_is_to_come(self):
         tree = self.GOOD | {"docs/contributing/ledger/a.md": "`src/later/x.h`\n",
-                            "docs/contributing/folders.md": "`docs/` `src/core/` `docs/contributing/ledger/`\n"}
+                            "docs/contributing/folders.md": "`docs/` `docs/contributing/` `src/core/` "
+                                                            "`docs/contributing/ledger/`\n"}
         self.accepts(check_docs.check, tree)
 
     def test_a_verb_that_does_not_exist_is_refused(self):
