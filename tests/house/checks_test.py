@@ -248,6 +248,10 @@ class Docs(TreeTest):
         tree = self.GOOD | {"docs/b.md": "see `src/core/base/gone.h`\n"}
         self.refuses(check_docs.check, tree, "there is no src/core/base/gone.h")
 
+    def test_a_page_that_is_too_long_is_refused(self):
+        self.accepts(check_docs.check, self.GOOD | {"docs/b.md": "a\n" * 300})
+        self.refuses(check_docs.check, self.GOOD | {"docs/b.md": "a\n" * 301}, "301 lines; at most 300")
+
     def test_a_folder_that_nobody_explains_is_refused(self):
         self.refuses(check_docs.check, self.GOOD | {"src/attic/a.cc": ""}, "nothing about `src/attic/`")
         self.refuses(check_docs.check, self.GOOD | {"src/core/attic/a.cc": ""},
