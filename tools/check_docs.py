@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Documents tell the truth about the tree: links and named paths exist, docs/navigating.md walks through every folder,
-and the commands that the README shows exist.
+"""Documents tell the truth about the tree: links and named paths exist, docs/contributing/folders.md walks through
+every folder, and the commands that the README shows exist. No page is too long.
 
 With --bellwether FILE the README's `bellwether …` commands are tried too (each with --help).
 """
@@ -19,8 +19,9 @@ FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 # A path in code style, by its top folder. Anything with a placeholder or a pattern in it is not a path.
 PATH = re.compile(r"^(src|docs|tests|tools|cmake|examples|bench|target|include)/[\w./-]*$")
 PLACEHOLDER = re.compile(r"NNN|NAME|PRESET")
+LINES = 300
 # The ledger also names what is still to be built.
-LEDGER = Path("docs/spec")
+LEDGER = Path("docs/contributing/ledger")
 
 
 def check(root, bellwether=None):
@@ -36,6 +37,9 @@ def check(root, bellwether=None):
 
 def check_page(root, path):
     text = Path(root, path).read_text(encoding="utf-8")
+    count = text.count("\n")
+    if count > LINES:
+        yield f"{path}: {count} lines; at most {LINES}, split it"
     text = FENCED.sub(lambda block: "\n" * block.group().count("\n"), text)
     for match in LINK.finditer(text):
         wrong = check_link(root, path, match.group(1))
@@ -76,7 +80,7 @@ def check_walk(root):
         if folder.parts[0].startswith("."):
             continue
         inside = folder.parts[0] == "src" and len(folder.parts) > 2
-        page = Path(*folder.parts[:2], "README.md") if inside else Path("docs/navigating.md")
+        page = Path(*folder.parts[:2], "README.md") if inside else Path("docs/contributing/folders.md")
         name = f"`{Path(*folder.parts[2:])}`" if inside else f"`{folder}/`"
         text = Path(root, page).read_text(encoding="utf-8") if Path(root, page).is_file() else ""
         if name not in text:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ledger (docs/spec) is honest: each row has a status, and what is built names a proof that exists.
+"""The ledger (docs/contributing/ledger) is honest: each row has a status, and what is built names a proof that exists.
 
 A row ends with two cells, status and proof. Status is `built`, `partial` or `not yet`. The proof of a built or partial
 row names in code style a file of the tree, a GoogleTest case (Suite.name), or a test of ctest (unit.metrics).
@@ -19,12 +19,12 @@ def check(root):
     complaints = []
     proofs = None
     seen = {}
-    for path in house.files(Path(root, "docs/spec"), "*.md"):
-        for number, line in house.lines(Path(root, "docs/spec"), path):
+    for path in house.files(Path(root, "docs/contributing/ledger"), "*.md"):
+        for number, line in house.lines(Path(root, "docs/contributing/ledger"), path):
             cells = [cell.strip() for cell in CELL.split(line)[1:-1]]
             if len(cells) < 4 or not re.match(r"^[A-Z]+-\d+[a-z]?$", cells[0]):
                 continue
-            place = f"docs/spec/{path}:{number}: {cells[0]}"
+            place = f"docs/contributing/ledger/{path}:{number}: {cells[0]}"
             status, proof = cells[-2:]
             if cells[0] in seen:
                 complaints.append(f"{place} is also at {seen[cells[0]]}")

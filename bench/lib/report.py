@@ -1,4 +1,4 @@
-"""What a comparison says: on the terminal, in Markdown for docs/performance.md, and as JSON."""
+"""What a comparison says: on the terminal, in Markdown for docs/contributing/measurements, and as JSON."""
 
 import argparse
 import datetime
@@ -126,7 +126,7 @@ def parser(description):
     arguments = argparse.ArgumentParser(description=description, allow_abbrev=False)
     arguments.add_argument("--build", default=ROOT / "build/release", type=Path, help="build folder to measure")
     arguments.add_argument("--markdown", metavar="FILE",
-                           help="write the tables here too, in docs/performance.md to their section")
+                           help="write the tables here too, in docs/contributing/measurements to their section")
     arguments.add_argument("--json", metavar="FILE", help="write the single figures here")
     arguments.add_argument("--quick", action="store_true",
                            help="everything once and in small: shows that it works; its figures mean nothing")

@@ -1,5 +1,5 @@
 // Load tests written in C++20: a class is a workflow, its member coroutines are the steps, and each virtual user has a
-// separate object. docs/cpp.md explains it from the beginning.
+// separate object. docs/load/guides/cpp.md explains it from the beginning.
 //
 //   #include <bellwether/workflow.h>
 //   using namespace bellwether::workflow;
@@ -76,8 +76,8 @@ class Failure : public std::exception {
 
 // --- workflows -------------------------------------------------------------------------------------------------------
 
-// The keys of a workflow as in docs/scenario.md. Missing values have the defaults described there. The texts are YAML;
-// `more` is for all other keys: "start_time: 2s, on_overtime: notify".
+// The keys of a workflow as in docs/load/reference/scenario.md. Missing values have the defaults described there. The
+// texts are YAML; `more` is for all other keys: "start_time: 2s, on_overtime: notify".
 struct Settings {
   const char* name = nullptr;  // else that of the class
   const char* executor = nullptr;

@@ -25,7 +25,7 @@ class Upgrade(nodes.Test):
         leader, _ = cluster.settled()
         for name in cluster.names:
             self.agree_on(cluster, name, {"1.1"})
-        # The leader comes last, as docs/cluster/README.md says.
+        # The leader comes last, as docs/cluster/nodes.md says.
         for name in [*(name for name in cluster.names if name != leader), leader]:
             rest = [one for one in cluster.names if one != name]
             self.assertEqual(cluster.running[name].stop(), 0)

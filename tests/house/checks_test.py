@@ -232,7 +232,8 @@ worker.detach();
 
 class Docs(TreeTest):
     GOOD = {"dev": "verb_run() { :; }\n", "docs/a.md": "# One thing\n", "src/core/base/time.h": "",
-            "docs/navigating.md": "`docs/` `src/core/`\n", "src/core/README.md": "| `base` |\n",
+            "docs/contributing/folders.md": "`docs/` `docs/contributing/` `src/core/`\n",
+            "src/core/README.md": "| `base` |\n",
             "README.md": "[a](docs/a.md#one-thing) [b](https://example.org) `src/core/base/time.h`\n"
                          "```sh\n./dev run  # demo\n```\n"}
 
@@ -247,14 +248,19 @@ class Docs(TreeTest):
         tree = self.GOOD | {"docs/b.md": "see `src/core/base/gone.h`\n"}
         self.refuses(check_docs.check, tree, "there is no src/core/base/gone.h")
 
+    def test_a_page_that_is_too_long_is_refused(self):
+        self.accepts(check_docs.check, self.GOOD | {"docs/b.md": "a\n" * 300})
+        self.refuses(check_docs.check, self.GOOD | {"docs/b.md": "a\n" * 301}, "301 lines; at most 300")
+
     def test_a_folder_that_nobody_explains_is_refused(self):
         self.refuses(check_docs.check, self.GOOD | {"src/attic/a.cc": ""}, "nothing about `src/attic/`")
         self.refuses(check_docs.check, self.GOOD | {"src/core/attic/a.cc": ""},
                      "src/core/README.md: nothing about `attic`")
 
     def test_the_ledger_may_name_what_is_to_come(self):
-        tree = self.GOOD | {"docs/spec/a.md": "`src/later/x.h`\n",
-                            "docs/navigating.md": "`docs/` `src/core/` `docs/spec/`\n"}
+        tree = self.GOOD | {"docs/contributing/ledger/a.md": "`src/later/x.h`\n",
+                            "docs/contributing/folders.md": "`docs/` `docs/contributing/` `src/core/` "
+                                                            "`docs/contributing/ledger/`\n"}
         self.accepts(check_docs.check, tree)
 
     def test_a_verb_that_does_not_exist_is_refused(self):
@@ -271,7 +277,7 @@ class Ledger(TreeTest):
             "src/core/base/a_test.cc": "TEST(Suite, it_holds) {}\n"}
 
     def row(self, *rows):
-        return self.CODE | {"docs/spec/load.md": "".join(f"| {row} |\n" for row in rows)}
+        return self.CODE | {"docs/contributing/ledger/load.md": "".join(f"| {row} |\n" for row in rows)}
 
     def test_rows_with_an_existing_proof_are_accepted(self):
         self.accepts(check_ledger.check, self.row("ST-1 | a | built | `Suite.it_holds`",

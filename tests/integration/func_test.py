@@ -232,7 +232,9 @@ class Schema(product.Test):
 
     def test_it_takes_the_examples_and_what_the_documentation_shows(self):
         texts = [path.read_text(encoding="utf-8") for path in (product.ROOT / "examples").glob("*.yaml")]
-        for page in ("README.md", "docs/scenario.md", "docs/metrics.md", "docs/functions.md"):
+        for page in ("README.md", "docs/start/first-test.md", "docs/load/guides/models.md",
+                     "docs/load/reference/scenario.md", "docs/load/reference/functions.md",
+                     "docs/reference/metrics.md"):
             text = (product.ROOT / page).read_text(encoding="utf-8")
             pieces = re.findall(r"```yaml\n(.*?)```", text, re.S)
             texts += [piece for piece in pieces if re.search(r"^workflows:", piece, re.M)]

@@ -79,9 +79,9 @@ class Examples(TargetTest):
         self.assertEqual(run.totals["scheduled_iterations"], 50)
 
     def test_the_scenarios_of_the_documentation(self):
-        """The pieces of YAML in docs/scenario.md and docs/metrics.md that are whole scenarios."""
+        """The pieces of YAML in the reference that are whole scenarios."""
         url = self.serve()
-        pages = ("docs/scenario.md", "docs/metrics.md")
+        pages = ("docs/load/reference/scenario.md", "docs/reference/metrics.md")
         text = "\n".join((product.ROOT / page).read_text(encoding="utf-8") for page in pages)
         whole = [piece for piece in re.findall(r"```yaml\n(.*?)```", text, re.S) if "\nworkflows:" in piece]
         self.assertGreaterEqual(len(whole), 1)

@@ -374,7 +374,7 @@ void add_context(CLI::App& app, int& exit_code) {
       "  bellwether context submit request.json --config m1.yaml --priority 5 --wait\n"
       "  bellwether context status --config m1.yaml\n"
       "  bellwether context transfer m2 --config m1.yaml --reason maintenance\n\n"
-      "What the command of --manager sees, and all settings: docs/leadership/context.md.");
+      "What the command of --manager sees, and all settings: docs/advanced/contexts.md.");
 }
 
 }  // namespace bellwether::cli

@@ -262,7 +262,7 @@ void add_keys(CLI::App& app, int& exit_code) {
       "Fewer key shares than the threshold say nothing about the key. They protect against a stolen disk and against "
       "a\n"
       "node that acts without an election. They do not protect against as many nodes as the threshold that are in it\n"
-      "together, against an admin that is broken into, or against whoever splits: docs/leadership/keys.md.\n"
+      "together, against an admin that is broken into, or against whoever splits: docs/advanced/keys.md.\n"
       "Nothing is ever overwritten.\n\n"
       "Examples:\n"
       "  bellwether keys split --names m1,m2,m3 --out shares\n"

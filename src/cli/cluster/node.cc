@@ -272,7 +272,7 @@ void add_context_serve(CLI::App& context, int& exit_code) {
       context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
       "Be a manager that leads contexts when it leads its cluster",
       "The command reads a request from its standard input and writes the context to its standard output.\n"
-      "Exit code 0: done; else it is tried again, three times in all. docs/leadership/context.md has the\n"
+      "Exit code 0: done; else it is tried again, three times in all. docs/advanced/contexts.md has the\n"
       "environment that it sees.\n\n"
       "Examples:\n"
       "  bellwether context serve m1.yaml --manager './make-context --model small' --first-start\n"

@@ -210,7 +210,7 @@ void add_build(CLI::App& app, int& exit_code) {
   command->add_flag("--verbose", arguments->build.verbose, "All that the compiler says, not just the first errors");
   command->footer(
       "`bellwether run FILE.cc` builds by itself; what is built once is kept in $XDG_CACHE_HOME/bellwether. How a\n"
-      "workflow is written: docs/cpp.md. Exit codes: 0 built, 104 it cannot be.\n"
+      "workflow is written: docs/load/guides/cpp.md. Exit codes: 0 built, 104 it cannot be.\n"
       "On clusters only what is signed runs, by a key that the workers trust: docs/cluster/programs.md.\n"
       "Examples:\n"
       "  bellwether build examples/shop.cc -o shop.bw\n"

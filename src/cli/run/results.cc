@@ -192,7 +192,7 @@ CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::
 }  // namespace
 
 void add_store_option(CLI::App* command, std::string& store) {
-  command->add_option("--store", store, "FILE of stored runs (default: this user's, see docs/results.md)");
+  command->add_option("--store", store, "FILE of stored runs (default: this user's, see docs/load/guides/compare.md)");
 }
 
 Result<std::string> store_path(const std::string& given) {

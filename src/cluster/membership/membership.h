@@ -1,5 +1,5 @@
 // One node's part in a group: its view of who is in it, suspected, or gone. SWIM with all of Lifeguard, and the
-// additions of docs/cluster/membership.md: proxies whose probe fails are witnesses, a node that receives nothing
+// additions of docs/contributing/membership.md: proxies whose probe fails are witnesses, a node that receives nothing
 // accuses no member, suspects learn of it first, one neighbour is watched beside the random rounds, views are compared
 // by digest.
 //

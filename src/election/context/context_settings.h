@@ -1,5 +1,5 @@
 // All settings of context leadership: the requirements of a leader, and the times and limits of its work and hand-over.
-// docs/leadership/context.md explains each.
+// docs/advanced/contexts.md explains each.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The fitness of a node to lead contexts: its claim, the requirements, and the score, a number from 0 to 1.
-// docs/leadership/context.md has the formulas and the limits.
+// docs/advanced/contexts.md has the formulas and the limits.
 //
 //   score = sum of weight x component / sum of the weights, + bonuses, - penalties, within 0 and 1
 //
@@ -104,7 +104,7 @@ std::vector<std::string> missing(const ContextClaim& claim, std::span<const std:
 // --- the score -------------------------------------------------------------------------------------------------------
 
 inline constexpr std::size_t kComponents = 13;
-// In the order of the table in docs/leadership/context.md, from "uptime" to "reliability".
+// In the order of the table in docs/advanced/contexts.md, from "uptime" to "reliability".
 using PerComponent = std::array<double, kComponents>;
 
 inline constexpr double kMaxWeight = 1000;

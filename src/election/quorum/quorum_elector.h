@@ -4,7 +4,7 @@
 // returns effects.
 //
 // Its guarantees, if its driver executes effects in order, disks keep confirmed data, and clocks keep within the drift
-// (docs/cluster/election.md argues it):
+// (docs/contributing/election.md argues it):
 //   - a term has one leader, and terms of leaders only grow;
 //   - a leader's work has stopped, by its own clock, before any follower may vote for the next one;
 //   - no vote and no promise leaves before it is durable, and a restart forgets none that may have been made.

@@ -1,6 +1,6 @@
 // The owner's copy of the job record: assignments, losses, and every change together with the effects that wait until a
-// quorum keeps it. The owner writes losses while the run goes on (docs/decisions/018-losses.md). The kernel of the job
-// (job_kernel.h) reads and writes here. One thread.
+// quorum keeps it. The owner writes losses while the run goes on (docs/contributing/decisions/018-losses.md). The
+// kernel of the job (job_kernel.h) reads and writes here. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The load generator watches itself: readings of its load and its machine come in about once a second, findings go out
-// (load/plan/finding.h). docs/self-observation.md has the table of signals, thresholds and remedies for users.
+// (load/plan/finding.h). docs/load/guides/generator.md has the table of signals, thresholds and remedies for users.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md has the
-// table for users.
+// The one judgement of a run, its reason in words, and the exit code of the command. docs/reference/exit-codes.md has
+// the table for users.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,8 @@ class ControlSocket {
 Result<std::string> ask_control(const std::string& path, std::string_view line, Duration limit);
 
 // The requests that other programs send to a local run: report the state, pause, resume, stop, and set the number of
-// virtual users of an externally controlled workflow. Requests and answers are JSON objects (docs/controlling.md).
+// virtual users of an externally controlled workflow. Requests and answers are JSON objects
+// (docs/load/guides/control.md).
 class RunControls {
  public:
   // `run` must outlive it.

@@ -67,7 +67,7 @@ class Histogram {
   uint64_t count_at_or_below(Duration value) const;
 
   // The non-empty buckets in rising order. With `sum`, `min` and `max` this is the whole content
-  // (docs/formats/result.md).
+  // (docs/reference/result.md).
   struct Bucket {
     uint32_t index;
     uint64_t count;

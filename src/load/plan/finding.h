@@ -1,5 +1,5 @@
 // A saturation of a load generator or of its machine: the cause that kept it from making its load, its begin and end,
-// and its worst value. docs/self-observation.md has the table of signals and remedies for users.
+// and its worst value. docs/load/guides/generator.md has the table of signals and remedies for users.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ void add(std::vector<Finding>& findings, Finding finding);
 std::vector<std::string> summed_up(std::span<const Finding> findings);
 
 // A part of the run that was not done or is unknown: planned load that was not made, or not measured. A run with losses
-// says so in every report (docs/decisions/018-losses.md).
+// says so in every report (docs/contributing/decisions/018-losses.md).
 struct Loss {
   Duration from;      // since the start of the run
   Duration to;        // not before `from`

@@ -20,7 +20,7 @@ struct SummaryOptions {
 std::string summary(const RunReport& run, const SummaryOptions& options = {});
 
 // Comma-separated values (RFC 4180): one table with a header. The first column names the kind of its row;
-// docs/formats/reports.md explains the columns. "run" first, then one "step" each, then the series with one "second"
+// docs/reference/reports.md explains the columns. "run" first, then one "step" each, then the series with one "second"
 // each. Lines end with CR LF; a cell that does not apply is empty. Text that a spreadsheet would take for a formula
 // gets an apostrophe before it.
 std::string to_csv(const ResultFile& run);
@@ -39,7 +39,7 @@ Result<std::string> to_hdr(const ResultFile& run, std::string_view step);
 // columns (load/report/chart.h).
 std::string to_html(const ResultFile& run);
 
-// The result file: one JSON document a run, format "bellwether.result/1". docs/formats/result.md explains it,
+// The result file: one JSON document a run, format "bellwether.result/1". docs/reference/result.md explains it,
 // docs/formats/result.schema.json is its schema.
 // The document, indented, with a line feed at its end. Bytes that are not UTF-8 (in names a user gave) are replaced.
 std::string to_json(const RunReport& run);

@@ -1,5 +1,5 @@
-// A result file (docs/formats/result.md), read back. All reports but the summary come from it, so the reports of a run
-// and of its stored file are the same.
+// A result file (docs/reference/result.md), read back. All reports but the summary come from it, so the reports of a
+// run and of its stored file are the same.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The values of templates that need no step: ${vu}, ${random(1, 10)}, ${fake.city}. One table for reading and drawing
-// them, for reserved names, and for docs/functions.md.
+// them, for reserved names, and for docs/load/reference/functions.md.
 #pragma once
 
 #include <array>

@@ -3,8 +3,8 @@
 // When all is whole, the nodes must agree on the members and the leader, keep to that, and have another leader soon
 // after a power failure of this one.
 //
-// Only the assumptions of docs/cluster/election.md do not break. A disk keeps what it has confirmed or is seen to be
-// another one. Fewer than half of the voters lose theirs. Clocks keep within the declared drift.
+// Only the assumptions of docs/contributing/election.md do not break. A disk keeps what it has confirmed or is seen to
+// be another one. Fewer than half of the voters lose theirs. Clocks keep within the declared drift.
 #pragma once
 
 #include "sim/harness/worlds.h"

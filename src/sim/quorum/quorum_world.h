@@ -1,7 +1,7 @@
 // A world of members that elect a leader among them, small and fast enough for millions of runs: the product's
 // QuorumElector in each, with networks, disks and clocks that break as one seed says.
 //
-// Only the assumptions of the safety argument (docs/cluster/election.md) do not break. A disk keeps what it has
+// Only the assumptions of the safety argument (docs/contributing/election.md) do not break. A disk keeps what it has
 // confirmed, or its member meets another one that sees the loss. Clocks keep within the declared drift. Fewer than half
 // of the members lose their records.
 #pragma once

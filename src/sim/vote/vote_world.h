@@ -1,9 +1,9 @@
 // A world of nodes that elect an admin by scored votes, small and fast enough for millions of runs: the product's
 // VoteElector in each, with networks, disks and clocks that break as one seed says, and scores that change and lie.
 //
-// Only the assumptions of the safety argument (docs/cluster/vote.md) do not break. A disk keeps what it has confirmed,
-// or its node meets another one that sees the loss. Clocks keep within the declared drift. Fewer than half of the nodes
-// lose their records. No node with a key votes twice.
+// Only the assumptions of the safety argument (docs/advanced/scored-votes.md) do not break. A disk keeps what it has
+// confirmed, or its node meets another one that sees the loss. Clocks keep within the declared drift. Fewer than half
+// of the nodes lose their records. No node with a key votes twice.
 #pragma once
 
 #include <cstdint>

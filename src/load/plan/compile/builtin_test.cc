@@ -34,7 +34,7 @@ TEST(Builtin, each_can_be_written_as_the_table_shows) {
 
 TEST(Builtin, each_is_in_the_table_of_the_documentation_and_no_other) {
   std::vector<std::string> told;
-  std::ifstream file("docs/functions.md");
+  std::ifstream file("docs/load/reference/functions.md");
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("| `${")) told.push_back(line);
   }
