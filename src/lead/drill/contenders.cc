@@ -12,7 +12,7 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr Duration kStopMost = Duration::seconds(3);
+constexpr Duration kMaxStop = Duration::seconds(3);
 
 }  // namespace
 
@@ -209,7 +209,7 @@ runtime::task<void> Contenders::stop() {
     (void)one.process->signal(SIGCONT);
     (void)one.process->signal(SIGTERM);
   }
-  const Instant most = runtime_.read_clock() + kStopMost;
+  const Instant most = runtime_.read_clock() + kMaxStop;
   for (One& one : all_) {
     if (one.process == nullptr) continue;
     [[maybe_unused]] const auto end = co_await one.process->wait(most, nullptr);
