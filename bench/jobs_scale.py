@@ -43,13 +43,13 @@ def scenario(folder, workers, seconds):
 
 def knows_all(cluster, manager, count):
     """Whether this manager has all nodes for members, and all workers for well."""
-    command = [cluster.bellwether, "cluster", "members", "--config", str(cluster.config(manager)), "--json"]
+    command = [cluster.bellwether, "cluster", "members", "--cluster", str(cluster.config(manager)), "--json"]
     asked = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     if asked.returncode != 0:
         return False
     alive = sum(one["state"] == "alive" for one in json.loads(asked.stdout)["members"])
     place = f"127.0.0.1:{cluster.ports[manager]}"
-    well = sum(one["state"] == "healthy" for one in cluster.ask("workers", "--managers", place))
+    well = sum(one["state"] == "healthy" for one in cluster.ask("workers", "--node", place))
     return alive == count + len(cluster.managers()) and well == count
 
 

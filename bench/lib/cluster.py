@@ -98,7 +98,7 @@ class LocalCluster:
 
     def ask(self, *arguments):
         """The answer of `bellwether job …` as JSON."""
-        done = subprocess.run([self.bellwether, "job", *arguments, "--cluster-config", str(self.config("client")),
+        done = subprocess.run([self.bellwether, "job", *arguments, "--cluster", str(self.config("client")),
                                "--json"], capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != 0:
             raise Failure(f"bellwether job {' '.join(arguments)}: {done.stderr.strip()}")
@@ -119,7 +119,7 @@ class LocalCluster:
 
     def run(self, scenario, result, *options):
         """`bellwether run` on the cluster, in the background."""
-        command = [self.bellwether, "run", str(scenario), "--cluster-config", str(self.config("client")), "--ui",
+        command = [self.bellwether, "run", str(scenario), "--cluster", str(self.config("client")), "--ui",
                    "none", *options]
         if result is not None:
             command += ["--out", f"json={result}"]

@@ -70,11 +70,11 @@ struct Done {};
 
 // --- requests --------------------------------------------------------------------------------------------------------
 
-// The access to a cluster. An empty member comes from the variables of the environment (BELLWETHER_CLUSTER …,
-// BELLWETHER_AUTH_SECRET), then from the file, as for `bellwether run --managers`.
+// The access to a cluster. An empty member comes from the variables of the environment (BELLWETHER_CLUSTER_NAME …,
+// BELLWETHER_AUTH_SECRET), then from the file, as for `bellwether run --cluster FILE`.
 struct Options {
   std::vector<std::string> managers;  // HOST or HOST:PORT; any of them will do. Empty: the seeds of the file
-  std::string settings_file;          // as --cluster-config
+  std::string settings_file;          // as FILE of --cluster
   std::string cluster;
   std::string environment;
   std::string secret_file;  // that only its owner may read

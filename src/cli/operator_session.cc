@@ -8,6 +8,7 @@
 
 #include "cli/verb.h"
 #include "cluster/node/secrets.h"
+#include "core/base/encoding.h"
 #include "election/store/environment.h"
 
 namespace bellwether::cli {
@@ -19,8 +20,10 @@ std::string host_name() {
   return name.c_str();
 }
 
-Result<OperatorSession> open(const OperatorOptions& options, const cluster::NodeConfig& config) {
+Result<OperatorSession> open(const OperatorOptions& options, const AskedCluster& asked, const ReadSettings& read) {
+  const cluster::NodeConfig& config = *read.config;
   OperatorSession session;
+  session.cluster = asked.name;
   session.by = who_asks(options.by, "operator");
   if (!options.node.empty()) {
     const auto node = parse_host_port(options.node, cluster::kDefaultPort);
@@ -29,8 +32,10 @@ Result<OperatorSession> open(const OperatorOptions& options, const cluster::Node
   } else {
     HostPort own = config.advertise.host.empty() ? config.listen : config.advertise;
     if (own.host == "0.0.0.0" || own.host == "::") own.host = "127.0.0.1";
-    session.nodes.push_back(own);
-    session.nodes.insert(session.nodes.end(), config.seeds.begin(), config.seeds.end());
+    session.nodes = config.seeds;
+    // A file that says where its node listens is that of a node; else this machine is only a guess.
+    const bool names_a_node = read.settings.value("listen").origin != cluster::Settings::Value().origin;
+    session.nodes.insert(names_a_node ? session.nodes.begin() : session.nodes.end(), own);
   }
   BW_TRY(auto keyring, node::read_secrets(config, &store::own_environment));
   BW_TRY(auto client, node::OperatorClient::make(config, std::move(keyring), session.by));
@@ -77,22 +82,21 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
   return read;
 }
 
-void add_operator(CLI::App* command, OperatorOptions& options) {
-  add_node_settings(command, options.settings);
-  add_text(command, "--node", options.node, "HOST:PORT", "Ask this node (default: that of --config, then its seeds)");
-  command->add_option("--by", options.by, "Who asks, for the nodes' audit logs (default $USER)");
+ReadSettings read_client_settings(const std::string& file) {
+  return read_node_settings(
+      {.file = file, .assignments = {}},
+      {"role=worker", "name=operator", "voters=", "data=", "context.serve=false", "context.manager="});
 }
 
-std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, std::string_view verb) {
-  // An operator's machine needs neither a role nor a disk; the node reads those settings of the file.
-  const auto read = read_node_settings(
-      options.settings,
-      {"role=worker", "name=operator", "voters=", "data=", "context.serve=false", "context.manager="});
-  if (!read.config) return std::nullopt;
-  auto session = open(options, *read.config);
-  if (session) return std::move(*session);
-  refuse(verb, session.error().message);
-  return std::nullopt;
+tl::expected<OperatorSession, int> open_operator_session(const OperatorOptions& options, std::string_view verb) {
+  const auto asked = cluster_to_ask(options.cluster);
+  if (!asked)
+    return tl::unexpected(refuse(verb, printable(asked.error().message), exit_code_of_unasked(asked.error())));
+  const auto read = read_client_settings(asked->settings);
+  if (!read.config) return tl::unexpected(kExitUsage);
+  auto session = open(options, *asked, read);
+  if (!session) return tl::unexpected(refuse(verb, session.error().message));
+  return std::move(*session);
 }
 
 Result<node::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const node::AdminRequest& request,

@@ -1,5 +1,5 @@
 // A command's access to the nodes of a cluster: the settings of a node (--config FILE, the environment, --set
-// NAME=VALUE), and an operator's connection from them.
+// NAME=VALUE), and an operator's connection to a named cluster.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cluster_choice.h"
 #include "cluster/net/node_config.h"
 #include "cluster/node/dialling.h"
 #include "core/runtime/epoll/epoll_runtime.h"
@@ -32,23 +33,23 @@ struct ReadSettings {
 // `over`: assignments that win over all others.
 ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over = {});
 
-struct OperatorOptions {
-  NodeSettings settings;
-  std::string node;  // HOST:PORT; empty: that of the settings, then their seeds
-  std::string by;    // for audit logs; empty: $USER
+// Of a client or an operator: the same, from a file that may also be that of a node. An operator's machine needs
+// neither a role nor a disk.
+ReadSettings read_client_settings(const std::string& file);
+
+struct OperatorOptions : ClusterOptions {
   Duration timeout = Duration::seconds(5);
 };
-// --config, --set, --leadership, --node and --by.
-void add_operator(CLI::App* command, OperatorOptions& options);
 
 struct OperatorSession {
+  std::string cluster;  // for --cluster
   std::unique_ptr<runtime::EpollRuntime> runtime;
   std::unique_ptr<node::OperatorClient> client;
   std::vector<HostPort> nodes;  // nodes to ask; the first reachable one answers
   std::string by;
 };
-// Empty after an error, which it has printed on standard error in the name of `verb`.
-std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, std::string_view verb);
+// The error is the exit code; its text was printed on standard error in the name of `verb`.
+tl::expected<OperatorSession, int> open_operator_session(const OperatorOptions& options, std::string_view verb);
 
 Result<node::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const node::AdminRequest& request,
                               Duration timeout);

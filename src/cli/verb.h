@@ -88,6 +88,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
 // … of which a part is a cluster on this machine.
 void add_local_cluster(CLI::App& cluster, int& exit_code);
+void add_cluster_use(CLI::App& cluster, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
 void add_context(CLI::App& app, int& exit_code);
 // … of which a part is a node.

@@ -12,7 +12,7 @@ using lead::Severity;
 
 void add_to(std::string& list, const std::string& one) { list += (list.empty() ? "" : "; ") + one; }
 
-void judge_reach(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
+void judge_reach(const std::vector<NodeReport>& nodes, const std::string& cluster, Findings& out) {
   std::string troubles;
   for (const NodeReport& one : nodes) {
     if (!one.trouble.empty()) add_to(troubles, fmt::format("{}: {}", one.name, one.trouble));
@@ -20,10 +20,10 @@ void judge_reach(const std::vector<NodeReport>& nodes, const std::string& config
   if (troubles.empty()) return;
   out.push_back({Severity::kWarning, "voters cannot be asked", troubles,
                  "each that is gone is one less that may be lost; nothing below is known of them",
-                 "bellwether cluster members --config " + config});
+                 "bellwether cluster members --cluster " + cluster});
 }
 
-void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
+void judge_two(const std::vector<NodeReport>& nodes, const std::string& cluster, Findings& out) {
   std::string who;
   std::size_t count = 0;
   bool unsafe = false;
@@ -34,13 +34,13 @@ void judge_two(const std::vector<NodeReport>& nodes, const std::string& config, 
     unsafe |= !one.rule.empty() && one.rule != "majority";
   }
   if (count < 2) return;
-  out.push_back(
-      {Severity::kCritical, "two nodes lead at once", who,
-       unsafe ? "the rule of this vote permits it when the network parts: whatever they guard is done twice. "
-                "With three nodes or more, vote.quorum: majority prevents it"
-              : "a majority cannot have elected both: their `voters` differ, or a node votes twice because "
-                "two processes have its name or its disk was set back. Whatever they guard is done twice",
-       fmt::format("bellwether cluster quorum --config {} (on each side; then mend the network or `voters`)", config)});
+  out.push_back({Severity::kCritical, "two nodes lead at once", who,
+                 unsafe ? "the rule of this vote permits it when the network parts: whatever they guard is done twice. "
+                          "With three nodes or more, vote.quorum: majority prevents it"
+                        : "a majority cannot have elected both: their `voters` differ, or a node votes twice because "
+                          "two processes have its name or its disk was set back. Whatever they guard is done twice",
+                 fmt::format("bellwether cluster quorum --cluster {} (on each side; then mend the network or `voters`)",
+                             cluster)});
 }
 
 // Why the cluster has no leader, as far as the asked nodes know.
@@ -61,7 +61,7 @@ std::string causes_of(const std::vector<NodeReport>& asked) {
   return causes;
 }
 
-void judge_none(const std::vector<NodeReport>& nodes, const std::string& config, Findings& out) {
+void judge_none(const std::vector<NodeReport>& nodes, const std::string& cluster, Findings& out) {
   std::vector<NodeReport> asked;
   std::ranges::copy_if(nodes, std::back_inserter(asked), [](const NodeReport& one) { return one.trouble.empty(); });
   if (std::ranges::any_of(asked, &NodeReport::acts)) return;
@@ -74,7 +74,7 @@ void judge_none(const std::vector<NodeReport>& nodes, const std::string& config,
   const bool no_quorum = std::ranges::any_of(asked, [](const NodeReport& one) { return one.alive < one.needed; });
   const bool none_stands =
       !asked.empty() && std::ranges::all_of(asked, [](const NodeReport& one) { return !one.stands_back.empty(); });
-  std::string remedy = "look again with a longer --for; then bellwether cluster votes --config " + config;
+  std::string remedy = "look again with a longer --for; then bellwether cluster votes --cluster " + cluster;
   if (no_quorum) {
     remedy = "start the voters that are missing, or mend the network between them";
   } else if (none_stands) {
@@ -96,7 +96,7 @@ void judge_keys(const std::vector<NodeReport>& nodes, Findings& out) {
        "openssl pkey -in NAME.key -pubout, on its own machine: the same as NAME.pem in vote.keys of the others"});
 }
 
-void judge_elections(const std::vector<NodeReport>& nodes, const std::string& config, const lead::HealthLimits& limits,
+void judge_elections(const std::vector<NodeReport>& nodes, const std::string& cluster, const lead::HealthLimits& limits,
                      Findings& out) {
   const auto most = std::ranges::max_element(nodes, {}, &NodeReport::elections_last_hour);
   if (most == nodes.end() || most->elections_last_hour < limits.churn_warning) return;
@@ -108,8 +108,8 @@ void judge_elections(const std::vector<NodeReport>& nodes, const std::string& co
        "each costs a time without a leader. Nodes or networks pause for longer than heartbeat_timeout, scores "
        "change places, or somebody calls them",
        fmt::format(
-           "bellwether cluster votes --messages --config {}; then lengthen security.election_config.heartbeat_timeout",
-           config)});
+           "bellwether cluster votes --messages --cluster {}; then lengthen security.election_config.heartbeat_timeout",
+           cluster)});
 }
 
 void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& limits, Findings& out) {
@@ -138,13 +138,13 @@ void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& l
 
 }  // namespace
 
-void judge_votes(const std::vector<NodeReport>& nodes, const std::string& config, const VoteHealthLimits& limits,
+void judge_votes(const std::vector<NodeReport>& nodes, const std::string& cluster, const VoteHealthLimits& limits,
                  Findings& out) {
-  judge_reach(nodes, config, out);
-  judge_two(nodes, config, out);
-  judge_none(nodes, config, out);
+  judge_reach(nodes, cluster, out);
+  judge_two(nodes, cluster, out);
+  judge_none(nodes, cluster, out);
   judge_keys(nodes, out);
-  judge_elections(nodes, config, limits.churn, out);
+  judge_elections(nodes, cluster, limits.churn, out);
   judge_beats(nodes, limits, out);
 }
 

@@ -43,8 +43,8 @@ struct VoteHealthLimits {
   uint64_t beats_needed = 20;  // fewer say nothing
 };
 
-// `config`: the file of settings for questions to the cluster; proposed commands use it.
-void judge_votes(const std::vector<NodeReport>& nodes, const std::string& config, const VoteHealthLimits& limits,
+// `cluster`: its name for --cluster, as a word of a shell; proposed commands use it.
+void judge_votes(const std::vector<NodeReport>& nodes, const std::string& cluster, const VoteHealthLimits& limits,
                  lead::Findings& out);
 
 }  // namespace bellwether::node

@@ -72,7 +72,7 @@ class Counters(jobs.Test):
         for manager in cluster.voters:
             def told():
                 # Nobody has to have them: the result is there first, and does not wait for them for long.
-                again, file = self.watch_windows(cluster, client.job, "--managers", cluster.world[manager].ipv4)
+                again, file = self.watch_windows(cluster, client.job, "--node", cluster.world[manager].ipv4)
                 self.assertEqual(again.finish()[0], jobs.PASS)
                 return [json.loads(line) for line in file.read_text().splitlines()]
             lines = until(f"the windows, from {manager}", told)
@@ -84,7 +84,7 @@ class Counters(jobs.Test):
         cluster.running[owner].kill()
         cluster.start(owner, first=False)
         cluster.all_alive()
-        client, file = self.watch_windows(cluster, client.job, "--managers", cluster.world[owner].ipv4)
+        client, file = self.watch_windows(cluster, client.job, "--node", cluster.world[owner].ipv4)
         self.assertEqual(client.finish()[0], jobs.PASS)
         self.assertEqual(file.read_text(), "")
         self.assertEqual([one for one in cluster.said(owner) if "is called" in one["text"]], [])

@@ -30,7 +30,7 @@ class InEtcd(jobs.Test):
         result = self.ended(client)
         self.assertEqual(result["totals"]["requests"], 700)
         until("the end, as every manager sees it", lambda: all(
-            [(one["job"], one["state"]) for one in cluster.job("list", "--managers", cluster.world[name].ipv4)[1]]
+            [(one["job"], one["state"]) for one in cluster.job("list", "--node", cluster.world[name].ipv4)[1]]
             == [(client.job, "completed")] for name in cluster.voters))
 
     def test_load_does_not_need_etcd_and_new_jobs_do(self):

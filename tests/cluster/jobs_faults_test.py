@@ -23,7 +23,7 @@ class Managers(jobs.Test):
         # Who comes back knows the job and its result too.
         cluster.start(leader, first=False)
         self.assertEqual(cluster.whole()[0], second)
-        code, text = cluster.job("results", client.job, "--managers", cluster.world[leader].ipv4, json_too=False)
+        code, text = cluster.job("results", client.job, "--node", cluster.world[leader].ipv4, json_too=False)
         self.assertEqual(code, jobs.PASS, text)
         self.assertEqual(cluster.arrived(), 720)
 

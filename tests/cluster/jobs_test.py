@@ -103,7 +103,7 @@ class Running(jobs.Test):
                             (("run", cluster.write("s.yaml", cluster.scenario()), "--cores", "1"), "--cores"),
                             (("run", cluster.folder / "none.yaml"), "none.yaml")):
             with self.subTest(words):
-                code, said = cluster.client.run(self.binary, *words, "--cluster-config",
+                code, said = cluster.client.run(self.binary, *words, "--cluster",
                                                 f"{cluster.folder}/client.yaml")
                 self.assertEqual(code, jobs.WRONG, said)
                 self.assertIn(text, said)
@@ -125,7 +125,7 @@ class Running(jobs.Test):
                  ({"seeds": ["10.77.99.99"]}, "10.77.99.99"))
         for i, (other, text) in enumerate(wrong):
             config = cluster.write(f"other-{i}.yaml", {**client, **other})
-            refused.append((text, cluster.client.start(self.binary, "run", scenario, "--cluster-config", config,
+            refused.append((text, cluster.client.start(self.binary, "run", scenario, "--cluster", config,
                                                        log=cluster.folder / f"refused-{i}.log")))
         for text, process in refused:
             self.assertEqual(process.wait(), 1)

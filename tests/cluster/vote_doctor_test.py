@@ -10,7 +10,7 @@ from lib.world import until
 class Doctor(voting.Test):
     def doctor(self, cluster, name, *more):
         """What it finds on this node: (exit code, {what: finding})."""
-        code, text = cluster.world[name].run(self.binary, "doctor", "--config", cluster.folder / f"{name}.yaml",
+        code, text = cluster.world[name].run(self.binary, "doctor", "--cluster", cluster.folder / f"{name}.yaml",
                                              "--json", "--timeout", "2s", *more)
         self.assertIn(code, (0, 1, 2), text)
         return code, {one["what"]: one for one in json.loads(text)["findings"]}
@@ -23,8 +23,8 @@ class Doctor(voting.Test):
     def test_too_many_elections(self):
         cluster, _, _ = self.led(3)
         until("all is well", lambda: self.doctor(cluster, "a") == (0, {}))
-        until("it says so", lambda: cluster.world["a"].run(self.binary, "doctor", "--config", cluster.folder / "a.yaml")
-              == (0, "healthy (3 nodes looked at)\n"))
+        until("it says so", lambda: cluster.world["a"].run(
+            self.binary, "doctor", "--cluster", cluster.folder / "a.yaml") == (0, "healthy (3 nodes looked at)\n"))
         for _ in range(5):
             term = cluster.agreed()[1]
             until("it is called", lambda: cluster.operator("a", "elect", "--force")[0] == 0)

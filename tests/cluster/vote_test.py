@@ -137,11 +137,11 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         cluster.whole()
         cluster.operator("a", "elect", "--force")
         until("the best leads", lambda: cluster.agreed()[0] == "c")
-        code, text = world["c"].run(self.binary, "cluster", "votes", "--config", path)
+        code, text = world["c"].run(self.binary, "cluster", "votes", "--cluster", path)
         self.assertEqual(code, 0, text)
         self.assertIn("c has won", text)
         path.write_text(path.read_text().replace('name = "c"', "name = c"))
-        code, text = world["c"].run(self.binary, "cluster", "votes", "--config", path)
+        code, text = world["c"].run(self.binary, "cluster", "votes", "--cluster", path)
         self.assertEqual(code, 104)
         self.assertIn("c.toml:3:8: this is not TOML", text)
 

@@ -12,7 +12,7 @@ class VoteTrust(voting.Test):
 
     def attest(self, cluster, key, node, *more, name="flock"):
         out = cluster.folder / f"{node}.{name}.attestation"
-        self.keys("attest", "--key", key, "--cluster", name, "--node", node, "--capabilities",
+        self.keys("attest", "--key", key, "--cluster-name", name, "--node", node, "--capabilities",
                   ",".join(("admin_election", *more)), "--out", out)
         return str(out)
 

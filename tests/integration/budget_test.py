@@ -21,7 +21,7 @@ def sums(found):
 
 class ClusterBudget(product.Test):
     def budget(self, *arguments):
-        run = self.bellwether("budget", "--cluster", *arguments, "--json")
+        run = self.bellwether("budget", "--of-cluster", *arguments, "--json")
         self.assertEqual(run.code, 0, run)
         found = json.loads(run.out)
         self.assertEqual(found["format"], "bellwether.budget/1")
@@ -80,7 +80,7 @@ class ClusterBudget(product.Test):
         toml = self.budget("--config", product.ROOT / "examples/cluster/m1.toml")
         self.assertEqual((toml["decided_by"], toml["voters"]), ("vote", 3))
         self.assertEqual(self.budget("--via", "vote", "--voters", "100", "--nodes", "100")["voters"], 100)
-        run = self.bellwether("budget", "--cluster", "--config", self.write("vote.yaml", node))
+        run = self.bellwether("budget", "--of-cluster", "--config", self.write("vote.yaml", node))
         self.assertIn("3 voters by scores, round trip 2.00ms, disk 10.0ms", run.out)
         self.assertRegex(run.out, r"crash, worst +1\.3s +heartbeat_timeout x \(1 \+ drift\)")
 
@@ -92,7 +92,7 @@ class ClusterBudget(product.Test):
         self.assertEqual(slow["cut_off_stops"], usual["cut_off_stops"])
 
     def test_the_table_shows_formulas_and_totals(self):
-        run = self.bellwether("budget", "--cluster", "--nodes", "100")
+        run = self.bellwether("budget", "--of-cluster", "--nodes", "100")
         self.assertEqual(run.code, 0, run)
         self.assertIn("Profile lan, 100 nodes", run.out)
         self.assertRegex(run.out, r"to all, worst +[0-9.]+s +2 x interval \+ verdict \+ suspicion \+ spread")
@@ -105,12 +105,12 @@ class ClusterBudget(product.Test):
                                   (["--via", "etcd://h", "--voters", "3"], "nobody votes"),
                                   (["--via", "etcd://h", "--ttl", "9000h"], "longer than a year"),
                                   (["--config", "none.yaml"], "none.yaml"), (["--rtt", "x"], "no duration")):
-            run = self.bellwether("budget", "--cluster", *arguments)
+            run = self.bellwether("budget", "--of-cluster", *arguments)
             self.assertEqual(run.code, 104, run)
             self.assertIn(reason, run.err)
         run = self.bellwether("budget", "--nodes", "3")
         self.assertEqual(run.code, 104, run)
-        self.assertIn("--cluster", run.err)
+        self.assertIn("--of-cluster", run.err)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Library(local_nodes.Test):
         self.assertIn("wrong.yaml:1:22: ", done.stderr)
 
     def test_the_command_line_shows_windows_steps_and_seconds(self):
-        options = ["--cluster-config", self.dir / "client.yaml"]
+        options = ["--cluster", self.dir / "client.yaml"]
         scenario = self.write("load.yaml", "workflows: {w: {executor: constant-arrival-rate, rate: 40/s, duration: 3s, "
                               f"vus: {{preallocated: 20}}, steps: {{get: {{http: {{get: '{self.url}/json'}}}}}}}}}}\n")
         submitted = self.bellwether("job", "submit", scenario, *options)
@@ -100,7 +100,7 @@ class Library(local_nodes.Test):
         one = {}
         while one.get("health") != "healthy" or one["free"] < 2:  # until both workers have reported
             self.assertLess(time.monotonic(), deadline, one)
-            listed = self.bellwether("job", "datacenters", "--cluster-config", self.dir / "client.yaml", "--json")
+            listed = self.bellwether("job", "datacenters", "--cluster", self.dir, "--json")
             self.assertEqual(listed.code, 0, listed)
             [one] = json.loads(listed.out)
         self.assertEqual((one["datacenter"], one["managers"], one["workers"], one["cores"]), ("dc1", 3, 2, 2))

@@ -176,8 +176,9 @@ class Cpp(Served):
     def test_nobody_else_gets_one(self):
         file = self.put(LOOK)
         self.assertEqual(self.bellwether("build", file).code, 0)
+        self.write("client.yaml", "cluster: demo\nseeds: [127.0.0.1:1]\n")
         for what in ("shop.cc", "shop.bw"):
-            run = self.bellwether("run", what, "--managers", "127.0.0.1:1")
+            run = self.bellwether("run", what, "--cluster", self.folder / "client.yaml")
             self.assertEqual(run.code, product.WRONG, run)
             self.assertIn("--sign-key", run.err)
             self.assertNotIn("127.0.0.1:1", run.err, "nobody was asked")

@@ -80,16 +80,17 @@ class Keys(product.Test):
     def test_an_attestation_says_what_was_signed(self):
         key = self.private("operator.key", b"")
         subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
-        self.keys("attest", "--key", key, "--cluster", "flock", "--node", "m1", "--capabilities",
+        self.keys("attest", "--key", key, "--cluster-name", "flock", "--node", "m1", "--capabilities",
                   "admin_election,project_manager", "--for", "1h", "--out", self.file("m1.attestation"))
         lines = (self.folder / "m1.attestation").read_text().splitlines()
         self.assertEqual(lines[:5], ["bellwether attestation 1", "cluster flock/default", "node m1",
                                      "capability admin_election", "capability project_manager"])
         for span in ("0s", "100000h"):
-            self.assertIn("10 years at most", self.keys("attest", "--key", key, "--cluster", "flock", "--node", "m2",
-                                                        "--capabilities", "a", "--for", span, code=104).err)
+            run = self.keys("attest", "--key", key, "--cluster-name", "flock", "--node", "m2", "--capabilities", "a",
+                            "--for", span, code=104)
+            self.assertIn("10 years at most", run.err)
         (self.folder / "operator.key").chmod(0o644)
-        self.assertIn("chmod 600", self.keys("attest", "--key", key, "--cluster", "flock", "--node", "m2",
+        self.assertIn("chmod 600", self.keys("attest", "--key", key, "--cluster-name", "flock", "--node", "m2",
                                              "--capabilities", "a", code=104).err)
 
 

@@ -104,7 +104,7 @@ class Behaviours:
         url = self.group().url("a")
         for verb in (["list"], ["show", "k"], ["transfer", "k", "--to", "b"], ["steal", "k", "--yes"], ["watch"]):
             self.refused(["lease", *verb, "--via", url], "elects its leader itself",
-                         f"cluster leader|votes|transfer --config {self.here.file('a')}")
+                         f"cluster leader|votes|transfer --cluster {self.here.file('a')}")
 
     def test_how_long_nobody_leads_is_known_beforehand(self):
         group = self.group(**LAN)
@@ -115,7 +115,7 @@ class Behaviours:
         self.assertAlmostEqual(found["election"]["crash"]["worst"]["seconds"],
                                {"vote": 1.234, "quorum": 0.591}[self.scheme], places=3)
         group.write("a", profile="wan")
-        slow = json.loads(self.bellwether("budget", "--cluster", "--config", group.file("a"), "--json").out)
+        slow = json.loads(self.bellwether("budget", "--of-cluster", "--config", group.file("a"), "--json").out)
         self.assertGreater(slow["election"]["crash"]["worst"]["seconds"], 3)
         other = "quorum" if self.scheme == "vote" else "vote"
         self.refused(["budget", "--via", f"{other}:{group.file('a')}"], f"'leadership' is '{self.scheme}' there")
@@ -220,7 +220,7 @@ class Behaviours:
         self.leader([alone])
         scenario = self.write("scenario.yaml", "workflows: {w: {vus: 1, duration: 1s, steps: {s: {http: "
                                                "{get: 'http://127.0.0.1:1/'}}}}}\n")
-        run = self.bellwether("job", "submit", scenario, "--config", self.here.file("a"),
+        run = self.bellwether("job", "submit", scenario, "--cluster", self.here.file("a"),
                               environment=self.environment())
         self.assertNotEqual(run.code, 0, run)
         self.assertNotIn("replicas", str(alone))

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import stat
@@ -21,7 +23,7 @@ class LocalCluster(local_nodes.Test):
     def term(self, sight):
         """The leader's own word: others may not have heard of it yet."""
         address = next(node["address"] for node in sight["nodes"] if node["leads"])
-        run = self.bellwether("cluster", "leader", "--config", self.dir / "client.yaml", "--node", address, "--json")
+        run = self.bellwether("cluster", "leader", "--cluster", self.dir, "--node", address, "--json")
         return json.loads(run.out)["term"]
 
     def test_it_goes_up_is_seen_and_goes_down_with_nothing_left(self):
@@ -38,7 +40,7 @@ class LocalCluster(local_nodes.Test):
         self.assertEqual(stat.S_IMODE(self.dir.stat().st_mode), 0o700)
 
         # What it leaves for operators works, and the roles are proven.
-        members = self.bellwether("cluster", "members", "--config", self.dir / "client.yaml", "--json")
+        members = self.bellwether("cluster", "members", "--cluster", self.dir / "client.yaml", "--json")
         self.assertEqual(len(json.loads(members.out)["members"]), 5, members)
         self.assertNotIn("without certificates", (self.dir / "m1.log").read_text())
 
@@ -107,7 +109,7 @@ class LocalCluster(local_nodes.Test):
             other.kill()
 
     def test_an_interrupt_while_it_waits_takes_everything_down_again(self):
-        process = self.start("cluster", "up", "--dir", self.dir, "--managers", "3")
+        process = self.start("cluster", "up", "--cluster", self.dir, "--managers", "3")
         deadline = time.monotonic() + PATIENCE
         while not processes_of(self.dir):
             self.assertLess(time.monotonic(), deadline, "no node was started")
@@ -152,6 +154,100 @@ class LocalCluster(local_nodes.Test):
         self.assertIn("'w1' has ended; its last words in", run.err)
         self.assertIn("w1.yaml:1", run.err)
         self.assertEqual(processes_of(self.dir), [])
+
+    def environment(self, **more):
+        return {"XDG_STATE_HOME": str(self.folder / "state"), **more}
+
+    def ask(self, *words, code=0, **more):
+        """A command that means the standard cluster, or what the variable says."""
+        run = self.bellwether(*words, environment=self.environment(**more))
+        self.assertEqual(run.code, code, run)
+        return run
+
+    def printed(self, up, of_what):
+        """A command that `up` has printed, as it stands there, in a shell."""
+        line = re.search(rf"(?m)^ +{of_what}: +bellwether (.*)$", up.out)[1]
+        return self.ask(*shlex.split(line))
+
+    def test_the_standard_cluster_by_the_commands_that_up_prints(self):
+        self.dir = self.folder / "state/bellwether/cluster"  # for what ends all its processes
+        for verb in (("job", "list"), ("cluster", "members"), ("context", "status"),
+                     ("run", "http://127.0.0.1:1/", "--cluster", "local")):
+            self.assertIn(f"there is no local cluster in '{self.dir}': start one with `bellwether cluster up`\n",
+                          self.ask(*verb, code=NO).err)
+        self.assertIn("there is no local cluster", self.ask("doctor", code=WRONG).err)
+        up = self.ask("cluster", "up", "--managers", "1", "--workers", "1")
+        self.assertIn("0.00%", self.printed(up, "run load on it").out)
+        self.assertRegex(self.printed(up, "look at it").out, "(?m)^w1 .*alive")
+        [job] = json.loads(self.ask("job", "list", "--json").out)
+        self.assertEqual(job["state"], "completed")
+        self.assertIn("m1", self.ask("cluster", "leader").out)
+        self.assertIn("healthy (1 node", self.ask("doctor").out)
+        self.assertIn("ended: ", self.printed(up, "take it down").out)
+
+        down = "the local cluster is down: start it with `bellwether cluster up`\n"
+        for verb in (("job", "list"), ("job", "watch", "x"), ("cluster", "leader"), ("worker", "drain", "w1"),
+                     ("context", "status"), ("run", "http://127.0.0.1:1/", "--cluster", "current")):
+            self.assertIn(down, self.ask(*verb, code=NO).err)
+        self.assertIn(down, self.ask("doctor", "--cluster", "local", code=2).err)
+        self.assertEqual(processes_of(self.dir), [])
+
+    def test_another_cluster_has_the_name_of_its_folder_until_it_is_purged(self):
+        self.dir = self.folder / "flock"
+        up = self.ask("cluster", "up", "--managers", "1", "--workers", "1", "--cluster", self.dir)
+        self.assertIn("cluster status --cluster flock\n", up.out)
+        self.assertIn("--duration 10s --cluster flock\n", up.out)
+        self.assertIn("there is no local cluster", self.ask("job", "list", code=NO).err)
+        self.assertEqual(self.ask("job", "list", "--json", "--cluster", "flock").out, "[]\n")
+        self.assertIn("did you mean 'flock'? Known: local, flock",
+                      self.ask("job", "list", "--cluster", "flok", code=WRONG).err)
+
+        self.assertRegex(self.ask("cluster", "use", "flock").out, r"(?m)^\* +flock +\S+/flock +cluster use$")
+        self.assertEqual(self.ask("job", "list", "--json").out, "[]\n")
+        known = json.loads(self.ask("cluster", "use", "--json", BELLWETHER_CLUSTER="local").out)
+        self.assertEqual([(one["name"], one["source"]) for one in known],
+                         [("local", "BELLWETHER_CLUSTER"), ("flock", None)])
+        self.assertIn("there is no local cluster", self.ask("job", "list", code=NO, BELLWETHER_CLUSTER="local").err)
+
+        # A run goes to a cluster by the option or the variable; the choice alone leaves it on this machine.
+        page = next(one["http"] for one in self.status_of("flock")["nodes"]) + "livez"
+        load = ("run", page, "--vus", "1", "--duration", "1s", "--ui", "ci")
+        for words, more, on_cluster in (((), {}, False), (("--cluster", "current"), {}, True),
+                                        ((), {"BELLWETHER_CLUSTER": "flock"}, True)):
+            with self.subTest(words=words, **more):
+                run = self.ask(*load, *words, **more)
+                self.assertEqual("given to" in run.err, on_cluster, run)
+        self.assertIn("--cores", self.ask(*load, "--cores", "1", code=WRONG, BELLWETHER_CLUSTER="flock").err)
+
+        self.ask("cluster", "down")
+        self.assertIn("the local cluster 'flock' is down: start it with `bellwether cluster up`\n",
+                      self.ask("job", "list", code=NO).err)
+        self.ask("cluster", "use", "--unset")
+        self.assertIn("start it with `bellwether cluster up --cluster flock`\n",
+                      self.ask("job", "list", "--cluster", self.dir, code=NO).err)
+        self.ask("cluster", "down", "--purge", "--cluster", "flock")
+        self.assertNotIn("flock", self.ask("cluster", "use").out)
+
+    def status_of(self, name):
+        return json.loads(self.ask("cluster", "status", "--json", "--cluster", name).out)
+
+    def test_clusters_are_remembered_by_their_settings(self):
+        client = self.write("client.yaml", "cluster: perf\nseeds: [127.0.0.1:1]\nsecret: {file: secret}\n")
+        self.write("other.yaml", "cluster: perf\nseeds: [127.0.0.1:2]\nsecret: {file: secret}\n")
+        self.assertRegex(self.ask("cluster", "use", "client.yaml").out, rf"(?m)^\* +perf +{client} +cluster use$")
+        self.assertIn("'perf' is already the name", self.ask("cluster", "use", "other.yaml", code=WRONG).err)
+        self.ask("cluster", "use", "other.yaml", "--as", "staging")
+        self.assertRegex(self.ask("cluster", "use", "local").out, r"(?m)^\* +local .*default$")
+        for verb in ("up", "down", "status"):
+            self.assertIn("say --cluster local", self.ask("cluster", verb, "--cluster", "staging", code=WRONG).err)
+        self.ask("cluster", "use", "--forget", "staging")
+        self.assertIn("no such name", self.ask("cluster", "use", "--forget", "staging", code=WRONG).err)
+        self.assertIn("unknown.yaml", self.ask("job", "list", "--cluster", "./unknown.yaml", code=WRONG).err)
+        self.write("wrong.yaml", "cluster: perf\nseed: x\n")
+        self.assertIn("wrong.yaml:2:1", self.ask("cluster", "use", "wrong.yaml", code=WRONG).err)
+        run = self.ask("cluster", "use", code=WRONG, BELLWETHER_CLUSTER="pref")
+        self.assertIn("BELLWETHER_CLUSTER 'pref': no cluster has this name; did you mean 'perf'?", run.err)
+        self.assertIn(client, run.out)
 
 
 if __name__ == "__main__":

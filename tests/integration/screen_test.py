@@ -273,12 +273,12 @@ class OnACluster(ScreenTest, local_nodes.Test):
         self.up("--managers", "1", "--workers", "1")
         config = self.dir / "client.yaml"
         owner = self.terminal(150, 40)
-        owner.run(product.binary, "run", self.scenario, "--cluster-config", f"'{config}'")
+        owner.run(product.binary, "run", self.scenario, "--cluster", f"'{config}'")
         screen = owner.shows("'browse' on", "'buy' on", "running", "q quit", "✗ http_req_duration",
                              without=("requests 0 ",))
         job = re.search(r"job (\w+)", screen.splitlines()[-1]).group(1)
         other = self.terminal(80, 24)
-        other.run(product.binary, "job", "watch", job, "--cluster-config", f"'{config}'")
+        other.run(product.binary, "job", "watch", job, "--cluster", f"'{config}'")
         other.shows("shop", "running", f"job {job}", without=("requests 0 ",))
         other.keys("q")
         other.shows("y/n Watch it no more?")

@@ -23,7 +23,7 @@ struct ClusterArguments : OperatorOptions {
   bool messages = false;
 };
 
-std::optional<OperatorSession> open_session(const ClusterArguments& given) {
+tl::expected<OperatorSession, int> open_session(const ClusterArguments& given) {
   return open_operator_session(given, "cluster");
 }
 
@@ -35,7 +35,7 @@ int answered(const Result<node::AdminAnswer>& answer, bool json) {
 
 int question(const ClusterArguments& given, const node::AdminRequest& request) {
   auto session = open_session(given);
-  if (!session) return kExitUsage;
+  if (!session) return session.error();
   return answered(ask_any(*session, request, given.timeout), given.json);
 }
 
@@ -44,7 +44,7 @@ int question(const ClusterArguments& given, const node::AdminRequest& request) {
 template <class Is>
 int ask_member(const ClusterArguments& given, const node::AdminRequest& request, Is is, const std::string& nobody) {
   auto session = open_session(given);
-  if (!session) return kExitUsage;
+  if (!session) return session.error();
   const auto known = node::only<node::MembersAnswer>(ask_any(*session, node::AskMembers(), given.timeout));
   if (!known) return answered(tl::unexpected(known.error()), false);
   for (const auto& member : known->members) {
@@ -122,7 +122,7 @@ Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const 
 
 int rotate(const ClusterArguments& given) {
   auto session = open_session(given);
-  if (!session) return kExitUsage;
+  if (!session) return session.error();
   auto text = node::read_secret_file(given.secret_file);
   if (!text) return refuse("cluster", text.error().message);
   auto secret = wire::Secret::take(std::string(*text));
@@ -163,7 +163,7 @@ int rotate(const ClusterArguments& given) {
 
 CLI::App* add_common(CLI::App& parent, const char* name, const char* help, ClusterArguments& given) {
   CLI::App* command = new_verb(parent, name, help);
-  add_operator(command, given);
+  add_cluster_options(command, given);
   add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
   command->add_flag("--json", given.json, "As JSON");
   return command;
@@ -184,6 +184,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
   command->require_subcommand(1);
   add_local_cluster(*command, exit_code);
+  add_cluster_use(*command, exit_code);
   const auto add = [&](const char* name, const char* help) { return add_common(*command, name, help, *given); };
   const auto asks = [&](CLI::App* verb, const node::AdminRequest& request) {
     verb->callback([given, request, &exit_code] { exit_code = question(*given, request); });
@@ -232,14 +233,15 @@ void add_cluster(CLI::App& app, int& exit_code) {
   rotation->callback([given, &exit_code] { exit_code = rotate(*given); });
   command->footer(
       "An operator needs what a node needs: the cluster's name and its secret, or a certificate with the role\n"
-      "`operator`. With --config the settings of any node will do.\n\n"
+      "`operator`. FILE may also be the settings of any node.\n\n"
       "Examples:\n"
       "  bellwether cluster up                      a whole cluster on this machine\n"
-      "  bellwether cluster members --config m1.yaml\n"
-      "  bellwether cluster leader --config m1.yaml --json\n"
-      "  bellwether cluster transfer --config m1.yaml --to m2\n"
-      "  bellwether cluster leave --config m1.yaml --node 10.0.0.3:9000\n"
-      "  bellwether cluster keys rotate --config m1.yaml --secret-file new-secret\n\n"
+      "  bellwether cluster members                 of the current cluster\n"
+      "  bellwether cluster use client.yaml         the current cluster from now on\n"
+      "  bellwether cluster leader --cluster m1.yaml --json\n"
+      "  bellwether cluster transfer --cluster perf --to m2\n"
+      "  bellwether cluster leave --cluster perf --node 10.0.0.3:9000\n"
+      "  bellwether cluster keys rotate --cluster perf --secret-file new-secret\n\n"
       "Exit codes: 0 done, 1 refused or nobody could be asked, 104 wrong command line or settings.");
 }
 

@@ -8,14 +8,15 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "cli/cluster_choice.h"
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "cluster/local_cluster/local_cluster.h"
 #include "cluster/node/secrets.h"
 #include "core/base/encoding.h"
+#include "core/base/shell_word.h"
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
-#include "election/store/environment.h"
 
 namespace bellwether::cli {
 namespace {
@@ -28,27 +29,29 @@ constexpr int kExitInterrupted = 105;
 struct LocalClusterArguments {
   local_cluster::UpOptions up;
   local_cluster::DownOptions down;
-  std::string folder;
+  std::string cluster;
   bool no_tls = false;
   std::string trust_keys;
   bool json = false;
 };
 
-// The folder for the state that programs keep between two calls (XDG Base Directory Specification).
-std::string usual_folder() {
-  const char* state = store::own_environment("XDG_STATE_HOME");
-  if (state != nullptr && *state == '/') return std::string(state) + "/bellwether/cluster";
-  const char* home = store::own_environment("HOME");
-  return std::string(home == nullptr || *home == '\0' ? "." : home) + "/.local/state/bellwether/cluster";
+// The folder that --cluster or the next source names. kInvalid: it names a file.
+Result<NamedCluster> local_cluster_of(const LocalClusterArguments& given, const KnownClusters& known) {
+  BW_TRY(auto cluster, known.choose(given.cluster));
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(cluster.path, code)) return cluster;
+  return fail(
+      Errc::kInvalid,
+      fmt::format("{} names the settings of a cluster in '{}', and this command works with a local cluster: say "
+                  "--cluster {}, or name a folder",
+                  cluster.source, cluster.path, kLocalCluster));
 }
 
-std::string folder_of(const LocalClusterArguments& given) {
-  return given.folder.empty() ? usual_folder() : given.folder;
-}
-
-// The option with which the next command finds the same folder.
-std::string dir_option(const LocalClusterArguments& given) {
-  return given.folder.empty() ? "" : " --dir " + printable(given.folder);
+// Gives a cluster in a folder of its own the name of that folder, unless this is no name, or that of another cluster.
+void remember_folder(NamedCluster& cluster, KnownClusters& known) {
+  if (cluster.name != cluster.path) return;
+  const std::string name = std::filesystem::path(cluster.path).filename().string();
+  if (known.remember(name, cluster.path) && known.write()) cluster.name = name;
 }
 
 // On standard error, so that the answer stands alone.
@@ -133,7 +136,9 @@ Result<int> up(LocalClusterArguments& given) {
   // Before the first node: a signal from here on ends all of them again.
   BW_TRY(auto signals, runtime::Signals::collect(*runtime, {SIGINT, SIGTERM, SIGHUP}));
   BW_TRY(auto program, own_program());
-  given.up.folder = folder_of(given);
+  BW_TRY(auto known, KnownClusters::read());
+  BW_TRY(auto cluster, local_cluster_of(given, known));
+  given.up.folder = cluster.path;
   given.up.program = std::move(program);
   if (given.no_tls) given.up.shape.tls = false;
   if (!given.trust_keys.empty()) {
@@ -142,17 +147,23 @@ Result<int> up(LocalClusterArguments& given) {
     given.up.shape.trust_keys = std::filesystem::absolute(given.trust_keys).lexically_normal().string();
   }
   BW_TRY(const auto sight, runtime->run(bring_up(runtime.get(), signals.get(), given.up, kTellProgress)));
+  remember_folder(cluster, known);
   print_sight(sight, given.json);
   if (given.json) return kExitOk;
-  const std::string folder = printable(sight.folder);
+  const std::string option = printable(known.option_for(cluster));
+  std::printf("\n%s run, %s leads. They go on when this command has ended.\n", to_string(sight.layout.shape).c_str(),
+              printable(sight.leader).c_str());
+  if (sight.layout.shape.workers > 0) {
+    // A page of the first manager is a target that exists. A run always needs the option.
+    std::printf(
+        "  run load on it:  bellwether run http://127.0.0.1:%d/livez --rate 100/s --duration 10s --cluster %s\n",
+        sight.layout.nodes.front().http_port, printable(shell_word(cluster.name)).c_str());
+  }
   std::printf(
-      "\n%s run, %s leads. They go on when this command has ended.\n"
-      "  look at it:  bellwether cluster status%s\n"
-      "  operate it:  bellwether cluster members --config %s/client.yaml\n"
-      "  its words:   %s/*.log\n"
-      "  end it:      bellwether cluster down%s\n",
-      to_string(sight.layout.shape).c_str(), printable(sight.leader).c_str(), dir_option(given).c_str(), folder.c_str(),
-      folder.c_str(), dir_option(given).c_str());
+      "  look at it:      bellwether cluster status%s\n"
+      "  take it down:    bellwether cluster down%s\n"
+      "The logs of its nodes are in %s/*.log.\n",
+      option.c_str(), option.c_str(), printable(sight.folder).c_str());
   return kExitOk;
 }
 
@@ -160,8 +171,14 @@ Result<int> up(LocalClusterArguments& given) {
 
 Result<int> down(LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
-  given.down.folder = folder_of(given);
+  BW_TRY(auto known, KnownClusters::read());
+  BW_TRY(const auto cluster, local_cluster_of(given, known));
+  given.down.folder = cluster.path;
   BW_TRY(const auto ended, runtime->run(local_cluster::bring_down(*runtime, given.down, kTellProgress)));
+  if (ended.purged && known.has(cluster.name)) {
+    known.forget(cluster.name);
+    BW_RETURN_IF_ERROR(known.write());
+  }
   if (given.json) {
     print_json({told("dir", ended.folder), told("stopped", ended.stopped), told("killed", ended.killed),
                 told("purged", ended.purged)});
@@ -176,14 +193,17 @@ Result<int> down(LocalClusterArguments& given) {
   } else if (given.down.purge) {
     std::printf("%s stays: something else is in it\n", folder.c_str());
   } else {
-    std::printf("%s stays; `bellwether cluster up%s` goes on with it\n", folder.c_str(), dir_option(given).c_str());
+    std::printf("%s stays; `bellwether cluster up%s` goes on with it\n", folder.c_str(),
+                printable(known.option_for(cluster)).c_str());
   }
   return kExitOk;
 }
 
 Result<int> local_status(const LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
-  BW_TRY(const auto sight, runtime->run(local_cluster::look_at(*runtime, folder_of(given))));
+  BW_TRY(const auto known, KnownClusters::read());
+  BW_TRY(const auto cluster, local_cluster_of(given, known));
+  BW_TRY(const auto sight, runtime->run(local_cluster::look_at(*runtime, cluster.path)));
   print_sight(sight, given.json);
   if (!given.json) {
     if (sight.leader.empty()) std::printf("nobody is known to lead\n");
@@ -193,7 +213,7 @@ Result<int> local_status(const LocalClusterArguments& given) {
 }
 
 void add_folder(CLI::App* command, LocalClusterArguments& given) {
-  add_text(command, "--dir", given.folder, "DIR", "The cluster's folder (default ~/.local/state/bellwether/cluster)");
+  add_cluster_option(command, given.cluster);
   command->add_flag("--json", given.json, "As JSON");
 }
 
@@ -217,10 +237,10 @@ void add_local_cluster(CLI::App& cluster, int& exit_code) {
   add_duration(start, "--timeout", given->up.limit, "Give up when it is not complete by then (default 60s)");
   start->footer(
       "What runs already is left alone, what does not is started, with its data. Ctrl-C while it waits ends what it\n"
-      "has started.\n\n"
+      "has started. A cluster in a FOLDER, which may be new, gets the name of the folder.\n\n"
       "Examples:\n"
       "  bellwether cluster up\n"
-      "  bellwether cluster up --managers 5 --workers 4 --dir /tmp/flock\n\n"
+      "  bellwether cluster up --managers 5 --workers 4 --cluster /tmp/flock\n\n"
       "Exit codes: 0 it runs and has a leader, 1 it runs already, or could not be started, 104 wrong command line,\n"
       "  settings or folder, 105 interrupted.");
   start->callback([given, &exit_code] { exit_code = told_local(up(*given)); });

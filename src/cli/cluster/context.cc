@@ -139,9 +139,9 @@ Result<Answer> answer_of(Result<cluster::ContextAnswer> answer) {
   return fail(Errc::kProtocol, "the leader answered something else");
 }
 
-std::optional<Asking> open_asking(const ContextArguments& given) {
+tl::expected<Asking, int> open_asking(const ContextArguments& given) {
   auto session = open_operator_session(given.how, "context");
-  if (!session) return std::nullopt;
+  if (!session) return tl::unexpected(session.error());
   return Asking(std::move(*session), given.how.timeout);
 }
 
@@ -206,7 +206,7 @@ int submit_request(const ContextArguments& given) {
   auto payload = read_request_payload(given.payload);
   if (!payload) return refuse_request(payload.error().message);
   auto asking = open_asking(given);
-  if (!asking) return kExitUsage;
+  if (!asking) return asking.error();
   if (!id) {
     runtime::Runtime& runtime = asking->runtime();
     id = context_lead::draw_request_id(runtime.wall_now(), runtime.prng().next(), runtime.prng().next());
@@ -229,7 +229,7 @@ int show_result(const ContextArguments& given) {
   const auto id = context_lead::parse_request_id(given.id);
   if (!id) return refuse_request(id.error().message);
   auto asking = open_asking(given);
-  return asking ? outcome_of(given, *asking, *id) : kExitUsage;
+  return asking ? outcome_of(given, *asking, *id) : asking.error();
 }
 
 // --- who leads -------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ std::optional<cluster::ContextView> view_of(Asking& asking, const HostPort& node
 
 int context_status(const ContextArguments& given) {
   auto asking = open_asking(given);
-  if (!asking) return kExitUsage;
+  if (!asking) return asking.error();
   std::string trouble;
   std::optional<cluster::ContextView> view;
   for (const HostPort& node : asking->nodes()) {
@@ -273,7 +273,7 @@ int context_status(const ContextArguments& given) {
 
 int transfer(const ContextArguments& given) {
   auto asking = open_asking(given);
-  if (!asking) return kExitUsage;
+  if (!asking) return asking.error();
   std::string trouble;
   const auto done = answer_of<cluster::ContextDone>(
       asking->ask_leader(cluster::AskTransfer{given.target, asking->by(), given.reason}));
@@ -297,7 +297,7 @@ int transfer(const ContextArguments& given) {
 
 int generation(const ContextArguments& given, bool start) {
   auto asking = open_asking(given);
-  if (!asking) return kExitUsage;
+  if (!asking) return asking.error();
   const auto done = answer_of<cluster::ContextDone>(asking->ask_leader(cluster::AskGeneration{start, asking->by()}));
   if (!done) return told_no(done.error());
   std::printf("%s\n", printable(done->text).c_str());
@@ -307,7 +307,7 @@ int generation(const ContextArguments& given, bool start) {
 CLI::App* add_asking(CLI::App& command, const std::shared_ptr<ContextArguments>& given, const char* name,
                      const char* help) {
   CLI::App* verb = new_verb(command, name, help);
-  add_operator(verb, given->how);
+  add_cluster_options(verb, given->how);
   add_duration(verb, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   return verb;
 }
@@ -371,9 +371,9 @@ void add_context(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  bellwether context serve m1.yaml --manager './make-context'\n"
-      "  bellwether context submit request.json --config m1.yaml --priority 5 --wait\n"
-      "  bellwether context status --config m1.yaml\n"
-      "  bellwether context transfer m2 --config m1.yaml --reason maintenance\n\n"
+      "  bellwether context submit request.json --cluster m1.yaml --priority 5 --wait\n"
+      "  bellwether context status --cluster m1.yaml\n"
+      "  bellwether context transfer m2 --cluster m1.yaml --reason maintenance\n\n"
       "What the command of --manager sees, and all settings: docs/advanced/contexts.md.");
 }
 

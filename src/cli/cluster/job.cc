@@ -58,7 +58,7 @@ int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
 template <class Act>
 int with_client(const JobArguments& given, const Act& act) {
   const auto client = open_client(given.cluster, "job");
-  return client ? act(*client) : kExitUsage;
+  return client ? act(**client) : client.error();
 }
 
 // --- the verbs -------------------------------------------------------------------------------------------------------
@@ -130,6 +130,7 @@ int watch(const JobArguments& given) {
   options.verb = "job watch";
   options.windows_file = given.windows;
   options.store = store_of(given);
+  options.cluster = given.cluster.cluster;
   return with_client(given, [&](client::Client& client) { return watch_job(client, given.job, options); });
 }
 
@@ -244,14 +245,14 @@ void add_job(CLI::App& app, int& exit_code) {
   asks(showing_datacenters, &datacenters);
 
   job->footer(
-      "Any manager answers; --cluster-config says the cluster's name and how to prove that one belongs to it.\n\n"
+      "Any manager answers.\n\n"
       "Examples:\n"
-      "  bellwether job submit scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
-      "  bellwether job watch 5f0c2a9e11d04b7a --cluster-config client.yaml\n"
-      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
-      "  bellwether job vus 5f0c2a9e11d04b7a 200 --cluster-config client.yaml\n"
-      "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster-config client.yaml\n"
-      "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json --cluster-config client.yaml\n\n"
+      "  bellwether job submit scenario.yaml\n"
+      "  bellwether job watch 5f0c2a9e11d04b7a\n"
+      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster perf\n"
+      "  bellwether job vus 5f0c2a9e11d04b7a 200\n"
+      "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster client.yaml\n"
+      "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json\n\n"
       "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"
       "  of watch and results those of `bellwether run`.");
 }

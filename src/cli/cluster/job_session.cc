@@ -1,6 +1,5 @@
 #include "cli/cluster/job_session.h"
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "cli/verb.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"
+#include "core/base/shell_word.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/client_following.h"
@@ -234,7 +234,9 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
   Inside::follow(job);
   (*runtime)->run(watch_to_the_end(attendance->get(), &watching, &watcher.screen()));
   if (watching.left()) {
-    std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s\n", job.id().c_str());
+    const std::string option = options.cluster.empty() ? "" : " --cluster " + shell_word(options.cluster);
+    std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s%s\n", job.id().c_str(),
+                 printable(option).c_str());
     return kExitAway;
   }
   const auto result = job.wait();
@@ -247,36 +249,20 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
                   kExitAway);
 }
 
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    out.push_back(text.substr(from, comma - from));
-    from = comma + 1;
-  }
-  return out;
-}
-
 }  // namespace
 
-void add_cluster_options(CLI::App* command, ClusterOptions& options) {
-  add_text(command, "-m,--managers", options.managers, "HOST:PORT,...",
-           "Managers of the cluster; any of them will do (usual: the seeds of the settings)");
-  add_text(command, "--cluster-config", options.file, "FILE",
-           "The cluster's name, secret and certificates (`bellwether cluster up` writes one)");
-  command->add_option("--by", options.by, "Who asks, for the audit log (usual: $USER)");
-}
-
-std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::string_view verb) {
+tl::expected<std::unique_ptr<client::Client>, int> open_client(const ClusterOptions& options, std::string_view verb) {
+  const auto asked = cluster_to_ask(options.cluster);
+  if (!asked) return tl::unexpected(complain(verb, asked.error().message, exit_code_of_unasked(asked.error())));
   client::Options how;
-  if (!options.managers.empty()) how.managers = parts_of(options.managers);
-  how.settings_file = options.file;
+  if (!options.node.empty()) how.managers = {options.node};
+  how.settings_file = asked->settings;
   how.by = options.by;
   auto client = client::Client::connect(how);
   if (client) return std::move(*client);
   for (const client::Diagnostic& one : client.error().diagnostics) std::fprintf(stderr, "%s\n", one.text.c_str());
   if (client.error().diagnostics.empty()) complain(verb, client.error().message);
-  return nullptr;
+  return tl::unexpected(kExitUsage);
 }
 
 int watch_job(client::Client& client, const std::string& job, const FollowOptions& options) {
@@ -313,15 +299,16 @@ void complete(const client::Client& client, const client::Job& job, const std::s
 int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed,
                    const FollowOptions& options) {
   if (auto can = can_deliver(options.outs); !can) return complain(options.verb, can.error().message);
-  const auto client = open_client(cluster, options.verb);
-  if (!client) return kExitUsage;
+  const auto opened = open_client(cluster, options.verb);
+  if (!opened) return opened.error();
+  client::Client& client = **opened;
   Watcher watcher(options.ui);
-  auto job = Inside::submit(*client, bundled, {.id = {}, .seed = seed}, &watcher, watcher.totals_listener());
+  auto job = Inside::submit(client, bundled, {.id = {}, .seed = seed}, &watcher, watcher.totals_listener());
   if (!job) return complain(options.verb, job.error().message, kExitAway);
   if (options.ui != Ui::kNone)
-    std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client->answered_by().c_str());
+    std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client.answered_by().c_str());
   watcher.screen().begin(bundled.plan, "job " + job->id());
-  return see_through(std::move(*job), watcher, {Inside::cluster(*client)}, options);
+  return see_through(std::move(*job), watcher, {Inside::cluster(client)}, options);
 }
 
 }  // namespace bellwether::cli

@@ -7,26 +7,15 @@
 #include <vector>
 
 #include "bellwether/client.h"
+#include "cli/cluster_choice.h"
 #include "cli/run/reports.h"
 #include "cli/run/screen.h"
 #include "load/plan/load.h"
 
-namespace CLI {
-class App;
-}
-
 namespace bellwether::cli {
 
-// The way to the cluster.
-struct ClusterOptions {
-  std::string managers;  // HOST:PORT,...; empty: the seeds of the settings
-  std::string file;      // of settings
-  std::string by;
-};
-void add_cluster_options(CLI::App* command, ClusterOptions& options);
-
-// nullptr after an error, which it has printed. `verb` speaks in messages: "job".
-std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::string_view verb);
+// The error is the exit code; its text was printed in the name of `verb`.
+tl::expected<std::unique_ptr<client::Client>, int> open_client(const ClusterOptions& options, std::string_view verb);
 
 struct FollowOptions {
   Ui ui = Ui::kCi;
@@ -34,7 +23,8 @@ struct FollowOptions {
   std::string windows_file;      // for live windows, a JSON line each; empty: none
   bool cancel_on_signal = true;  // else a signal only ends the watching
   std::string_view verb = "run";
-  std::string store;  // the file in which the run is kept; empty: in none
+  std::string store;    // the file in which the run is kept; empty: in none
+  std::string cluster;  // of --cluster, for the command that watches again
 };
 // Continues the stored run of a `run` that is gone; makes no new one. The exit code of the process: that of the job's
 // verdict, when it has ended.

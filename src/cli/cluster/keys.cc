@@ -231,7 +231,7 @@ void add_attest(CLI::App& keys, int& exit_code) {
   auto given = std::make_shared<AttestGiven>();
   CLI::App* command = new_verb(keys, "attest", "Sign what a node can do, so that no node can give itself capabilities");
   add_text(command, "--key", given->key, "FILE", "The operator's private key (Ed25519, PEM)")->required();
-  add_text(command, "--cluster", given->cluster, "NAME", "Of the node")->required();
+  add_text(command, "--cluster-name", given->cluster, "NAME", "Of the node: `cluster` in its settings")->required();
   add_text(command, "--environment", given->environment, "NAME", "Of the node (default: default)");
   add_text(command, "--node", given->node, "NAME", "The node")->required();
   command->add_option("--capabilities", given->capabilities, "What it can do")
@@ -268,7 +268,7 @@ void add_keys(CLI::App& app, int& exit_code) {
       "  bellwether keys split --names m1,m2,m3 --out shares\n"
       "  bellwether keys verify --commitment shares/key.commitment shares/m1.share\n"
       "  bellwether keys combine --commitment key.commitment m1.share m3.share --out admin.key\n"
-      "  bellwether keys attest --key operator.key --cluster flock --node m1 --capabilities admin_election\n\n"
+      "  bellwether keys attest --key operator.key --cluster-name flock --node m1 --capabilities admin_election\n\n"
       "Exit codes: 0 done, 1 a key share is not what was split, or there are too few, 104 anything else.");
 }
 

@@ -238,7 +238,7 @@ Result<int> run_budget(const BudgetOptions& options) {
   if (!options.policy.empty()) return budget_of_policy(options, *operation);
   if (!options.profile.empty()) return budget_of_profile(options, *operation, mechanism);
   if (!options.ttl.empty()) return budget_of_candidate(options, *operation, mechanism);
-  return fail(Errc::kInvalid, "give a policy sheet, --profile NAME, --via URL --ttl TIME, or --cluster");
+  return fail(Errc::kInvalid, "give a policy sheet, --profile NAME, --via URL --ttl TIME, or --of-cluster");
 }
 
 // --- alerts ----------------------------------------------------------------------------------------------------------
@@ -307,16 +307,16 @@ void add_budget(CLI::App& app, int& exit_code) {
   CLI::Option* file = command->add_option("POLICY", options->policy, "Policy sheet (YAML)");
   CLI::Option* profile = command->add_option(
       "--profile", options->profile,
-      "production, high-availability or lenient (fleets of agents); with --cluster lan, wan or local");
+      "production, high-availability or lenient (fleets of agents); with --of-cluster lan, wan or local");
   add_text(command, "--via", options->via, "URL",
-           "Store, where the sheet names none; a group, vote:FILE or quorum:FILE; with --cluster also vote");
+           "Store, where the sheet names none; a group, vote:FILE or quorum:FILE; with --of-cluster also vote");
   CLI::Option* ttl = add_text(command, "--ttl", options->ttl, "TIME", "Of a single candidate: its lease");
   add_text(command, "--renew", options->renew, "TIME", "Renew so often (default TTL / 3)")->needs(ttl);
   add_text(command, "--retry", options->retry, "TIME", "Look so often (default TTL x 2/15)")->needs(ttl);
   add_text(command, "--store-p99", options->store_p99, "TIME",
            "One operation of the store, 99 of 100 times (default 50ms)");
   command->add_flag("--json", options->json, "One JSON document instead of the table; times in seconds");
-  CLI::Option* cluster = command->add_flag("--cluster", options->of_cluster, "Of a cluster of nodes");
+  CLI::Option* cluster = command->add_flag("--of-cluster", options->of_cluster, "Of a cluster of nodes");
   add_text(command, "-c,--config", options->file, "FILE", "A node's settings")->needs(cluster);
   command->add_option("--nodes", options->nodes, "So many (default as many as vote, at least 5)")->needs(cluster);
   command->add_option("--voters", options->voters, "So many vote (default those of --config, or 5)")->needs(cluster);
@@ -329,7 +329,7 @@ void add_budget(CLI::App& app, int& exit_code) {
       "  bellwether budget examples/leadership/policy.yaml\n"
       "  bellwether budget --profile high-availability\n"
       "  bellwether budget --via redis://127.0.0.1:6379 --ttl 15s\n"
-      "  bellwether budget --cluster --config examples/cluster/m1.yaml --nodes 100\n\n"
+      "  bellwether budget --of-cluster --config examples/cluster/m1.yaml --nodes 100\n\n"
       "Exit codes: 0 every promise can be kept, 1 a takeover_slo or stale_window cannot hold (with the arithmetic and\n"
       "values that would), 104 wrong sheet or command line.");
   command->callback([options, &exit_code] { exit_code = answer("budget", run_budget(*options)); });

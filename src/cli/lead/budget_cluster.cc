@@ -1,4 +1,4 @@
-// bellwether budget --cluster: the times until the nodes of a cluster detect the death of a node, and until another
+// bellwether budget --of-cluster: the times until the nodes of a cluster detect the death of a node, and until another
 // node leads.
 
 #include <algorithm>
@@ -47,8 +47,8 @@ Status read_file(const BudgetOptions& options, Shape& shape) {
   const ReadSettings read = read_node_settings({.file = options.file, .assignments = {}}, over);
   if (!read.config) return fail(Errc::kInvalid, "no node could start with '{}'", options.file);
   if (!options.elects.empty() && options.elects != read.config->leadership) {
-    return fail(Errc::kInvalid, "--via {}:{}: 'leadership' is '{}' there; give --cluster --config {}", options.elects,
-                options.file, read.config->leadership, options.file);
+    return fail(Errc::kInvalid, "--via {}:{}: 'leadership' is '{}' there; give --of-cluster --config {}",
+                options.elects, options.file, read.config->leadership, options.file);
   }
   shape.profile = read.config->profile;
   if (read.config->votes_by_score()) shape.vote = read.config->vote.timing;
@@ -68,7 +68,7 @@ Result<Shape> shape_of(const BudgetOptions& options) {
   if (!options.profile.empty()) shape.profile = options.profile;
   const auto figures = membership::figures_named(shape.profile);
   if (!figures) {
-    return fail(Errc::kInvalid, "--cluster: there is no profile '{}'; there are lan, wan and local", shape.profile);
+    return fail(Errc::kInvalid, "--of-cluster: there is no profile '{}'; there are lan, wan and local", shape.profile);
   }
   shape.figures = *figures;
   if (options.via == cluster::kVote) {

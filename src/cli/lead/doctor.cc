@@ -17,6 +17,7 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "core/base/encoding.h"
+#include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "election/store/disk/small_file.h"
 #include "lead/agents/agent_registry.h"
@@ -27,7 +28,7 @@
 namespace bellwether::cli {
 namespace {
 
-// bellwether doctor --config: the voters' reports about themselves and each other.
+// bellwether doctor --cluster: the voters' reports about themselves and each other.
 
 using node::NodeReport;
 
@@ -111,15 +112,20 @@ class ClusterLook {
   std::map<std::string, HostPort> places_;  // by name; no address: it is no member
 };
 
-// Asks all voters, and again for `watch_for` while none of them leads. Returns their number; empty: the settings cannot
-// be used, and the error was printed.
-std::optional<std::size_t> examine_cluster(const OperatorOptions& options, Duration watch_for, lead::Findings& out) {
+// Asks all voters, and again for `watch_for` while none of them leads. Returns their number. The error is the exit
+// code, after its text was printed.
+tl::expected<std::size_t, int> examine_cluster(const OperatorOptions& options, Duration watch_for,
+                                               lead::Findings& out) {
   auto session = open_operator_session(options, "doctor");
-  if (!session) return std::nullopt;
+  if (!session) {
+    const bool is_down = session.error() == kExitNo;
+    return tl::unexpected(is_down ? static_cast<int>(lead::Severity::kCritical) : session.error());
+  }
   ClusterLook look(*session, options.timeout);
   if (const Status found = look.find(); !found) {
     out.push_back({lead::Severity::kCritical, "the cluster cannot be asked", found.error().message,
-                   "nobody can tell who leads it", "bellwether cluster members --config " + options.settings.file});
+                   "nobody can tell who leads it",
+                   "bellwether cluster members --cluster " + shell_word(session->cluster)});
     return 0;
   }
   const Instant end = session->runtime->read_clock() + watch_for;
@@ -128,7 +134,7 @@ std::optional<std::size_t> examine_cluster(const OperatorOptions& options, Durat
     pause(*session, kBetweenLooks);
     nodes = look.look();
   }
-  judge_votes(nodes, options.settings.file, {}, out);
+  judge_votes(nodes, shell_word(session->cluster), {}, out);
   return nodes.size();
 }
 
@@ -381,13 +387,15 @@ void complete_options(DoctorOptions& options) {
 Result<int> run_doctor(const DoctorOptions& options) {
   BW_TRY(const lead::AgentProfile profile, profile_named(options.profile));
   const FleetPlaces& fleet = options.fleet;
-  if (options.policy.empty() && fleet.via.empty() && fleet.registry.empty() && fleet.queue.empty() &&
-      options.watch_state.empty() && options.cluster.settings.file.empty()) {
-    return refuse(
-        "doctor",
-        "what shall it look at? Give --config NODE.yaml, --policy FILE, --via URL --key K, --dir FLEET, --registry "
-        "PATH, --queue PATH or "
-        "--watch PATH");
+  const bool names_nothing = options.policy.empty() && fleet.via.empty() && fleet.registry.empty() &&
+                             fleet.queue.empty() && options.watch_state.empty();
+  const bool asks_cluster = names_nothing || !options.cluster.cluster.empty();
+  if (names_nothing && options.cluster.cluster.empty()) {
+    if (const auto current = cluster_to_ask(""); !current) {
+      return refuse("doctor", printable(current.error().message) +
+                                  "\nTo look at something else, give --cluster NAME|FILE|FOLDER, --policy FILE, --via "
+                                  "URL --key K, --dir FLEET, --registry PATH, --queue PATH or --watch PATH.");
+    }
   }
   if (fleet.via.empty() != fleet.key.empty())
     return fail(Errc::kInvalid, "--via and --key go together, or --via with --policy");
@@ -401,11 +409,11 @@ Result<int> run_doctor(const DoctorOptions& options) {
     runtime.run(doctor.examine(policy ? &*policy : nullptr));
     Findings findings = doctor.findings();
     std::size_t nodes = 0;
-    if (!options.cluster.settings.file.empty()) {
+    if (asks_cluster) {
       OperatorOptions asking = options.cluster;
       asking.timeout = options.timeout;
       const auto asked = examine_cluster(asking, options.watch_for, findings);
-      if (!asked) return kExitUsage;
+      if (!asked) return asked.error();
       nodes = *asked;
     }
     options.json ? print_findings(findings) : print_text(findings, nodes, doctor.keys());
@@ -422,10 +430,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
   add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, where the sheet names none");
   command->add_option("-k,--key", options->fleet.key, "A key of that store, or of the fleet's");
   add_fleet_folder(command, options->fleet);
-  add_operator(command, options->cluster);
-  for (const char* name : {"--set", "--leadership", "--node", "--by"}) {
-    command->get_option(name)->needs(command->get_option("--config"));
-  }
+  add_cluster_options(command, options->cluster);
+  for (const char* name : {"--node", "--by"}) command->get_option(name)->needs(command->get_option("--cluster"));
   add_text(command, "--registry", options->fleet.registry, "PATH", "A registry of agents");
   add_text(command, "--queue", options->fleet.queue, "PATH", "A queue of tasks");
   add_text(command, "--watch", options->watch_state, "PATH", "The state file of a watchdog (bellwether watch --state)");
@@ -443,7 +449,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
       "  bellwether doctor --policy examples/leadership/policy.yaml\n"
       "  bellwether doctor --dir /srv/fleet --history epochs.json\n"
       "  bellwether doctor --via redis://10.0.0.5 --key orders\n"
-      "  bellwether doctor --config m1.yaml             the leader and the votes of a cluster of nodes\n\n"
+      "  bellwether doctor                              the leader and the votes of the current cluster\n"
+      "  bellwether doctor --cluster perf               the same of a named cluster\n\n"
       "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] {
     complete_options(*options);

@@ -246,7 +246,7 @@ void add_results(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
   command->require_subcommand(1);
   command->footer(
-      "Every `bellwether run` of this machine is stored, with --managers too,\n"
+      "Every `bellwether run` of this machine is stored, also of runs on a cluster,\n"
       "unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
       "Examples:\n"
       "  bellwether results list\n"

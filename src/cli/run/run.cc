@@ -22,6 +22,7 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/scope.h"
+#include "election/store/environment.h"
 #include "load/local/control_socket.h"
 #include "load/local/local_run.h"
 #include "load/plan/load.h"
@@ -205,7 +206,10 @@ struct RunArguments {
   bool ignore_limits = false;
   script::lua::Permissions scripts;
   ClusterOptions cluster;
-  bool on_cluster() const { return !cluster.managers.empty() || !cluster.file.empty(); }
+  // Only the option and the variable move a run to a cluster; the choice of `cluster use` does not.
+  bool on_cluster() const {
+    return !cluster.cluster.empty() || !store::variable(&store::own_environment, kClusterVariable).empty();
+  }
 };
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
@@ -306,6 +310,9 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
 
 Result<int> run_command(const RunArguments& arguments) {
   BW_TRY(const auto settings, settings_of(arguments));
+  if (!arguments.on_cluster() && !arguments.cluster.by.empty()) {
+    return fail(Errc::kInvalid, "--by is for the audit log of a cluster: name one with --cluster");
+  }
   BW_TRY(auto bundled, bundle_of(arguments));
   if (arguments.on_cluster()) {
     if (arguments.scripts.files || arguments.scripts.processes) {
@@ -315,13 +322,14 @@ Result<int> run_command(const RunArguments& arguments) {
     if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits) {
       return fail(
           Errc::kInvalid,
-          "--cores, --pin and --ignore-limits are of this machine, and with --managers or --cluster-config the workers "
-          "run the load");
+          "--cores, --pin and --ignore-limits are of this machine, and with --cluster or BELLWETHER_CLUSTER the "
+          "workers of the cluster run the load");
     }
     FollowOptions options;
     options.ui = settings.ui;
     options.outs = settings.outs;
     options.store = settings.store;
+    options.cluster = arguments.cluster.cluster;
     return run_on_cluster(bundled, arguments.cluster, settings.seed, options);
   }
   bundled.bundle = {};  // a run on this machine needs the plan only
@@ -360,9 +368,13 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
   command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
       ->check(CLI::ExistingFile);
-  add_cluster_options(command, arguments->cluster);
+  add_cluster_option(command, arguments->cluster.cluster,
+                     "BELLWETHER_CLUSTER, then this machine; current: that of "
+                     "`cluster use`");
+  command->add_option("--by", arguments->cluster.by, "Of a cluster: who asks, for audit logs (default: $USER)");
   command->footer(
-      "With --managers or --cluster-config the workers of a cluster run it; what is seen and written is the same.\n"
+      "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; what is seen and written is the\n"
+      "same. `--cluster current` is the cluster of `bellwether cluster use`, which alone does not move a run.\n"
       "A workflow in C++ is signed for that, with --sign-key or by `bellwether build` (docs/cluster/programs.md).\n"
       "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
       "On the screen: q stops the run after a question, n shows the next workflow, ? all keys.\n"
@@ -370,7 +382,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
       "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"
       "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none\n"
-      "  bellwether run scenario.yaml --managers 10.0.0.1,10.0.0.2 --cluster-config client.yaml");
+      "  bellwether run scenario.yaml --cluster local         on the cluster of `bellwether cluster up`");
   command->callback([arguments, &exit_code] { exit_code = answer("run", run_command(*arguments)); });
 }
 

@@ -82,7 +82,7 @@ Result<std::string> new_secret() {
 
 tl::unexpected<Error> not_ours(const std::string& folder) {
   return fail(Errc::kInvalid,
-              fmt::format("'{}' has something else in it: name an empty folder, or a new one, with --dir", folder));
+              fmt::format("'{}' has something else in it: name an empty folder, or a new one, with --cluster", folder));
 }
 
 // Leaves nothing behind in a folder of another user, not even a lock.

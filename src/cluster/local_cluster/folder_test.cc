@@ -50,7 +50,7 @@ TEST_F(FolderTest, a_folder_of_somebody_else_is_left_as_it_is) {
   const auto opened = Folder::open(folder_.path(), Use::kMake);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::kInvalid);
-  EXPECT_THAT(opened.error().message, testing::HasSubstr("--dir"));
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("--cluster"));
   EXPECT_NE(::access(folder_.path("lock").c_str(), F_OK), 0);
   EXPECT_EQ(Folder::open(folder_.path(), Use::kKnown).error().code, Errc::kNotFound);
   EXPECT_EQ(Folder::open(path(), Use::kLook).error().code, Errc::kNotFound);

@@ -150,7 +150,7 @@ std::string settings_of(const Layout& layout, const LocalNode& node, const std::
 
 std::string client_settings(const Layout& layout, const std::string& folder) {
   return fmt::format(
-      "# For those who ask this cluster (`bellwether cluster members --config THIS`). No node runs with it.\n{}role: "
+      "# For those who ask this cluster (`bellwether cluster members --cluster THIS`). No node runs with it.\n{}role: "
       "worker  # no voter\nlisten: {}  # who is asked first\n",
       common_settings(layout, kClientName, folder), layout.nodes.front().address());
 }

@@ -142,7 +142,7 @@ Status check_wanted(const WantedShape& wanted, const Shape& has, const std::stri
       Errc::kInvalid,
       fmt::format(
           "the cluster in '{}' has {} in {}{}{} cores a worker, {} certificates, {}, and that is not what the options "
-          "say. End it with `bellwether cluster down --purge`, or name another folder with --dir",
+          "say. End it with `bellwether cluster down --purge`, or name another folder with --cluster",
           folder, to_string(has), has.datacenters, has.datacenters == 1 ? " datacenter, " : " datacenters, ",
           has.cores == 0 ? "all" : std::to_string(has.cores), has.tls ? "with" : "without",
           has.trust_keys.empty() ? "no keys of programs" : fmt::format("keys of programs in '{}'", has.trust_keys)));

@@ -82,7 +82,8 @@ void land_heartbeat_timeout(const Settings& from, std::string_view name, NodeCon
 
 // In the order in which they land.
 constexpr std::array kSpecs{
-    SettingSpec{"cluster", "", "The cluster's name: nodes of other clusters are refused", land<&C::cluster>},
+    SettingSpec{"cluster", "", "The cluster's name: nodes of other clusters are refused", land<&C::cluster>,
+                Kind::kText, "", "BELLWETHER_CLUSTER_NAME"},
     SettingSpec{"environment", "default", "Production, staging …: nodes of other environments are refused",
                 land<&C::environment>},
     SettingSpec{"name", "", "This node's name, unique in the cluster (usual: the host's name)", land<&C::name>},

@@ -22,7 +22,7 @@ TEST(StoreUrl, of_a_group_is_refused_with_whom_to_ask) {
   const auto refused = parse_store_url("quorum:m1.yaml");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kUnsupported);
-  EXPECT_THAT(refused.error().message, HasSubstr("cluster leader|votes|transfer --config m1.yaml"));
+  EXPECT_THAT(refused.error().message, HasSubstr("cluster leader|votes|transfer --cluster m1.yaml"));
 }
 
 TEST(Base64, any_bytes_come_back) {

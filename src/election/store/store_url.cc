@@ -153,8 +153,8 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
     const std::string file(text.substr(text.find(':') + 1));
     return fail(Errc::kUnsupported,
                 "{}: a group elects its leader itself, there is no store to look into. `bellwether lead` takes part in "
-                "it; `bellwether cluster leader|votes|transfer --config {}` looks at it and moves its leader, and "
-                "`bellwether budget --cluster --config {}` says how long it is without one",
+                "it; `bellwether cluster leader|votes|transfer --cluster {}` looks at it and moves its leader, and "
+                "`bellwether budget --of-cluster --config {}` says how long it is without one",
                 in_quotes(text), file, file);
   }
   StoreUrl url;

@@ -49,7 +49,8 @@ Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachabl
 
 Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                    wire::Keyring keyring, Settings settings) {
-  if (settings.managers.empty()) return fail(Errc::kInvalid, "no manager is named: --managers HOST:PORT,...");
+  if (settings.managers.empty())
+    return fail(Errc::kInvalid, "no manager is named: write `seeds: [HOST:PORT, …]` into the settings of the cluster");
   BW_TRY(auto dialling, dialling_as(config, settings.name, settings.role));
   return std::unique_ptr<JobClient>(
       new JobClient(runtime, std::move(dialling), std::move(keyring), std::move(settings)));

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/shell_word.h"
 #include "core/runtime/stream_io.h"
 #include "election/store/store_url.h"
 
@@ -12,13 +13,6 @@ namespace bellwether::lead {
 namespace {
 
 constexpr Duration kMaxStop = Duration::seconds(3);
-
-// For a shell.
-std::string shell_quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 }  // namespace
 
@@ -122,7 +116,7 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
 // Acts for a good part of a poll, so that a break nearly always hits a leader at work; shorter than its lock.
 std::string Contenders::tick_command() const {
   const Duration span = std::min(options_.loop.poll_interval, options_.loop.lock_ttl / 2) * 6 / 10;
-  std::string text = fmt::format("exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act {} {}", shell_quoted(act_file()),
+  std::string text = fmt::format("exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act {} {}", shell_word(act_file()),
                                  std::max<int64_t>(span.ms(), 20));
   if (options_.command.empty()) return text;
   return fmt::format("({}) & {}; wait", options_.command, text.substr(5));

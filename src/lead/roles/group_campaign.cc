@@ -133,7 +133,7 @@ task<void> GroupCampaign::lose_patience(runtime::Cancellation* cancel) {
   const bool passed = co_await runtime_.sleep(most, cancel);
   if (!passed || !leader_.empty()) co_return;
   listener_->on_unknown(
-      fmt::format("nobody has been elected within {}: `bellwether cluster quorum --config FILE` shows who is there",
+      fmt::format("nobody has been elected within {}: `bellwether cluster quorum --cluster FILE` shows who is there",
                   format_duration(most)));
 }
 

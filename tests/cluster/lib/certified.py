@@ -13,8 +13,8 @@ class Certified:
         for name in cluster.names:
             cluster.settings(name, tls=self.certified(cluster, name))
         self.issue("operator", f"URI:{self.claim('operator', '*')}")
-        cluster.operators = ["--set", f"tls.certificate={cluster.folder}/operator.pem", "--set",
-                             f"tls.key={cluster.folder}/operator.key"]
+        cluster.operators = {"certificate": f"{cluster.folder}/operator.pem", "key": f"{cluster.folder}/operator.key",
+                             "ca": str(self.authority.file)}
         return cluster
 
     def claim(self, role, name, cluster="flock"):

@@ -58,7 +58,7 @@ class Test(voting.Test):
     def context(self, cluster, node, *words, payload="", seconds=PATIENCE):
         """A command of an operator on this node: (exit code, what it printed)."""
         done = subprocess.run(["nsenter", f"--net={enclosure.NAMESPACES / node}", self.binary, "context", *words,
-                               "--config", f"{cluster.folder}/{node}.yaml", "--by", "test"],
+                               "--cluster", f"{cluster.folder}/{node}.yaml", "--by", "test"],
                               input=payload, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=seconds, env={**os.environ})
         return done.returncode, done.stdout, done.stderr

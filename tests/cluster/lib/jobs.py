@@ -96,7 +96,7 @@ class Cluster(nodes.Cluster):
     def follow(self, *words):
         self.asked += 1
         out = self.folder / f"result-{self.asked}.json"
-        process = self.client.start(self.binary, *words, "--cluster-config", "client.yaml", "--by", "test", "--out",
+        process = self.client.start(self.binary, *words, "--cluster", "client.yaml", "--by", "test", "--out",
                                     f"json={out}", log=self.folder / f"client-{self.asked}.log")
         return process, out
 
@@ -142,7 +142,7 @@ class Cluster(nodes.Cluster):
 
     def job(self, *words, json_too=True):
         """`bellwether job …`: (exit code, answer)."""
-        code, text = self.client.run(self.binary, "job", *words, "--cluster-config", f"{self.folder}/client.yaml",
+        code, text = self.client.run(self.binary, "job", *words, "--cluster", f"{self.folder}/client.yaml",
                                      *(["--json"] if json_too else []))
         return (code, json.loads(text)) if json_too and code == 0 else (code, text)
 
@@ -186,7 +186,7 @@ class Cluster(nodes.Cluster):
         def free():
             alive = next(name for name in self.voters if self.running[name].alive())
             asked = manager or (self.leader(alive) or [None])[0]
-            code, workers = self.job("workers", "--managers", self.world[asked].ipv4) if asked else (1, None)
+            code, workers = self.job("workers", "--node", self.world[asked].ipv4) if asked else (1, None)
             return code == 0 and want <= {one["worker"] for one in workers
                                           if one["free"] == one["cores"] and one["state"] in ("healthy", "degraded")}
         until(lambda: f"free cores of {want}; {self.job('workers')}", free, seconds)

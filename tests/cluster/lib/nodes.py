@@ -18,14 +18,14 @@ class Cluster:
     """Nodes of one cluster, named as the nodes of their world. `voters` vote; the others are workers.
 
     `builds` names the program of a node that is not the usual one, `environments` has variables for single nodes, and
-    `operators` is what the command line of each operator has beside the settings of a node.
+    `operators` has the `tls` settings of operators; None: those of the node where one asks.
     """
 
     def __init__(self, binary, router, voters, workers=(), seed=1):
         self.binary = binary
         self.builds = {}
         self.environments = {}
-        self.operators = []
+        self.operators = None
         self.voters = list(voters)
         self.names = [*voters, *workers]
         self.world = World(router, self.names, seed)
@@ -81,8 +81,13 @@ class Cluster:
 
     def operator(self, name, *words, json_too=True):
         """An operator on this node asks it: (exit code, answer)."""
-        code, text = self.world[name].run(self.binary, "cluster", *words, "--config", f"{self.folder}/{name}.yaml",
-                                          "--by", "test", *self.operators, *(["--json"] if json_too else []))
+        settings = self.folder / f"{name}.yaml"
+        if self.operators is not None:
+            values = {**json.loads(settings.read_text()), "tls": self.operators}
+            settings = self.folder / f"operator-at-{name}.yaml"
+            settings.write_text(json.dumps(values))
+        code, text = self.world[name].run(self.binary, "cluster", *words, "--cluster", settings, "--by", "test",
+                                          *(["--json"] if json_too else []))
         return (code, json.loads(text)) if json_too and code == 0 else (code, text)
 
     def ask(self, name, *words):

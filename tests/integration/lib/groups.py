@@ -67,6 +67,6 @@ class Group:
 
     def operator(self, name, *words):
         """What `bellwether cluster` says, asked of one node: (exit code, answer)."""
-        done = subprocess.run([product.binary, "cluster", *words, "--config", self.file(name), "--by", "test",
+        done = subprocess.run([product.binary, "cluster", *words, "--cluster", self.file(name), "--by", "test",
                                "--json"], capture_output=True, text=True, timeout=PATIENCE)
         return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr

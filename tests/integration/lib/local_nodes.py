@@ -40,7 +40,7 @@ class Test(product.Test):
                 os.kill(pid, signal.SIGKILL)
 
     def cluster(self, *words, code=0, environment=None):
-        run = self.bellwether("cluster", *words, "--dir", self.dir, environment=environment)
+        run = self.bellwether("cluster", *words, "--cluster", self.dir, environment=environment)
         self.assertEqual(run.code, code, run)
         return run
 
@@ -51,7 +51,7 @@ class Test(product.Test):
     def status(self, code=0):
         """What is seen once all is well, or, with another code, is not."""
         def seen():
-            run = self.bellwether("cluster", "status", "--json", "--dir", self.dir)
+            run = self.bellwether("cluster", "status", "--json", "--cluster", self.dir)
             return run if run.code == code else None
         return json.loads(until(f"a status with code {code}", seen).out)
 

@@ -82,8 +82,9 @@ class Test(unittest.TestCase):
         return str(path)
 
     def start(self, *arguments, environment=None, **more):
-        # Runs are stored in the folder of the test, not among those of whoever runs it.
-        environment = {"XDG_DATA_HOME": str(self.folder / "data"), **(environment or {})}
+        # Runs and known clusters are those of the folder of the test, not those of the user.
+        environment = {"XDG_DATA_HOME": str(self.folder / "data"), "XDG_CONFIG_HOME": str(self.folder / "config"),
+                       "BELLWETHER_CLUSTER": "", **(environment or {})}
         process = subprocess.Popen(
             [binary, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, errors="replace", env={**os.environ, **environment}, cwd=more.pop("cwd", self.folder),

@@ -1,0 +1,84 @@
+// The one way to name a cluster: --cluster NAME|FILE|FOLDER, else BELLWETHER_CLUSTER, else the choice of `bellwether
+// cluster use`, else the local cluster of the default folder.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "election/store/environment.h"
+
+namespace CLI {
+class App;
+}
+
+namespace bellwether::cli {
+
+inline constexpr const char* kClusterVariable = "BELLWETHER_CLUSTER";
+inline constexpr const char* kLocalCluster = "local";      // that of the default folder
+inline constexpr const char* kCurrentCluster = "current";  // the cluster that a command without --cluster means
+
+// What every command that asks a cluster knows about it. The members must outlive the verb.
+struct ClusterOptions {
+  std::string cluster;  // NAME, FILE or FOLDER; empty: the current one
+  std::string node;     // HOST:PORT; empty: any node that the settings name
+  std::string by;       // for audit logs; empty: $USER
+};
+// `otherwise`: what the command does without the option.
+void add_cluster_option(CLI::App* command, std::string& cluster,
+                        const char* otherwise = "BELLWETHER_CLUSTER, then `cluster use`, then local");
+// --cluster, --node and --by.
+void add_cluster_options(CLI::App* command, ClusterOptions& options);
+
+struct NamedCluster {
+  std::string name;    // for --cluster: its name, or its path if it has none
+  std::string path;    // absolute: a client's settings file, or the folder of a local cluster
+  std::string source;  // of the choice: "--cluster", "BELLWETHER_CLUSTER", "cluster use" or "default"
+};
+
+// The clusters that this user remembers, in clusters.json of $XDG_CONFIG_HOME/bellwether or ~/.config/bellwether.
+class KnownClusters {
+ public:
+  // kInvalid: the file cannot be read.
+  static Result<KnownClusters> read(store::Environment environment = &store::own_environment);
+  // Replaces the file at once.
+  Status write() const;
+
+  // The cluster that `given`, the value of --cluster, or the next source names. It may be gone. kInvalid: no cluster
+  // has this name.
+  Result<NamedCluster> choose(const std::string& given) const;
+  // All of them, the local one first.
+  std::vector<NamedCluster> all() const;
+  // What a command needs beside it to mean this cluster: " --cluster NAME", for a shell, or nothing.
+  std::string option_for(const NamedCluster& cluster) const;
+
+  bool has(const std::string& name) const { return paths_.contains(name); }
+  // Replaces an earlier name of the path. kInvalid: this is no name, or another cluster has it.
+  Status remember(const std::string& name, const std::string& path);
+  void forget(const std::string& name);
+  // An empty name, or the local one: back to the default.
+  void use(const std::string& name) { current_ = name == kLocalCluster ? "" : name; }
+
+ private:
+  Result<NamedCluster> find(const std::string& text, const char* source) const;
+
+  store::Environment environment_ = nullptr;
+  std::string file_;   // empty: there is no place for it
+  std::string local_;  // the default folder; empty: there is no place for it
+  std::map<std::string, std::string> paths_;
+  std::string current_;  // empty: none was chosen
+};
+
+// The access to a cluster.
+struct AskedCluster {
+  std::string name;      // as in NamedCluster
+  std::string settings;  // the file of a client's settings
+};
+// kUnreachable: it is a local cluster, and does not run; kInvalid, kNotFound: there is no such cluster.
+Result<AskedCluster> cluster_to_ask(const std::string& given, const KnownClusters& known);
+Result<AskedCluster> cluster_to_ask(const std::string& given);
+// The exit code of a command that cannot ask a cluster for that reason.
+int exit_code_of_unasked(const Error& error);
+
+}  // namespace bellwether::cli
