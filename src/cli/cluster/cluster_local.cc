@@ -149,7 +149,7 @@ Result<int> up(LocalClusterArguments& given) {
       "\n%s run, %s leads. They go on when this command has ended.\n"
       "  look at it:  bellwether cluster status%s\n"
       "  operate it:  bellwether cluster members --config %s/client.yaml\n"
-      "  its words:   %s/*.log\n"
+      "  logs:        %s/*.log\n"
       "  end it:      bellwether cluster down%s\n",
       to_string(sight.layout.shape).c_str(), printable(sight.leader).c_str(), dir_option(given).c_str(), folder.c_str(),
       folder.c_str(), dir_option(given).c_str());
