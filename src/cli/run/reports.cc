@@ -14,6 +14,7 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "core/base/bytes.h"
+#include "core/base/units.h"
 #include "load/report/reports.h"
 #include "load/report/write_file.h"
 
