@@ -7,7 +7,7 @@
 #include "load/codec/window_codec.h"
 #include "proto/stats.pb.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 namespace {
 
 using aggregate::Gauge;
@@ -106,7 +106,7 @@ class TotalsReader {
     for (const Copy::Point& one : from.series()) to.series.push_back(point(one));
     const metrics::Retention retention = aggregate::retention_of(to);
     for (std::size_t i = 1; i < to.series.size(); ++i) {
-      if (retention.stretch_of(to.series[i].second) <= retention.stretch_of(to.series[i - 1].second)) {
+      if (retention.interval_of(to.series[i].second) <= retention.interval_of(to.series[i - 1].second)) {
         return fail("a series that does not rise");
       }
     }
@@ -140,13 +140,13 @@ class TotalsReader {
             aggregate::MetricSeriesState& to) {
     if (static_cast<std::size_t>(from.points_size()) > aggregate::most_of_tier(t)) return fail("too many of a metric");
     auto open = decode_sum(from.open(), aggregate::tier_shape(plan));
-    if (!open) return fail("a stretch of metrics that is none");
+    if (!open) return fail("a interval of metrics that is none");
     MetricTier out{{}, {}, std::move(*open)};
     const std::size_t metrics = plan.metrics.size();
     for (const Copy::MetricPoint& one : from.points()) {
       const bool rises = out.begins.empty() || one.second() > out.begins.back();
       if (!rises || one.second() > reached || one.second() % aggregate::kTierSeconds[t] != 0) {
-        return fail("a stretch of metrics that is out of turn");
+        return fail("a interval of metrics that is out of turn");
       }
       out.begins.push_back(one.second());
       out.figures.resize(out.begins.size() * metrics);
@@ -175,7 +175,7 @@ class TotalsReader {
   }
   double figure(double value) {
     // The greatest sum: the greatest value, counted the most times.
-    constexpr double kMost = metrics::MetricWindow::kMostValue * static_cast<double>(kMostSumCount);
+    constexpr double kMost = metrics::MetricWindow::kMaxValue * static_cast<double>(kMaxSumCount);
     if (!(std::abs(value) <= kMost)) fail("a figure of a metric that cannot be");
     return value;
   }
@@ -183,11 +183,11 @@ class TotalsReader {
   static constexpr int64_t kLongestNs = int64_t{1} << 62;
 
   uint64_t count(uint64_t value) {
-    if (value > kMostSumCount) fail("a count that cannot be");
+    if (value > kMaxSumCount) fail("a count that cannot be");
     return value;
   }
   int64_t vus(int64_t value) {
-    if (static_cast<uint64_t>(value) > kMostSumCount) fail("a number of virtual users that cannot be");
+    if (static_cast<uint64_t>(value) > kMaxSumCount) fail("a number of virtual users that cannot be");
     return value;
   }
   Gauge gauge(const Copy::Gauge& from) {
@@ -209,17 +209,17 @@ Result<std::string> encode_totals(const TotalsState& state) {
   put(state.last, *to.mutable_last());
   put(state.metrics, to);
   const std::size_t bytes = to.ByteSizeLong();
-  if (bytes > kMostTotalsBytes) {
+  if (bytes > kMaxTotalsBytes) {
     return fail(Errc::kTooLarge,
                 "the statistics of the run have {} MiB; at most {} can be copied: give the scenario fewer steps",
-                bytes >> 20, kMostTotalsBytes >> 20);
+                bytes >> 20, kMaxTotalsBytes >> 20);
   }
   return to.SerializeAsString();
 }
 
 Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan) {
   Copy from;
-  if (bytes.size() > kMostTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (bytes.size() > kMaxTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kProtocol, "these bytes are no statistics of a run");
   }
   BW_TRY(auto sum, decode_sum(from.sum(), aggregate::shape_of(plan)));
@@ -238,4 +238,4 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   return out;
 }
 
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

@@ -8,7 +8,7 @@
 #include "load/report/run_report.h"
 #include "proto/stats.pb.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 namespace {
 
 using aggregate::Totals;
@@ -164,12 +164,12 @@ TEST(TotalsCodec, a_run_may_count_more_than_a_second) {
   const plan::Plan plan = sample_plan();
   Totals totals(plan);
   metrics::Window window = empty_window();
-  window.steps[0].count = kMostCount;
-  window.steps[0].service.record(Duration::millis(1), kMostCount);
+  window.steps[0].count = kMaxCount;
+  window.steps[0].service.record(Duration::millis(1), kMaxCount);
   window.steps[0].bytes_received = uint64_t{1} << 50;
   totals.add(window);
   totals.add(window);
-  EXPECT_EQ(copied(totals).counts().requests, 2 * kMostCount);
+  EXPECT_EQ(copied(totals).counts().requests, 2 * kMaxCount);
   EXPECT_EQ(copied(totals).counts().bytes_received, uint64_t{1} << 51);
   EXPECT_EQ(decode_window(encode_window(totals.sum()), kShape).error().code, Errc::kProtocol);
 }
@@ -277,4 +277,4 @@ TEST(TotalsCodec, another_plan_is_refused) {
 }
 
 }  // namespace
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

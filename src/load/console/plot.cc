@@ -45,10 +45,10 @@ struct Canvas {
 };
 
 int row_of(Duration value, const Scale& scale, int rows) {
-  const double share = scale.logarithmic() ? std::log(value.seconds_f() / scale.low.seconds_f()) /
+  const double ratio = scale.logarithmic() ? std::log(value.seconds_f() / scale.low.seconds_f()) /
                                                  std::log(scale.high.seconds_f() / scale.low.seconds_f())
                                            : value.seconds_f() / scale.high.seconds_f();
-  return rows - 1 - static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (rows - 1)));
+  return rows - 1 - static_cast<int>(std::lround(std::clamp(ratio, 0.0, 1.0) * (rows - 1)));
 }
 
 // The worst of each column; zero: no measurement.
@@ -58,7 +58,7 @@ std::vector<Percentiles> worst_by_column(std::span<const PlotPoint> points, Dura
   for (const PlotPoint& point : points) {
     const Duration end = point.at + point.length;
     if (end <= from || point.at >= to) continue;
-    // The small amounts absorb rounding: a stretch that ends with a column does not reach the next one.
+    // The small amounts absorb rounding: a interval that ends with a column does not reach the next one.
     const auto first = static_cast<int>((point.at - from).seconds_f() / per_column + 1e-6);
     const auto last = static_cast<int>(std::ceil((end - from).seconds_f() / per_column - 1e-6)) - 1;
     for (int column = std::max(first, 0); column <= std::min(std::max(first, last), columns - 1); ++column) {

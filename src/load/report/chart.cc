@@ -74,7 +74,7 @@ constexpr double kLeft = 58;
 constexpr double kRight = 12;
 constexpr double kTop = 12;
 constexpr double kBottom = 24;
-constexpr std::size_t kMostMarks = 40;
+constexpr std::size_t kMaxMarks = 40;
 
 std::string number(double value) {
   char out[40];
@@ -138,7 +138,7 @@ std::vector<Column> columns_of(const ResultFile& run) {
   const std::size_t points = all > 1 && run.series.back().covered_s < kRest ? all - 1 : all;
   if (points == 0) return out;
   const double length = run.series.back().t + run.series.back().covered_s;
-  const double each = std::max(1.0, std::ceil(length / static_cast<double>(kMostColumns)));
+  const double each = std::max(1.0, std::ceil(length / static_cast<double>(kMaxColumns)));
   for (std::size_t first = 0; first < points;) {
     std::size_t end = first + 1;
     while (end < points && std::floor(run.series[end].t / each) == std::floor(run.series[first].t / each)) ++end;
@@ -252,14 +252,14 @@ std::string Chart::grid() const {
 
 std::string Chart::marks() const {
   std::string out;
-  for (std::size_t i = 0; i < std::min(run_.lost.size(), kMostMarks); ++i) {
+  for (std::size_t i = 0; i < std::min(run_.lost.size(), kMaxMarks); ++i) {
     const ResultLoss& loss = run_.lost[i];
     const double width = std::max(2.0, x(loss.to) - x(loss.from));
     out += fmt::format(
         "<rect class=\"lost\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"><title>lost: {}</title></rect>",
         number(x(loss.from)), number(width), number(kTop), number(kHeight - kTop - kBottom), escaped(loss.cause));
   }
-  for (std::size_t i = 0; i < std::min(run_.events.size(), kMostMarks); ++i) {
+  for (std::size_t i = 0; i < std::min(run_.events.size(), kMaxMarks); ++i) {
     const ResultEvent& event = run_.events[i];
     const std::string at = number(x(event.t));
     out += fmt::format(

@@ -75,7 +75,7 @@ s.addEventListener("pointerleave",()=>{line.setAttribute("x1",-9);line.setAttrib
 
 using metrics::Histogram;
 
-constexpr std::size_t kMostRows = 2'000;  // of one table
+constexpr std::size_t kMaxRows = 2'000;  // of one table
 
 std::string plain(double value, const char* format = "%.6g") {
   char out[48];
@@ -111,7 +111,7 @@ class Table {
   };
   explicit Table(const std::vector<Cell>& heads) : heads_(row("th", heads)) {}
   void add(const std::vector<Cell>& cells) {
-    if (++rows_ <= kMostRows) text_ += row("td", cells);
+    if (++rows_ <= kMaxRows) text_ += row("td", cells);
   }
   // Nothing for a table without rows.
   std::string under(const std::string& heading, const std::string& note = {}) const {
@@ -119,8 +119,8 @@ class Table {
     std::string out = fmt::format("<section><h2>{}</h2>", heading);
     if (!note.empty()) out += fmt::format("<p class=\"dim\">{}</p>", note);
     out += fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>", heads_, text_);
-    if (rows_ > kMostRows)
-      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMostRows));
+    if (rows_ > kMaxRows)
+      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMaxRows));
     return out + "</section>\n";
   }
 
@@ -200,7 +200,7 @@ std::string metric_section(const MetricCharts& made) {
       "percentiles are the greatest of theirs.";
   if (made.left_out > 0) {
     note += fmt::format(" The first {} metrics are shown; {} more are in the result file and in the csv report.",
-                        kMostMetricCharts, whole(made.left_out));
+                        kMaxMetricCharts, whole(made.left_out));
   }
   return fmt::format("<h2>Own metrics over time</h2><p class=\"dim\">{}</p><div class=\"charts\">{}</div>\n", note,
                      made.figures);
@@ -308,7 +308,7 @@ std::string course(const ResultFile& run) {
   }
   Table lost({{"Cause"}, {"From, s"}, {"To, s"}, {"Share of the load"}});
   for (const ResultLoss& one : run.lost) {
-    lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.share * 100, "%.3g") + "%"}});
+    lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.ratio * 100, "%.3g") + "%"}});
   }
   Table workers({{"Worker"}, {"Cores"}, {"State", "text"}});
   for (const ResultWorker& one : run.workers) {
