@@ -142,8 +142,8 @@ int main(int argc, char** argv) {
       "  bellwether lead --via redis://10.0.0.5 --key orders -- ./worker    only while leading\n\n"
       "Exit codes of a run: 0 pass, 1 no load at all, 99 a threshold failed, 104 wrong scenario or command line,\n"
       "  105 ended by a signal, 108 aborted by a step or a timeout, 110 every request failed, 120 a part was lost,\n"
-      "  121 schedule not achieved, 122 generator saturated, 123 no samples for a threshold. Other commands: their\n"
-      "  --help. Which code wins: docs/reference/exit-codes.md.");
+      "  121 schedule not achieved, 122 generator saturated, 123 no samples for a threshold, 124 a report was not\n"
+      "  written. Other commands: their --help. Which code wins: docs/reference/exit-codes.md.");
   app.set_version_flag("--version", "bellwether " + std::string(bellwether::kProductVersion));
   app.require_subcommand(1);
 

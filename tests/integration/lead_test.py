@@ -47,6 +47,15 @@ class Ends(leading.Test):
         self.assertIn("100ms", run.err)
         self.assertEqual(self.run_lead("-n", key="another").code, 0)
 
+    def test_it_says_for_whom_it_waits(self):
+        first = self.leads()
+        second = self.lead(command=("sleep", "1000"))
+        said = second.wait_for("waiting")
+        self.assertIn("waiting to lead 'key': held by ", said["text"])
+        self.assertIn(str(first.pid), said["text"])
+        self.assertEqual(said["key"], "key")
+        self.assertEqual([one["event"] for one in first.events if one["event"] == "waiting"], [])
+
     def test_a_wait_that_is_long_enough(self):
         self.leads(command=["sleep", "0.2"])
         self.assertEqual(self.run_lead("-w", "20s", command=["sh", "-c", "exit 3"]).code, 3)

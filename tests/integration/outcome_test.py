@@ -62,7 +62,8 @@ class Verdicts(Outcome):
         self.assertEqual(self.verdict(run), "fail")
         self.assertEqual([(threshold["ok"], threshold["value"]) for threshold in run.result["thresholds"]],
                          [(False, 1), (True, 1)])
-        self.assertIn("1 of 2 thresholds failed", run.out)
+        self.assertTrue(run.out.endswith(
+            "  FAIL  1 of 2 thresholds: http_req_failed rate=100%, limit <1% (exit code 99)\n"), run.out)
 
     def test_thresholds_of_each_kind(self):
         held = ["count>1", "rate>1"], ["avg<10000", "min>=0", "med<10000", "max<10000", "p(90)<1e4", "p(99.9)<1e4"]
@@ -216,7 +217,8 @@ class Outputs(Outcome):
 
     def test_a_full_disk(self):
         run = self.run_with_out("/dev/full")
-        self.assertEqual(run.code, product.WRONG, run)
+        self.assertEqual(run.code, product.NOT_WRITTEN, run)
+        self.assertIn("1 report could not be written (exit code 124)", " ".join(run.out.split()))
         self.assertIn("/dev/full", run.err)
         self.assertIn("No space left on device", run.err)
         self.assertIn("free some space", run.err)
@@ -233,7 +235,7 @@ class Outputs(Outcome):
         file.write_text("old")
         (disk / "filler").write_bytes(bytes(8192))
         run = self.run_with_out(file)
-        self.assertEqual(run.code, product.WRONG, run)
+        self.assertEqual(run.code, product.NOT_WRITTEN, run)
         self.assertIn("free some space", run.err)
         self.assertIn("REQUESTS", run.out)
         self.assertEqual(file.read_text(), "old")
@@ -242,7 +244,7 @@ class Outputs(Outcome):
     def test_one_of_two_files_can_be_written(self):
         good = self.folder / "good.json"
         run = self.run_with_out("/dev/full", good)
-        self.assertEqual(run.code, product.WRONG)
+        self.assertEqual(run.code, product.NOT_WRITTEN)
         self.assertEqual(json.loads(good.read_text())["format"], "bellwether.result/1")
 
     def test_a_file_is_replaced_as_a_whole(self):
@@ -276,6 +278,7 @@ class Outputs(Outcome):
                                      check=False)
         self.assertTrue(file.exists(), "the file is written all the same")
         self.assertIn("No space left on device", process.stderr)
+        self.assertEqual(process.returncode, product.NOT_WRITTEN)
 
 
 if __name__ == "__main__":

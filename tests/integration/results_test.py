@@ -136,7 +136,7 @@ workflows:
 
     def test_what_is_too_short_cannot_be_compared(self):
         self.run_short()
-        self.assertIn("Nothing can be said", self.results("compare", "last", "last", code=product.NO_SAMPLES).out)
+        self.assertIn("Nothing can be compared", self.results("compare", "last", "last", code=product.NO_SAMPLES).out)
 
 
 if __name__ == "__main__":

@@ -288,7 +288,7 @@ class OnACluster(ScreenTest, local_nodes.Test):
         owner.keys("q")
         owner.shows("y/n Stop the job?")
         owner.keys("y")
-        owner.shows("ABORTED", "the q key", "\n$")
+        owner.shows("ABORTED", "the user (key q)", "\n$")
         self.assertTrue(owner.sane())
 
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <sys/ioctl.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "core/base/bytes.h"
+#include "core/base/units.h"
 #include "load/report/reports.h"
 #include "load/report/write_file.h"
 
@@ -21,6 +23,7 @@ namespace {
 
 using Format = Out::Format;
 
+constexpr int kWidestSummary = 120;  // columns, on a terminal that has more
 constexpr std::array<std::string_view, 5> kFormats{"json", "csv", "junit", "html", "hdr"};  // in the order of Format
 
 Result<Out> parse_out(const std::string& word, std::string_view option) {
@@ -58,11 +61,10 @@ Result<std::string> made(const std::string& json, const report::ResultFile& run,
   return report::to_hdr(run, out.step);
 }
 
-// `json` is the result file. A report that cannot be written does not stop the others; each problem goes to standard
-// error under the name of the verb. False: a report is missing.
-bool write_outs(const std::string& json, const std::vector<Out>& outs, std::string_view verb) {
-  if (outs.empty()) return true;
-  bool all = true;
+// `json` is the result file. A report that cannot be written does not stop the others. Returns the problems.
+std::vector<std::string> write_outs(const std::string& json, const std::vector<Out>& outs) {
+  std::vector<std::string> problems;
+  if (outs.empty()) return problems;
   const auto run = report::read_result(json);
   for (const Out& out : outs) {
     Result<std::string> text = fail(Errc::kInvalid, "");
@@ -74,12 +76,9 @@ bool write_outs(const std::string& json, const std::vector<Out>& outs, std::stri
       text = tl::unexpected(run.error());
     }
     const Status written = text ? report::write_file(out.file, *text) : Status(tl::unexpected(text.error()));
-    if (written) continue;
-    all = false;
-    const std::string which = text ? "" : out.file + ": ";
-    refuse(verb, which + written.error().message);
+    if (!written) problems.push_back((text ? "" : out.file + ": ") + written.error().message);
   }
-  return all;
+  return problems;
 }
 
 // False when not all of it was written. A reader that went away (`| head`) has had enough.
@@ -127,14 +126,24 @@ Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view>
   return {};
 }
 
-int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb) {
+int deliver(report::RunReport report, const std::vector<Out>& outs, std::string_view verb) {
   report::SummaryOptions look;
-  look.color = ::isatty(STDOUT_FILENO) == 1;
-  int exit_code = report.verdict.exit_code;
-  if (!outs.empty() && !write_outs(report::to_json(report), outs, verb) && exit_code == kExitOk) exit_code = kExitUsage;
-  // Last, because a stopped terminal can keep it waiting.
-  if (!print_all(report::summary(report, look), verb) && exit_code == kExitOk) exit_code = kExitUsage;
-  return exit_code;
+  look.color = look.wraps_verdict = ::isatty(STDOUT_FILENO) == 1;
+  winsize size{};
+  if (look.color && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    look.width = std::min<int>(size.ws_col, kWidestSummary);
+  }
+  aggregate::Verdict& verdict = report.verdict;
+  const std::vector<std::string> problems =
+      outs.empty() ? std::vector<std::string>() : write_outs(report::to_json(report), outs);
+  if (!problems.empty() && verdict.exit_code == kExitOk) {
+    verdict.exit_code = aggregate::kExitNotWritten;
+    verdict.reason += fmt::format("; {} could not be written", format_count(problems.size(), "report"));
+  }
+  // After the files, because a stopped terminal can keep it waiting.
+  const bool printed = print_all(report::summary(report, look), verb);
+  for (const std::string& problem : problems) refuse(verb, problem);
+  return printed || verdict.exit_code != kExitOk ? verdict.exit_code : aggregate::kExitNotWritten;
 }
 
 void keep(results::Recorder& recorder, const report::RunReport& report) {
@@ -171,7 +180,9 @@ Result<int> report_command(const ReportArguments& given) {
   for (const report::ResultStep& step : run->steps) steps.emplace_back(step.name);
   BW_RETURN_IF_ERROR(has_steps(outs, steps));
   BW_RETURN_IF_ERROR(can_deliver(outs));
-  return write_outs(document, outs, "report") ? kExitOk : kExitUsage;
+  const std::vector<std::string> problems = write_outs(document, outs);
+  for (const std::string& problem : problems) refuse("report", problem);
+  return problems.empty() ? kExitOk : kExitUsage;
 }
 
 }  // namespace

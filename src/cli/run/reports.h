@@ -36,9 +36,10 @@ Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::
 Status can_deliver(const std::vector<Out>& outs);
 // Whether these steps exist. kNotFound, with the nearest name.
 Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view> steps);
-// The reports, and the summary on standard output. The exit code of the process: that of the verdict, unless some
-// output could not be written. `verb` speaks in messages: "run".
-int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
+// The reports, and the summary on standard output. Returns the exit code of the process: that of the verdict, or, of a
+// run that passed, kExitNotWritten when an output could not be written; the summary then says so. `verb` speaks in
+// messages: "run".
+int deliver(report::RunReport report, const std::vector<Out>& outs, std::string_view verb);
 
 // Puts its result into the store. A failure does not change the run; it only goes to standard error.
 void keep(results::Recorder& recorder, const report::RunReport& report);

@@ -182,8 +182,10 @@ struct Said {
 Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
   if (of.judged == 0) {
     return {"not judged",
-            fmt::format("Nothing can be said: a run of at least {} intervals of time is needed, and requests in it",
-                        results::kLeastBatches),
+            fmt::format(
+                "Nothing can be compared: each run needs at least {} rows with requests (a row is a measured second; "
+                "old rows are merged)",
+                results::kLeastBatches),
             aggregate::kExitNoSamples};
   }
   if (of.any(Judgement::kWorse)) {

@@ -180,7 +180,7 @@ void LiveScreen::draw(Instant now) {
   console::turn(steering_, view_, now);
   const console::Terminal::Size size = terminal_.size();
   console::Drawn drawn = console::draw(view_, steering_, utf8_, size.columns, size.rows);
-  steering_.steps_shown = drawn.steps_shown;
+  steering_.shown = drawn.shown;
   std::string bytes = console::paint(shown_, drawn.grid, terminal_.codes());
   shown_ = std::move(drawn.grid);
   if (!bytes.empty()) terminal_.send(std::move(bytes));

@@ -17,6 +17,13 @@ const char* to_string(Cause cause) {
   return kNames[cause];
 }
 
+const char* describe(Cause cause) {
+  static constexpr EnumNames<Cause> kTexts("it did not answer", "another node reported it",
+                                           "another node's list shows it", "it did not answer in time",
+                                           "its process ended", "it said so", "it was gone for long");
+  return kTexts[cause];
+}
+
 const char* to_string(ConflictKind kind) {
   static constexpr EnumNames<ConflictKind> kNames("name", "address", "id");
   return kNames[kind];

@@ -147,6 +147,8 @@ enum class Cause : uint8_t {
   kAge,       // it has been gone for long
 };
 const char* to_string(Cause cause);
+// For people: "it did not answer".
+const char* describe(Cause cause);
 
 // For subscribers and for the audit log: what changed, and on which evidence.
 struct MemberEvent {

@@ -151,7 +151,7 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
   using membership::MemberChange;
   election_->on_member(event);
   if (event.change == MemberChange::kDied || event.change == MemberChange::kLeft) {
-    const std::string why = fmt::format("it has {}: {}", to_string(event.change), to_string(event.cause));
+    const std::string why = fmt::format("it {} ({})", to_string(event.change), describe(event.cause));
     roles_->each([&](NodeRole& role) { role.on_gone(event.name, why); });
   }
   if (event.change == MemberChange::kJoined) roles_->each([&](NodeRole& role) { role.on_there(event.name); });

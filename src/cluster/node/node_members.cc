@@ -173,7 +173,7 @@ void NodeMembers::hear(const membership::MemberEvent& event) {
     accusers += (accusers.empty() ? "" : ", ") + (name.empty() ? "somebody unknown" : name);
   }
   log_.say("member_" + change,
-           fmt::format("'{}' at {} {}: {}{}", event.name, at.to_string(), change, to_string(event.cause),
+           fmt::format("'{}' at {} {} ({}{})", event.name, at.to_string(), change, describe(event.cause),
                        accusers.empty() ? "" : ", accused by " + accusers),
            {{"member", event.name},
             {"address", at.to_string()},

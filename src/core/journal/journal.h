@@ -43,6 +43,10 @@ class Journal {
   void step(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
     say(now, 2, event, text, fields);
   }
+  // News is told from verbosity 1 on, and is no transition.
+  void news(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
+    say(now, 1, event, text, fields);
+  }
   void warn(WallTime now, const std::string& text) { say(now, 1, "warning", text, {}); }
   void detail(WallTime now, const std::string& text) { say(now, 2, "note", text, {}); }
   void error(WallTime now, const std::string& text) { say(now, 0, "error", text, {}); }

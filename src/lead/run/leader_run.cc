@@ -1,5 +1,6 @@
 #include "lead/run/leader_run.h"
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <utility>
@@ -17,6 +18,10 @@ namespace bellwether::lead {
 namespace {
 
 using election::Epoch;
+
+// The intervals at which a process that waits for the leadership says so.
+constexpr Duration kFirstWait = Duration::seconds(10);
+constexpr Duration kLongestWait = Duration::hours(1);
 
 class LeaderRun final : public Campaign::Listener {
  public:
@@ -43,6 +48,8 @@ class LeaderRun final : public Campaign::Listener {
   runtime::task<int> campaign(runtime::Scope& helpers);
   runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
   runtime::task<void> wait_at_most(Duration most, runtime::Cancellation* cancel);
+  void say_waiting();
+  runtime::task<void> say_waiting_again(runtime::Cancellation* cancel);
   runtime::task<void> work(Epoch epoch);
   runtime::task<void> drain_at_most(Duration most, uint64_t term, runtime::Cancellation* cancel);
   void work_is_over(const CommandEnd& end);
@@ -67,6 +74,8 @@ class LeaderRun final : public Campaign::Listener {
   Instant term_ends_;
   Instant kill_at_;
   bool ever_elected_ = false;
+  bool leads_ = false;
+  std::string waits_for_ = "the leader is not known yet";
   int signal_ = 0;
   bool finishing_ = false;
   int exit_code_ = 0;
@@ -75,7 +84,7 @@ class LeaderRun final : public Campaign::Listener {
 // --- events of the campaign ------------------------------------------------------------------------------------------
 
 void LeaderRun::on_elected(const election::TermOfOffice& term) {
-  ever_elected_ = true;
+  ever_elected_ = leads_ = true;
   ++term_;
   term_ends_ = term.end->ends_at();
   kill_at_ = term_ends_ + campaign_.stop_grace();
@@ -109,6 +118,7 @@ runtime::task<void> LeaderRun::drain_at_most(Duration most, uint64_t term, runti
 }
 
 void LeaderRun::on_term_ended(const election::TermEnded& ended) {
+  leads_ = false;
   report_.term_ended(ended);
   if (!ended.work_runs) return;
   lost_ = true;
@@ -125,7 +135,25 @@ void LeaderRun::on_term_ended(const election::TermEnded& ended) {
 
 void LeaderRun::on_leader_changed(const LeaderSeen& seen) {
   report_.leader_changed(seen.record, seen.evidence, seen.failover);
-  if (options_.nonblock && !seen.another_leads.empty() && !ever_elected_) conflict(seen.another_leads);
+  waits_for_ = seen.another_leads.empty() ? "nobody leads" : seen.another_leads;
+  if (seen.another_leads.empty()) return;
+  if (options_.nonblock && !ever_elected_) conflict(seen.another_leads);
+  say_waiting();
+}
+
+// Once for each leader, and again at growing intervals.
+void LeaderRun::say_waiting() {
+  if (leads_ || finishing_ || options_.observe) return;
+  journal_.news(runtime_.wall_now(), "waiting",
+                fmt::format("waiting to lead '{}': {}", printable(options_.key), waits_for_), {{"key", options_.key}});
+}
+
+runtime::task<void> LeaderRun::say_waiting_again(runtime::Cancellation* cancel) {
+  for (Duration pause = kFirstWait;; pause = std::min(pause * 2, kLongestWait)) {
+    const bool passed = co_await runtime_.sleep(pause, cancel);
+    if (!passed) co_return;
+    say_waiting();
+  }
 }
 
 void LeaderRun::on_unknown(const std::string& why) {
@@ -218,6 +246,7 @@ runtime::task<void> LeaderRun::listen_to_signals(runtime::Cancellation* cancel) 
 
 runtime::task<int> LeaderRun::campaign(runtime::Scope& helpers) {
   if (options_.wait_most) helpers.spawn(wait_at_most(*options_.wait_most, helpers.cancellation()));
+  helpers.spawn(say_waiting_again(helpers.cancellation()));
   helpers.spawn(listen_to_signals(helpers.cancellation()));
   helpers.spawn(report_.hooks().run(helpers.cancellation()));
   if (evidence_ != nullptr) {

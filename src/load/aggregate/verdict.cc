@@ -8,9 +8,12 @@
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
 #include "core/base/units.h"
+#include "load/aggregate/threshold_text.h"
 
 namespace bellwether::aggregate {
 namespace {
+
+constexpr std::size_t kThresholdsNamed = 3;
 
 // "12.3 %", rounded down, so that 100.0 % always means all.
 std::string percent(uint64_t part, uint64_t whole) {
@@ -37,6 +40,17 @@ std::string loss_text(const LossSum& losses) {
   if (losses.entries == 1) return fmt::format("{} of the load was lost for {}", ratio, time);
   return fmt::format("{}{} of the load was lost in {} places, {} in all", tenths < 1 ? "" : "up to ", ratio,
                      format_count(losses.entries), time);
+}
+
+// "1 of 2 thresholds: http_req_duration p(99)=0.093ms, limit <0.02ms".
+std::string thresholds_text(const Facts& facts) {
+  const std::size_t count = facts.thresholds_failed.size();
+  std::string text = fmt::format("{} of {}: ", format_count(count), format_count(facts.thresholds, "threshold"));
+  for (std::size_t t = 0; t < std::min(count, kThresholdsNamed); ++t) {
+    text += (t == 0 ? "" : "; ") + facts.thresholds_failed[t];
+  }
+  if (count > kThresholdsNamed) text += fmt::format("; and {} more", format_count(count - kThresholdsNamed));
+  return text;
 }
 
 Verdict lost(const Facts& facts) {
@@ -150,6 +164,16 @@ uint64_t counted_iterations(const Totals& totals) {
   return sum;
 }
 
+std::string failed_text(const plan::Plan& plan, const plan::Threshold& threshold, double value) {
+  const auto metric = plan::find_metric(plan, threshold.metric);
+  const MetricKind kind = metric ? metric->kind : MetricKind::kGauge;
+  std::string_view unit = kind == MetricKind::kTrend ? "ms" : "";
+  for (const plan::CustomMetric& own : plan.metrics) {
+    if (own.name == threshold.metric) unit = own.unit;
+  }
+  return threshold_text(threshold.metric_text, threshold.expression, kind, unit, value);
+}
+
 }  // namespace
 
 Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
@@ -164,7 +188,10 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
   facts.thresholds = thresholds.size();
   for (const ThresholdResult& result : thresholds) {
     facts.thresholds_no_samples += result.no_samples() ? 1 : 0;
-    facts.thresholds_failed += !result.no_samples() && !result.ok ? 1 : 0;
+  }
+  for (std::size_t t = 0; t < thresholds.size(); ++t) {
+    if (thresholds[t].no_samples() || thresholds[t].ok) continue;
+    facts.thresholds_failed.push_back(failed_text(plan, plan.thresholds[t], *thresholds[t].value));
   }
   facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
   facts.requests = counts.requests;
@@ -186,7 +213,10 @@ Verdict verdict(const Facts& facts) {
   if (facts.ending == Ending::kCancelled) {
     return {Outcome::kAborted, kExitSignal, with_why("cancelled before its end", facts.why)};
   }
-  if (facts.ending == Ending::kSignal) return {Outcome::kAborted, kExitSignal, "stopped by a signal before its end"};
+  if (facts.ending == Ending::kSignal) {
+    const std::string by = facts.why.empty() ? "a signal" : facts.why;
+    return {Outcome::kAborted, kExitSignal, fmt::format("stopped by {} before its end", by)};
+  }
   if (facts.ending == Ending::kOnError) {
     return {Outcome::kAborted, kExitAbort, "stopped by a failed step that has on_error: abort"};
   }
@@ -197,13 +227,13 @@ Verdict verdict(const Facts& facts) {
     return {Outcome::kAborted, kExitAbort, with_why("a workflow was ended by its timeout", facts.why)};
   }
   if (facts.ending == Ending::kThreshold) {
-    return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
+    const std::string which = facts.thresholds_failed.empty() ? "" : ": " + thresholds_text(facts);
+    return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail" + which};
   }
-  if (facts.thresholds_failed > 0) {
-    std::string reason = fmt::format("{} of {} failed", format_count(facts.thresholds_failed),
-                                     format_count(facts.thresholds, "threshold"));
+  if (!facts.thresholds_failed.empty()) {
+    std::string reason = thresholds_text(facts);
     if (facts.thresholds_no_samples > 0) {
-      reason += fmt::format(", {} had no samples to judge", format_count(facts.thresholds_no_samples));
+      reason += fmt::format("; {} had no samples to judge", format_count(facts.thresholds_no_samples));
     }
     if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses);
     return {Outcome::kFail, kExitThresholds, std::move(reason)};

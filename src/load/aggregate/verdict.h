@@ -27,6 +27,7 @@ inline constexpr int kExitLost = 120;
 inline constexpr int kExitSchedule = 121;
 inline constexpr int kExitSaturated = 122;
 inline constexpr int kExitNoSamples = 123;
+inline constexpr int kExitNotWritten = 124;  // a run that passed, but for a report or the summary
 
 // The state of the load generator itself.
 struct Generator {
@@ -46,7 +47,7 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
 // The reason for the end of the run.
 enum class Ending : uint8_t {
   kCompleted,
-  kSignal,           // Ctrl-C or SIGTERM
+  kSignal,           // Ctrl-C, SIGTERM or the user at the screen
   kOnError,          // a step with on_error: abort failed
   kThreshold,        // a threshold with abortOnFail failed
   kCancelled,        // a command to the cluster
@@ -74,7 +75,7 @@ struct Facts {
   LossSum losses;
   plan::OnLoss on_loss = plan::OnLoss::kInconclusive;
   std::size_t thresholds = 0;
-  std::size_t thresholds_failed = 0;  // with samples
+  std::vector<std::string> thresholds_failed = {};  // with samples, as threshold_text() says them
   std::size_t thresholds_no_samples = 0;
   bool measures = true;  // the plan has a step that makes requests
   uint64_t requests = 0;
@@ -91,7 +92,7 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
 struct Verdict {
   Outcome outcome = Outcome::kPass;
   int exit_code = kExitPass;
-  std::string reason;  // a clause without a full stop: "2 of 3 thresholds failed"
+  std::string reason;  // a clause without a full stop: "all 3 thresholds passed"
 };
 // The first row of this list that applies, so that what a person did wins over what was measured, and a rule the
 // user wrote wins over our own:

@@ -42,10 +42,11 @@ TEST(Verdict, each_row_of_the_table) {
   expect(facts, Outcome::kInconclusive, 120, "25.0 % of the load was lost for 800ms");
 
   facts = good();
-  facts.thresholds_failed = 2;
-  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds failed");
+  facts.thresholds_failed = {"a p(95)=2ms, limit <1ms", "b rate=5%, limit <1%"};
+  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds: a p(95)=2ms, limit <1ms; b rate=5%, limit <1%");
   facts.thresholds_no_samples = 1;
-  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds failed, 1 had no samples");
+  expect(facts, Outcome::kFail, 99,
+         "2 of 3 thresholds: a p(95)=2ms, limit <1ms; b rate=5%, limit <1%; 1 had no samples");
   facts = good();
   facts.thresholds_no_samples = 1;
   expect(facts, Outcome::kInconclusive, 123, "1 of 3 thresholds had no samples");
@@ -98,7 +99,7 @@ TEST(Verdict, precedence_holds_for_every_combination) {
       Facts facts;
       facts.ending = ending;
       facts.thresholds = on(0) ? 4 : 0;
-      facts.thresholds_failed = on(0) && on(1) ? 1 : 0;
+      if (on(0) && on(1)) facts.thresholds_failed = {"a"};
       facts.thresholds_no_samples = on(0) && on(2) ? 1 : 0;
       facts.requests = 100;
       facts.failed = on(3) ? 100 : 0;
@@ -116,7 +117,7 @@ TEST(Verdict, precedence_holds_for_every_combination) {
         expected = 105;
       } else if (ending == Ending::kOnError || ending == Ending::kTimeout) {
         expected = 108;
-      } else if (ending == Ending::kThreshold || facts.thresholds_failed > 0) {
+      } else if (ending == Ending::kThreshold || !facts.thresholds_failed.empty()) {
         expected = 99;
       } else if (on(7) && !on(8)) {
         expected = 120;
@@ -152,9 +153,10 @@ TEST(Verdict, on_loss_decides_what_a_loss_means) {
 TEST(Verdict, a_threshold_that_failed_on_what_was_measured_fails_and_the_loss_is_said) {
   Facts facts = good();
   facts.losses = {.entries = 1, .time = Duration::seconds(1), .most_ratio = 0.0001};
-  facts.thresholds_failed = 1;
-  expect(facts, Outcome::kFail, 99, "1 of 3 thresholds failed; less than 0.1 % of the load was lost for 1s");
-  facts.thresholds_failed = 0;
+  facts.thresholds_failed = {"a p(95)=2ms, limit <1ms"};
+  expect(facts, Outcome::kFail, 99,
+         "1 of 3 thresholds: a p(95)=2ms, limit <1ms; less than 0.1 % of the load was lost for 1s");
+  facts.thresholds_failed = {};
   facts.thresholds_no_samples = 1;
   expect(facts, Outcome::kInconclusive, 120, "lost for 1s, and 1 of 3 thresholds had no samples");
 }
@@ -256,10 +258,28 @@ TEST(Verdict, of_a_number_of_iterations_all_are_scheduled) {
   EXPECT_NE(judged.reason.find("93 of 100 iterations (93.0 %)"), std::string::npos) << judged.reason;
 }
 
+TEST(Verdict, many_failed_thresholds_are_not_all_named) {
+  Facts facts = good();
+  facts.thresholds = 9;
+  facts.thresholds_failed = {"a", "b", "c", "d", "e"};
+  expect(facts, Outcome::kFail, 99, "5 of 9 thresholds: a; b; c; and 2 more");
+  facts.ending = Ending::kThreshold;
+  expect(facts, Outcome::kFail, 99, "stopped early by a failed threshold that has abortOnFail: 5 of 9 thresholds: a; ");
+}
+
+TEST(Verdict, a_stop_names_its_cause) {
+  Facts facts = good();
+  facts.ending = Ending::kSignal;
+  expect(facts, Outcome::kAborted, 105, "stopped by a signal before its end");
+  facts.why = "the user (key q)";
+  expect(facts, Outcome::kAborted, 105, "stopped by the user (key q) before its end");
+}
+
 TEST(Verdict, facts_come_from_totals_plan_and_results) {
   plan::Plan plan = one_step();
   plan.thresholds.resize(3);
-  plan.thresholds[1].metric = "dropped_iterations";
+  plan.thresholds[1].metric = plan.thresholds[1].metric_text = "dropped_iterations";
+  plan.thresholds[1].expression = "count<1";
   metrics::Window window({1, 1, 0});
   window.steps[0].count = 10;
   window.steps[0].failed = 4;
@@ -281,7 +301,7 @@ TEST(Verdict, facts_come_from_totals_plan_and_results) {
   EXPECT_EQ(facts.on_loss, plan::OnLoss::kFail);
   EXPECT_EQ(facts.ending, Ending::kOnError);
   EXPECT_EQ(facts.thresholds, 3u);
-  EXPECT_EQ(facts.thresholds_failed, 1u);
+  EXPECT_EQ(facts.thresholds_failed, std::vector<std::string>{"dropped_iterations count=1, limit <1"});
   EXPECT_EQ(facts.thresholds_no_samples, 1u);
   EXPECT_TRUE(facts.measures);
   EXPECT_EQ(facts.requests, 10u);

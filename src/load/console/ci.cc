@@ -10,6 +10,8 @@
 namespace bellwether::console {
 namespace {
 
+constexpr std::size_t kFailuresShown = 2;
+
 template <class... Values>
 std::string print(const char* format, Values... values) {
   std::array<char, 64> buffer{};
@@ -39,6 +41,7 @@ Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Du
   const aggregate::Percentiles& last = now.open_model ? totals.last().response : totals.last().service;
   now.p50 = last.p50;
   now.p99 = last.p99;
+  now.failures = aggregate::failures_of(totals);
   return now;
 }
 
@@ -56,6 +59,10 @@ std::string ci_line(const Snapshot& now) {
     line += fmt::format("  p50 {} p99 {}", format_duration(now.p50), format_duration(now.p99));
   const double failed = now.requests == 0 ? 0 : static_cast<double>(now.failed) / static_cast<double>(now.requests);
   line += print("  failed %.2f%%", failed * 100);
+  for (std::size_t i = 0; i < std::min(now.failures.size(), kFailuresShown); ++i) {
+    line += fmt::format("{}{} {}", i == 0 ? " (" : ", ", now.failures[i].cause, format_count(now.failures[i].count));
+  }
+  if (!now.failures.empty()) line += now.failures.size() > kFailuresShown ? ", …)" : ")";
   if (now.open_model) line += "  dropped " + format_count(now.dropped);
   return line;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
+#include "load/aggregate/failures.h"
 #include "load/aggregate/totals.h"
 
 namespace bellwether::console {
@@ -23,6 +25,7 @@ struct Snapshot {
   double rate_per_s = 0;    // since the snapshot before
   Duration p50;             // of the last second; zero: no request ended in it
   Duration p99;
+  std::vector<aggregate::Failure> failures = {};  // the most frequent first
 };
 
 // Takes a snapshot of the totals. `before` is that of the line before, Snapshot{} for the first.

@@ -36,6 +36,14 @@ TEST(CiLine, leaves_out_what_is_not_known) {
   EXPECT_EQ(ci_line(now), "   12s  stopping  vus 50  0 req/s (0 total)  failed 0.00%");
 }
 
+TEST(CiLine, names_the_most_frequent_failures) {
+  Snapshot now = running();
+  now.failures = {{"connection refused", 2}, {"status 503", 1}};
+  EXPECT_NE(ci_line(now).find("  failed 0.02% (connection refused 2, status 503 1)  dropped 7"), std::string::npos);
+  now.failures.push_back({"status 500", 1});
+  EXPECT_NE(ci_line(now).find("status 503 1, …)  dropped 7"), std::string::npos) << ci_line(now);
+}
+
 TEST(CiLine, progress_never_passes_the_whole) {
   Snapshot now = running();
   now.elapsed = Duration::seconds(45);

@@ -7,84 +7,10 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "load/console/draw.h"
 #include "load/report/text.h"
 
 namespace bellwether::console {
 namespace {
-
-constexpr int kLabel = 7;  // columns for the scale
-constexpr std::array<Style, 3> kLevelStyles{Style::kLow, Style::kMid, Style::kHigh};
-
-// A cell's dots, by column and by row from the top.
-constexpr std::array<std::array<uint8_t, 4>, 2> kDots{{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
-
-std::array<Duration, 3> lines_of(const aggregate::Percentiles& point) { return {point.p50, point.p95, point.p99}; }
-
-struct Canvas {
-  int columns;  // of dots
-  int rows;
-  std::vector<uint8_t> line;  // 0: nothing, else number of the line + 1
-
-  uint8_t& at(int row, int column) {
-    return line[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(column)];
-  }
-};
-
-int row_of(Duration value, Duration scale, int rows) {
-  const double ratio = std::clamp(value.seconds_f() / scale.seconds_f(), 0.0, 1.0);
-  return rows - 1 - static_cast<int>(std::lround(ratio * (rows - 1)));
-}
-
-void draw_lines(Canvas& canvas, std::span<const aggregate::Percentiles> points, Duration scale) {
-  const int first = canvas.columns - static_cast<int>(points.size());
-  // The lowest last, so that it is seen where lines meet; the ones above show where they part.
-  for (int line = 2; line >= 0; --line) {
-    int before = -1;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const Duration value = lines_of(points[i])[static_cast<std::size_t>(line)];
-      if (value <= Duration::zero()) {
-        before = -1;
-        continue;
-      }
-      const int row = row_of(value, scale, canvas.rows);
-      const int column = first + static_cast<int>(i);
-      // Joined to the point before, so that a jump is a line and not two dots.
-      const int from = before < 0 ? row : (before < row ? before + 1 : (before > row ? before - 1 : row));
-      for (int r = std::min(from, row); r <= std::max(from, row); ++r) {
-        canvas.at(r, column) = static_cast<uint8_t>(line + 1);
-      }
-      before = row;
-    }
-  }
-}
-
-void put_braille(Grid& grid, const Box& box, Canvas& canvas) {
-  for (int row = 0; row < box.rows; ++row) {
-    for (int column = 0; column < box.columns; ++column) {
-      uint8_t dots = 0;
-      uint8_t highest = 0;
-      for (int x = 0; x < 2; ++x) {
-        for (int y = 0; y < 4; ++y) {
-          const uint8_t line = canvas.at(row * 4 + y, column * 2 + x);
-          if (line == 0) continue;
-          dots |= kDots[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
-          highest = std::max(highest, line);
-        }
-      }
-      if (dots != 0) grid.put(box.row + row, box.column + column, 0x2800U + dots, kLevelStyles[highest - 1U]);
-    }
-  }
-}
-
-void put_characters(Grid& grid, const Box& box, Canvas& canvas) {
-  for (int row = 0; row < box.rows; ++row) {
-    for (int column = 0; column < box.columns; ++column) {
-      const uint8_t line = canvas.at(row, column);
-      if (line != 0) grid.put(box.row + row, box.column + column, U".+*"[line - 1], kLevelStyles[line - 1U]);
-    }
-  }
-}
 
 using report::decimal;
 using report::percent;
@@ -143,58 +69,29 @@ void step_cells(Brush& brush, const Box& box, int row, const Columns& widths, co
   }
 }
 
-std::string workflow_title(const Brush& brush, const WorkflowRow& workflow) {
+void draw_workflow_title(Brush& brush, const Box& box, std::size_t index, const std::string& steps) {
+  const auto& workflows = brush.view.workflows;
+  const WorkflowRow& workflow = workflows[index];
   std::string text = workflow.name;
-  if (brush.view.workflows.size() > 1) {
-    text += fmt::format(" ({}/{})", brush.steering.workflow + 1, brush.view.workflows.size());
-  }
-  return text;
+  if (workflows.size() > 1) text += fmt::format(" ({}/{})", index + 1, workflows.size());
+  std::string right = fmt::format("{}users {}  iterations {}", steps,
+                                  format_count(static_cast<uint64_t>(std::max<int64_t>(workflow.users, 0))),
+                                  format_count(workflow.iterations));
+  if (workflow.open_model) right += "  dropped " + format_count(workflow.dropped);
+  title(brush, box, text, right);
+}
+
+void draw_step(Brush& brush, const Box& box, int row, const StepRow& step) {
+  const Columns widths = columns_for(box.columns);
+  brush.grid.text(row, box.column, fitted(step.name, box.columns - widths.sum(), brush.utf8));
+  const Style failed = step.failed > 0 ? Style::kBad : Style::kPlain;
+  step_cells(brush, box, row, widths,
+             {format_count(step.count), decimal(step.rate_per_s) + "/s", percent(step.failed, step.count),
+              time_text(step.duration.p50), time_text(step.duration.p95), time_text(step.duration.p99)},
+             {Style::kPlain, Style::kPlain, failed, Style::kLow, Style::kMid, Style::kHigh});
 }
 
 }  // namespace
-
-Duration scale_for(Duration highest) {
-  int64_t scale = 1'000;
-  for (const std::array<int64_t, 3> factors{2, 5, 10}; scale < highest.ns() && scale < Duration::hours(24).ns();) {
-    int64_t next = scale * 10;
-    for (const int64_t factor : factors) {
-      if (scale * factor >= highest.ns()) {
-        next = scale * factor;
-        break;
-      }
-    }
-    scale = next;
-  }
-  return Duration::nanos(scale);
-}
-
-std::size_t draw_plot(Grid& grid, const Box& box, std::span<const aggregate::Percentiles> points, bool utf8) {
-  const Box inside{box.row, box.column + kLabel + 1, box.rows, box.columns - kLabel - 1};
-  if (inside.rows < 1 || inside.columns < 1) return 0;
-  Canvas canvas{inside.columns * (utf8 ? 2 : 1), inside.rows * (utf8 ? 4 : 1), {}};
-  canvas.line.resize(static_cast<std::size_t>(canvas.columns) * static_cast<std::size_t>(canvas.rows));
-  const auto shown = points.last(std::min(points.size(), static_cast<std::size_t>(canvas.columns)));
-
-  Duration highest;
-  for (const aggregate::Percentiles& point : shown) highest = std::max(highest, point.p99);
-  const Duration scale = scale_for(highest);
-  for (int row = 0; row < inside.rows; ++row)
-    grid.put(box.row + row, box.column + kLabel, utf8 ? U'│' : U'|', Style::kDim);
-  if (highest > Duration::zero()) {
-    grid.text_right(box.row, box.column + kLabel, format_duration(scale), Style::kDim);
-    if (inside.rows >= 5) {
-      grid.text_right(box.row + (inside.rows - 1) / 2, box.column + kLabel, format_duration(scale / 2), Style::kDim);
-    }
-    if (inside.rows >= 2) grid.text_right(box.row + inside.rows - 1, box.column + kLabel, "0", Style::kDim);
-  }
-  draw_lines(canvas, shown, scale);
-  if (utf8) {
-    put_braille(grid, inside, canvas);
-  } else {
-    put_characters(grid, inside, canvas);
-  }
-  return shown.size();
-}
 
 void draw_header(Brush& brush, int row) {
   const View& view = brush.view;
@@ -237,35 +134,67 @@ int draw_counters(Brush& brush, int row, int rows) {
   const View& view = brush.view;
   const aggregate::Counts& counts = view.counts;
   const auto rate = [](double value) { return decimal(value) + "/s"; };
-  std::vector<Item> items{
-      {"requests", format_count(counts.requests)},
-      {"now", rate(view.rate_per_s)},
-      {"overall", rate(view.rate_total_per_s)},
-      {"failed",
-       format_count(counts.failed) +
-           (counts.failed > 0 ? fmt::format(" ({})", percent(counts.failed, counts.requests)) : ""),
-       counts.failed > 0 ? Style::kBad : Style::kGood},
-      {"users", format_count(static_cast<uint64_t>(std::max<int64_t>(view.users, 0)))},
-      {"iterations", format_count(counts.iterations)},
+  const std::string dropped =
+      format_count(counts.dropped) + (counts.dropped > 0 && view.open_model ? " (raise vus.max)" : "");
+  // In the order of the screen, each with its place when there is no room for all.
+  std::vector<std::pair<int, Item>> items{
+      {4, {"requests", format_count(counts.requests)}},
+      {3, {"now", rate(view.rate_per_s)}},
+      {7, {"overall", rate(view.rate_total_per_s)}},
+      {1,
+       {"failed",
+        format_count(counts.failed) +
+            (counts.failed > 0 ? fmt::format(" ({})", percent(counts.failed, counts.requests)) : ""),
+        counts.failed > 0 ? Style::kBad : Style::kGood}},
+      {5, {"users", format_count(static_cast<uint64_t>(std::max<int64_t>(view.users, 0)))}},
+      {8, {"iterations", format_count(counts.iterations)}},
   };
   if (view.open_model || counts.dropped > 0) {
-    items.push_back({"dropped", format_count(counts.dropped), counts.dropped > 0 ? Style::kWarn : Style::kGood});
+    items.push_back({6, {"dropped", dropped, counts.dropped > 0 ? Style::kWarn : Style::kGood}});
   }
-  int used = 0;
-  int column = 0;
-  for (const Item& item : items) {
-    if (used == 0 || (column > 0 && column + item.columns() > brush.grid.columns())) {
-      if (used == rows) break;
-      ++used;
-      column = 0;
+  // The number of rows that they take; draws those within `rows`.
+  const auto flow = [&](bool draws) {
+    int used = 0;
+    int column = 0;
+    for (const auto& [rank, item] : items) {
+      if (used == 0 || column + item.columns() > brush.grid.columns()) {
+        if (draws && used == rows) break;
+        ++used;
+        column = 0;
+      }
+      if (draws) {
+        const int value = brush.grid.text(row + used - 1, column, item.label, Style::kDim) + 1;
+        brush.grid.text(row + used - 1, value, item.value, item.style);
+      }
+      column += item.columns() + 3;
     }
-    column = brush.grid.text(row + used - 1, column, item.label, Style::kDim);
-    column = brush.grid.text(row + used - 1, column + 1, item.value, item.style) + 3;
+    return used;
+  };
+  if (flow(false) > rows) {
+    items.push_back({2, {"p99", time_text(view.last.p99), Style::kHigh}});
+    std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    while (items.size() > 1 && flow(false) > rows) items.pop_back();
   }
-  return used;
+  return flow(true);
 }
 
-void draw_status_bar(Brush& brush, int row) {
+void draw_failures(Brush& brush, int row) {
+  const int end = brush.grid.columns();
+  int column = brush.grid.text(row, 0, "failures ", Style::kDim);
+  bool first = true;
+  for (const aggregate::Failure& failure : brush.view.failures) {
+    const std::string separator = first ? "" : (brush.utf8 ? " · " : ", ");
+    const std::string count = " " + format_count(failure.count);
+    const int space = end - column - columns_of(separator) - columns_of(count);
+    if (!first && columns_of(failure.cause) > space) return;
+    column = brush.grid.text(row, column, separator, Style::kDim);
+    column = brush.grid.text(row, column, fitted(failure.cause, space, brush.utf8), Style::kBad);
+    column = brush.grid.text(row, column, count, Style::kBold);
+    first = false;
+  }
+}
+
+void draw_status_bar(Brush& brush, int row, bool has_pages) {
   Grid& grid = brush.grid;
   if (brush.steering.dialog == Steering::Dialog::kStop) {
     // The keys before the question, because they must be visible.
@@ -275,7 +204,7 @@ void draw_status_bar(Brush& brush, int row) {
   }
   std::vector<std::pair<std::string_view, std::string_view>> keys{{"q", "quit"}, {"?", "help"}};
   if (brush.steering.can_pause) keys.emplace_back("p", brush.steering.paused ? "resume" : "pause");
-  if (brush.view.workflows.size() > 1) keys.emplace_back("n", "next workflow");
+  if (has_pages) keys.emplace_back("n", "next workflow");
   if (!brush.steering.turns) keys.emplace_back("a", "turn pages");
   int column = 0;
   for (const auto& [key, what] : keys) {
@@ -315,12 +244,18 @@ void draw_help(Brush& brush) {
 
 void draw_latency(Brush& brush, const Box& box) {
   const View& view = brush.view;
-  const std::size_t shown =
-      draw_plot(brush.grid, {box.row + 1, box.column, box.rows - 1, box.columns}, view.points, brush.utf8);
-  const auto seconds = static_cast<int64_t>(shown);
-  const std::string_view what = view.open_model ? "response time" : "latency";
-  std::string text(what);
-  if (seconds > 0 && box.columns >= 40) text += ", last " + format_duration(Duration::seconds(seconds));
+  const Box plot{box.row + 1, box.column, box.rows - 1, box.columns};
+  Duration to = std::max({view.elapsed, view.planned, Duration::seconds(1)});
+  if (!view.points.empty()) to = std::max(to, view.points.back().at + view.points.back().length);
+  Duration from;
+  if (view.planned <= Duration::zero()) {  // without an end: the last seconds that fit, one a column of dots
+    const Duration window = Duration::seconds(plot_columns(plot) * (brush.utf8 ? 2 : 1));
+    to = std::max(to, window);
+    from = to - window;
+  }
+  const Scale scale = draw_plot(brush.grid, plot, view.points, from, to, brush.utf8);
+  std::string text = view.open_model ? "response time" : "latency";
+  if (scale.logarithmic()) text += ", log scale";
   title(brush, box, text);
   // The last second beside the title, each value in the look of its line.
   const std::array<std::pair<std::string_view, Duration>, 3> values{
@@ -337,38 +272,45 @@ void draw_latency(Brush& brush, const Box& box) {
   }
 }
 
-std::size_t draw_steps(Brush& brush, const Box& box) {
-  const View& view = brush.view;
-  if (brush.steering.workflow >= view.workflows.size()) return 0;
-  const WorkflowRow& workflow = view.workflows[brush.steering.workflow];
-  const auto room = static_cast<std::size_t>(std::max(0, box.rows - 2));
-  const std::size_t count = workflow.steps.size();
-  const std::size_t first = std::min(brush.steering.first_step, count > room ? count - room : 0);
-  const std::size_t shown = std::min(room, count - first);
+int rows_of_all_steps(const View& view) {
+  int rows = 1;  // the names of the columns
+  for (const WorkflowRow& workflow : view.workflows) rows += 1 + static_cast<int>(workflow.steps.size());
+  return rows;
+}
 
-  std::string right =
-      fmt::format("users {}  iterations {}", format_count(static_cast<uint64_t>(std::max<int64_t>(workflow.users, 0))),
-                  format_count(workflow.iterations));
-  if (workflow.open_model) right += "  dropped " + format_count(workflow.dropped);
-  if (shown < count) {
-    right = fmt::format("steps {}-{} of {}  {}", first + 1, first + shown, count, right);
-  }
-  title(brush, box, workflow_title(brush, workflow), right);
-  const Columns widths = columns_for(box.columns);
-  static constexpr std::array<Style, 6> kHead{Style::kDim, Style::kDim, Style::kDim,
-                                              Style::kDim, Style::kDim, Style::kDim};
-  brush.grid.text(box.row + 1, box.column, "step", Style::kDim);
-  step_cells(brush, box, box.row + 1, widths, {"requests", "now", "failed", "p50", "p95", "p99"}, kHead);
-  const int name_end = box.columns - widths.sum();
-  for (std::size_t i = 0; i < shown; ++i) {
-    const StepRow& step = workflow.steps[first + i];
-    const int row = box.row + 2 + static_cast<int>(i);
-    brush.grid.text(row, box.column, fitted(step.name, name_end, brush.utf8));
-    const Style failed = step.failed > 0 ? Style::kBad : Style::kPlain;
-    step_cells(brush, box, row, widths,
-               {format_count(step.count), decimal(step.rate_per_s) + "/s", percent(step.failed, step.count),
-                time_text(step.duration.p50), time_text(step.duration.p95), time_text(step.duration.p99)},
-               {Style::kPlain, Style::kPlain, failed, Style::kLow, Style::kMid, Style::kHigh});
+Shown draw_steps(Brush& brush, const Box& box) {
+  const auto& workflows = brush.view.workflows;
+  const std::size_t chosen = brush.steering.workflow;
+  if (chosen >= workflows.size()) return {};
+  const auto rows_of = [&](std::size_t index) { return 1 + static_cast<int>(workflows[index].steps.size()); };
+  // The last workflows leave no rows empty while others are hidden.
+  int rows = 1;
+  for (std::size_t w = chosen; w < workflows.size(); ++w) rows += rows_of(w);
+  std::size_t first = chosen;
+  while (first > 0 && rows + rows_of(first - 1) <= box.rows) rows += rows_of(--first);
+
+  Shown shown{.first_workflow = first};
+  int row = box.row;
+  const int end = box.row + box.rows;
+  for (std::size_t w = first; w < workflows.size() && (w == first || row + rows_of(w) <= end); ++w) {
+    const std::vector<StepRow>& steps = workflows[w].steps;
+    const auto room = static_cast<std::size_t>(std::max(0, end - row - (w == first ? 2 : 1)));
+    const std::size_t hidden = steps.size() > room ? steps.size() - room : 0;
+    const std::size_t begin = w == chosen ? std::min(brush.steering.first_step, hidden) : 0;
+    const std::size_t count = std::min(room, steps.size() - begin);
+    draw_workflow_title(
+        brush, {row++, box.column, 1, box.columns}, w,
+        hidden > 0 ? fmt::format("steps {}-{} of {}  ", begin + 1, begin + count, steps.size()) : std::string());
+    if (w == first) {
+      static constexpr std::array<Style, 6> kHead{Style::kDim, Style::kDim, Style::kDim,
+                                                  Style::kDim, Style::kDim, Style::kDim};
+      brush.grid.text(row, box.column, "step", Style::kDim);
+      step_cells(brush, box, row++, columns_for(box.columns), {"requests", "now", "failed", "p50", "p95", "p99"},
+                 kHead);
+    }
+    for (std::size_t i = begin; i < begin + count; ++i) draw_step(brush, box, row++, steps[i]);
+    if (w == chosen) shown.steps = count;
+    ++shown.workflows;
   }
   return shown;
 }

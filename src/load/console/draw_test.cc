@@ -41,6 +41,35 @@ View cluster_view() {
   return view;
 }
 
+View shop_of_many_workflows() {
+  View view = sample_view();
+  view.workflows.clear();
+  for (int w = 0; w < 8; ++w) {
+    const std::string name = "w" + std::to_string(w);
+    view.workflows.push_back({.name = name, .iterations = 10, .users = 1, .active = true});
+    view.workflows.back().steps = {sample_step(name + "a", 7, 0, 900), sample_step(name + "b", 3, 0, 800)};
+  }
+  return view;
+}
+
+// A run without an end, in which one second was a thousand times slower than the others.
+View stalled_view() {
+  View view = sample_view();
+  view.planned = Duration::zero();
+  for (PlotPoint& point : view.points) point.times.p99 = Duration::millis(9);
+  view.points[70].times.p99 = Duration::seconds(9);
+  return view;
+}
+
+TEST(Screen, of_30x8_reads_as_agreed) { expect_golden("30x8.txt", draw(sample_view(), {}, true, 30, 8).grid); }
+TEST(Screen, of_160x48_shows_all_workflows) {
+  const Drawn drawn = draw(shop_of_many_workflows(), {}, true, 160, 48);
+  EXPECT_EQ(drawn.shown.workflows, 8u);
+  expect_golden("160x48.txt", drawn.grid);
+}
+TEST(Screen, of_a_stall_reads_as_agreed) {
+  expect_golden("stall_80x24.txt", draw(stalled_view(), {}, true, 80, 24).grid);
+}
 TEST(Screen, of_80x24_reads_as_agreed) { expect_golden("80x24.txt", draw(sample_view(), {}, true, 80, 24).grid); }
 TEST(Screen, of_200x60_reads_as_agreed) { expect_golden("200x60.txt", draw(cluster_view(), {}, true, 200, 60).grid); }
 TEST(Screen, of_40x10_reads_as_agreed) { expect_golden("40x10.txt", draw(sample_view(), {}, true, 40, 10).grid); }
@@ -67,7 +96,7 @@ TEST(Screen, shows_the_workflow_and_the_steps_that_are_steered_to) {
   const std::string text = text_of(drawn.grid);
   EXPECT_EQ(text.find("\ns18 "), std::string::npos);
   EXPECT_NE(text.find("\ns19 "), std::string::npos);
-  EXPECT_NE(text.find("steps 21-" + std::to_string(20 + drawn.steps_shown) + " of 31"), std::string::npos) << text;
+  EXPECT_NE(text.find("steps 21-" + std::to_string(20 + drawn.shown.steps) + " of 31"), std::string::npos) << text;
 }
 
 TEST(Screen, a_page_past_the_end_is_the_last_one) {
@@ -76,6 +105,46 @@ TEST(Screen, a_page_past_the_end_is_the_last_one) {
   Steering steering;
   steering.first_step = 1000;
   EXPECT_NE(text_of(draw(view, steering, true, 80, 24).grid).find("\ns29 "), std::string::npos);
+}
+
+TEST(Screen, as_many_workflows_as_fit_are_a_page) {
+  const View view = shop_of_many_workflows();
+  Steering steering;
+  Drawn drawn = draw(view, steering, true, 100, 40);
+  EXPECT_EQ(drawn.shown.first_workflow, 0u);
+  EXPECT_GT(drawn.shown.workflows, 1u);
+  EXPECT_LT(drawn.shown.workflows, 8u);
+  EXPECT_NE(drawn.grid.line(39).find("n next workflow"), std::string::npos);
+  const std::size_t on_a_page = drawn.shown.workflows;
+  steering.workflow = 7;
+  drawn = draw(view, steering, true, 100, 40);
+  EXPECT_EQ(drawn.shown.first_workflow + drawn.shown.workflows, 8u);
+  EXPECT_EQ(drawn.shown.workflows, on_a_page) << "the last page leaves no rows empty";
+  drawn = draw(view, steering, true, 100, 80);
+  EXPECT_EQ(drawn.shown.workflows, 8u);
+  EXPECT_EQ(drawn.grid.line(79).find("n next workflow"), std::string::npos);
+}
+
+TEST(Screen, failures_latency_and_rate_are_the_last_to_go) {
+  for (int rows = 1; rows <= 12; ++rows) {
+    for (const int columns : {24, 30, 40}) {
+      const std::string text = text_of(draw(sample_view(), {}, true, columns, rows).grid);
+      EXPECT_NE(text.find("failed 12 (<0.01%)"), std::string::npos) << columns << "x" << rows << "\n" << text;
+      if (rows < 2) continue;
+      EXPECT_NE(text.find("p99"), std::string::npos) << columns << "x" << rows << "\n" << text;
+      EXPECT_NE(text.find("now 1,413/s"), std::string::npos) << columns << "x" << rows << "\n" << text;
+    }
+  }
+}
+
+TEST(Screen, failures_are_shown_with_their_causes) {
+  View view = sample_view();
+  view.failures = {{"connection refused", 612}, {"status 503", 188}, {std::string(70, 'x'), 1}};
+  EXPECT_NE(text_of(draw(view, {}, true, 80, 24).grid).find("\nfailures connection refused 612 · status 503 188\n"),
+            std::string::npos);
+  EXPECT_NE(text_of(draw(view, {}, true, 24, 24).grid).find("\nfailures connection… 612\n"), std::string::npos);
+  view.failures.clear();
+  EXPECT_EQ(text_of(draw(view, {}, true, 80, 24).grid).find("failures"), std::string::npos);
 }
 
 TEST(Screen, asks_before_it_stops_and_names_the_keys) {
@@ -150,12 +219,6 @@ RC_GTEST_PROP(Screen, any_size_and_any_name_can_be_drawn, ()) {
       RC_ASSERT(character != 0 || (column > 0 && columns_of(drawn.grid.at(row, column - 1).character) == 2));
     }
   }
-}
-
-TEST(Clock, reads_as_on_a_wall) {
-  EXPECT_EQ(clock_text(Duration::zero()), "0:00");
-  EXPECT_EQ(clock_text(Duration::millis(61'900)), "1:01");
-  EXPECT_EQ(clock_text(Duration::seconds(3 * 3600 + 62)), "3:01:02");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ inline View sample_view() {
   view.counts.failed = 12;
   view.counts.iterations = 41'152;
   view.counts.dropped = 7;
+  view.failures = {{"connection refused", 9}, {"status 503", 3}};
   view.users = 50;
   view.open_model = true;
   view.rate_per_s = 1412.5;
@@ -34,8 +35,10 @@ inline View sample_view() {
   for (int64_t i = 0; i < 90; ++i) {
     const int64_t up = i < 45 ? i : 90 - i;
     const bool stall = i >= 70 && i < 73;
-    view.points.push_back({Duration::micros(1000 + 20 * up), Duration::micros(3000 + 60 * up),
-                           stall ? Duration::micros(18'000) : Duration::micros(8000 + 80 * up)});
+    view.points.push_back({Duration::seconds(i),
+                           Duration::seconds(1),
+                           {Duration::micros(1000 + 20 * up), Duration::micros(3000 + 60 * up),
+                            stall ? Duration::micros(18'000) : Duration::micros(8000 + 80 * up)}});
   }
   view.workflows.resize(2);
   view.workflows[0] = {.name = "browse", .iterations = 41'000, .users = 45, .active = true};

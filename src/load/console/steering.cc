@@ -49,6 +49,15 @@ void show_workflow(Steering& steering, const View& view, bool forward) {
   steering.first_step = 0;
 }
 
+// To the last or the first workflow of the page: the next one is on another page. False: all are shown.
+bool to_edge(Steering& steering, const View& view, bool last) {
+  const Shown& page = steering.shown;
+  const std::size_t count = view.workflows.size();
+  if (page.workflows >= count) return false;
+  if (page.workflows > 0) steering.workflow = (page.first_workflow + (last ? page.workflows - 1 : 0)) % count;
+  return true;
+}
+
 // The next workflow with activity, if any.
 void show_next_active(Steering& steering, const View& view) {
   const std::size_t before = steering.workflow;
@@ -102,7 +111,7 @@ std::vector<Key> KeyReader::rest() {
 void press(Steering& steering, Key key, const View& view, Controls& controls) {
   if (steering.dialog == Steering::Dialog::kStop) {
     steering.dialog = Steering::Dialog::kNone;
-    if (key == Key::kYes) controls.stop("the q key");
+    if (key == Key::kYes) controls.stop("the user (key q)");
     return;
   }
   if (steering.dialog == Steering::Dialog::kHelp) {
@@ -126,12 +135,12 @@ void press(Steering& steering, Key key, const View& view, Controls& controls) {
     case Key::kNext:
     case Key::kPrevious:
       steering.turns = false;
-      show_workflow(steering, view, key == Key::kNext);
+      if (to_edge(steering, view, key == Key::kNext)) show_workflow(steering, view, key == Key::kNext);
       break;
     case Key::kAuto: steering.turns = !steering.turns; break;
     case Key::kDown:
       steering.turns = false;
-      if (steering.first_step + steering.steps_shown < steps_of(steering, view)) ++steering.first_step;
+      if (steering.first_step + steering.shown.steps < steps_of(steering, view)) ++steering.first_step;
       break;
     case Key::kUp:
       steering.turns = false;
@@ -149,13 +158,13 @@ void turn(Steering& steering, const View& view, Instant now) {
   }
   if (now - steering.turned < Steering::kTurnEvery) return;
   steering.turned = now;
-  const std::size_t shown = std::max<std::size_t>(steering.steps_shown, 1);
+  const std::size_t shown = std::max<std::size_t>(steering.shown.steps, 1);
   if (steering.first_step + shown < steps_of(steering, view)) {
     steering.first_step += shown;
     return;
   }
   steering.first_step = 0;
-  if (view.workflows.size() > 1) show_next_active(steering, view);
+  if (to_edge(steering, view, true)) show_next_active(steering, view);
 }
 
 }  // namespace bellwether::console

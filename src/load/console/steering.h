@@ -54,6 +54,13 @@ class Controls {
   virtual const char* stop_question() const = 0;
 };
 
+// The part of the steps that a drawing has room for.
+struct Shown {
+  std::size_t steps = 0;  // of the workflow that is steered to
+  std::size_t first_workflow = 0;
+  std::size_t workflows = 0;  // whole, but for the first
+};
+
 // The state of the screen beside the figures.
 struct Steering {
   enum class Dialog : uint8_t { kNone, kHelp, kStop };
@@ -63,12 +70,12 @@ struct Steering {
   const char* question = "";  // of kStop
   bool can_pause = false;
   bool paused = false;
-  bool turns = true;            // goes on to the next workflow by itself
-  std::size_t workflow = 0;     // that is shown
-  std::size_t first_step = 0;   // of its steps, the first that is shown
-  std::size_t steps_shown = 0;  // the number that fitted into the last drawing
-  uint32_t beat = 0;            // of the spinner
-  Instant turned;               // the time of the last turn
+  bool turns = true;           // goes on to the next workflow by itself
+  std::size_t workflow = 0;    // that is shown
+  std::size_t first_step = 0;  // of its steps, the first that is shown
+  Shown shown;                 // in the last drawing
+  uint32_t beat = 0;           // of the spinner
+  Instant turned;              // the time of the last turn
 };
 
 // Carries out one key.

@@ -69,7 +69,7 @@ TEST_F(SteeringTest, help_goes_with_any_key) {
 }
 
 TEST_F(SteeringTest, workflows_are_shown_in_turn_every_three_seconds) {
-  steering_.steps_shown = 10;
+  steering_.shown.steps = 10;
   turn_after(Duration::millis(2900));
   EXPECT_EQ(steering_.workflow, 0u);
   turn_after(Duration::millis(100));
@@ -79,7 +79,7 @@ TEST_F(SteeringTest, workflows_are_shown_in_turn_every_three_seconds) {
 }
 
 TEST_F(SteeringTest, all_pages_of_a_workflow_come_before_the_next_one) {
-  steering_.steps_shown = 2;
+  steering_.shown.steps = 2;
   turn_after(Duration::seconds(3));
   EXPECT_EQ(steering_.workflow, 0u);
   EXPECT_EQ(steering_.first_step, 2u);
@@ -89,7 +89,7 @@ TEST_F(SteeringTest, all_pages_of_a_workflow_come_before_the_next_one) {
 }
 
 TEST_F(SteeringTest, a_workflow_in_which_nothing_happens_is_passed_over) {
-  steering_.steps_shown = 10;
+  steering_.shown.steps = 10;
   view_.workflows[1].active = false;
   turn_after(Duration::seconds(3));
   EXPECT_EQ(steering_.workflow, 0u);
@@ -98,7 +98,7 @@ TEST_F(SteeringTest, a_workflow_in_which_nothing_happens_is_passed_over) {
 }
 
 TEST_F(SteeringTest, a_key_holds_the_page_until_it_may_turn_again) {
-  steering_.steps_shown = 10;
+  steering_.shown.steps = 10;
   press(Key::kNext);
   turn_after(Duration::seconds(60));
   EXPECT_EQ(steering_.workflow, 1u);
@@ -114,7 +114,7 @@ TEST_F(SteeringTest, a_key_holds_the_page_until_it_may_turn_again) {
 }
 
 TEST_F(SteeringTest, steps_scroll_within_their_table) {
-  steering_.steps_shown = 2;
+  steering_.shown.steps = 2;
   press(Key::kUp);
   EXPECT_EQ(steering_.first_step, 0u);
   press(Key::kDown);
@@ -122,6 +122,27 @@ TEST_F(SteeringTest, steps_scroll_within_their_table) {
   EXPECT_EQ(steering_.first_step, 1u);
   press(Key::kUp);
   EXPECT_EQ(steering_.first_step, 0u);
+}
+
+TEST_F(SteeringTest, a_page_turns_to_what_it_did_not_show) {
+  view_.workflows.resize(5, view_.workflows[0]);
+  steering_.shown = {.steps = 10, .first_workflow = 0, .workflows = 3};
+  turn_after(Duration::seconds(3));
+  EXPECT_EQ(steering_.workflow, 3u);
+  steering_.shown = {.steps = 10, .first_workflow = 2, .workflows = 3};
+  turn_after(Duration::seconds(3));
+  EXPECT_EQ(steering_.workflow, 0u);
+  press(Key::kPrevious);
+  EXPECT_EQ(steering_.workflow, 1u);
+  press(Key::kNext);
+  EXPECT_EQ(steering_.workflow, 0u);
+}
+
+TEST_F(SteeringTest, nothing_turns_when_all_workflows_are_shown) {
+  steering_.shown = {.steps = 10, .first_workflow = 0, .workflows = 2};
+  turn_after(Duration::seconds(60));
+  press(Key::kNext);
+  EXPECT_EQ(steering_.workflow, 0u);
 }
 
 TEST_F(SteeringTest, without_workflows_nothing_happens) {

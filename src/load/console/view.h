@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "load/aggregate/failures.h"
 #include "load/aggregate/totals.h"
 
 namespace bellwether::console {
@@ -42,9 +43,15 @@ struct EventRow {
   std::string text;
 };
 
+// The percentiles of a second of the run, or of several that were merged.
+struct PlotPoint {
+  Duration at;  // its begin, since the start of the run
+  Duration length;
+  aggregate::Percentiles times;  // zero: no measurement
+};
+
 struct View {
   static constexpr std::size_t kEventsMax = 100;  // the newest
-  static constexpr std::size_t kPointsMax = metrics::kHotPoints;
 
   std::string scenario;
   std::string target;  // its target: "http://127.0.0.1:8080"
@@ -53,12 +60,13 @@ struct View {
   Duration elapsed;
   Duration planned;  // zero: not known
   aggregate::Counts counts;
+  std::vector<aggregate::Failure> failures;  // the most frequent first
   int64_t users = 0;
   bool open_model = false;
-  double rate_per_s = 0;                       // over the last seconds
-  double rate_total_per_s = 0;                 // over the run
-  aggregate::Percentiles last;                 // of the last second
-  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: no measurement
+  double rate_per_s = 0;          // over the last seconds
+  double rate_total_per_s = 0;    // over the run
+  aggregate::Percentiles last;    // of the last second
+  std::vector<PlotPoint> points;  // of the run, in order
   std::vector<WorkflowRow> workflows;
   std::vector<ThresholdRow> thresholds;
   std::deque<EventRow> events;         // the newest last

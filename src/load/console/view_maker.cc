@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/base/units.h"
 #include "load/aggregate/metric.h"
@@ -67,22 +66,10 @@ void update_thresholds(View& view, const aggregate::Totals& totals) {
 }
 
 void update_points(View& view, const aggregate::Totals& totals) {
-  const auto& series = totals.series();
   view.points.clear();
-  std::optional<uint64_t> before;
-  const std::size_t first = series.size() > View::kPointsMax ? series.size() - View::kPointsMax : 0;
-  for (std::size_t i = first; i < series.size(); ++i) {
-    if (series[i].second < totals.fine_from()) continue;
-    // Seconds without measurements have a place too, until the room is used up.
-    if (before) {
-      const uint64_t gap = series[i].second - *before;
-      view.points.resize(view.points.size() + std::min<uint64_t>(gap > 0 ? gap - 1 : 0, View::kPointsMax));
-    }
-    before = series[i].second;
-    view.points.push_back(view.open_model ? series[i].response : series[i].service);
-  }
-  if (view.points.size() > View::kPointsMax) {
-    view.points.erase(view.points.begin(), view.points.end() - static_cast<std::ptrdiff_t>(View::kPointsMax));
+  for (const aggregate::SeriesPoint& one : totals.series()) {
+    view.points.push_back({Duration::seconds(static_cast<int64_t>(one.second)),
+                           std::max(one.covered, Duration::seconds(1)), view.open_model ? one.response : one.service});
   }
 }
 
@@ -123,6 +110,7 @@ void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
 void ViewMaker::update(View& view, const aggregate::Totals& totals) {
   view.elapsed = totals.elapsed();
   view.counts = totals.counts();
+  view.failures = aggregate::failures_of(totals);
   view.users = totals.vus().active.last;
   view.rate_total_per_s = rate(view.counts.requests, view.elapsed);
   view.last = view.open_model ? totals.last().response : totals.last().service;

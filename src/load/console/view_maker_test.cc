@@ -102,21 +102,38 @@ TEST_F(ViewMakerTest, counts_since_the_start_and_rates_of_the_last_seconds) {
   EXPECT_EQ(view_.thresholds[0].value, "0.50%");
 }
 
-TEST_F(ViewMakerTest, keeps_a_place_for_seconds_in_which_nothing_was_measured) {
+TEST_F(ViewMakerTest, each_point_has_its_time) {
   maker_.begin(view_, plan_, Duration::seconds(10));
   second(0, 1, 1);
   second(3, 1, 4);
-  ASSERT_EQ(view_.points.size(), 4u);
-  EXPECT_EQ(view_.points[0].p50, Duration::millis(1));
-  EXPECT_EQ(view_.points[1], aggregate::Percentiles());
-  EXPECT_EQ(view_.points[3].p50, Duration::millis(4));
+  ASSERT_EQ(view_.points.size(), 2u);
+  EXPECT_EQ(view_.points[0].at, Duration::zero());
+  EXPECT_EQ(view_.points[0].times.p50, Duration::millis(1));
+  EXPECT_EQ(view_.points[1].at, Duration::seconds(3));
+  EXPECT_EQ(view_.points[1].length, Duration::seconds(1));
+  EXPECT_EQ(view_.points[1].times.p50, Duration::millis(4));
 }
 
-TEST_F(ViewMakerTest, holds_as_many_points_as_a_screen_can_show) {
+TEST_F(ViewMakerTest, a_long_run_is_shown_from_its_begin_and_in_bounds) {
+  maker_.begin(view_, plan_, Duration::hours(2));
+  for (uint64_t n = 0; n < 5000; ++n) second(n, 1, n == 4999 ? 9 : 1);
+  EXPECT_EQ(view_.points.front().at, Duration::zero());
+  EXPECT_EQ(view_.points.front().length, Duration::minutes(1));
+  EXPECT_EQ(view_.points.back().at, Duration::seconds(4999));
+  EXPECT_EQ(view_.points.back().times.p50, Duration::millis(9));
+  EXPECT_LE(view_.points.size(), aggregate::Totals::kSeriesMax);
+}
+
+TEST_F(ViewMakerTest, failures_come_by_count) {
   maker_.begin(view_, plan_, Duration::seconds(10));
-  for (uint64_t n = 0; n < View::kPointsMax + 10; ++n) second(n, 1, n == View::kPointsMax + 9 ? 9 : 1);
-  ASSERT_EQ(view_.points.size(), View::kPointsMax);
-  EXPECT_EQ(view_.points.back().p50, Duration::millis(9));
+  metrics::Window window({plan_.steps.size(), 2, 0});
+  window.steps[0].failed = 5;
+  window.steps[0].status.add(503, 2);
+  window.steps[0].errors[static_cast<std::size_t>(http1::ErrorKind::kConnectRefused)] = 3;
+  totals_.emplace(plan_);
+  totals_->add(window);
+  maker_.update(view_, *totals_);
+  EXPECT_EQ(view_.failures, (std::vector<aggregate::Failure>{{"connection refused", 3}, {"status 503", 2}}));
 }
 
 TEST_F(ViewMakerTest, with_many_steps_each_has_its_turn) {

@@ -184,6 +184,7 @@ void LocalRun::interrupt(aggregate::Ending why, std::string detail) {
   if (!going_) return;
   if (interrupts_ == 0) {
     ending_ = why;
+    if (why == aggregate::Ending::kSignal) why_ = detail;
     note("stopping", std::move(detail));
   }
   ++interrupts_;

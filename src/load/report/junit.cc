@@ -1,5 +1,8 @@
 #include <cstdio>
 
+#include "load/aggregate/metric.h"
+#include "load/aggregate/threshold_text.h"
+#include "load/plan/metric.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
 
@@ -12,12 +15,6 @@ struct Case {
   std::string failure;  // empty: none
   std::string error;
 };
-
-std::string junit_number(double value) {
-  char out[48];
-  std::snprintf(out, sizeof out, "%.6g", value);
-  return out;
-}
 
 std::string seconds(double value) {
   char out[48];
@@ -67,6 +64,25 @@ std::vector<Case> verdict_of(const ResultFile& run) {
   return {out};
 }
 
+std::string failure_of(const ResultFile& run, const ResultThreshold& threshold) {
+  const std::string_view metric = std::string_view(threshold.metric).substr(0, threshold.metric.find('{'));
+  plan::MetricKind kind = plan::MetricKind::kGauge;
+  std::string unit;
+  for (const plan::Metric& one : plan::metrics()) {
+    if (one.name != metric) continue;
+    kind = one.kind;
+    if (kind == plan::MetricKind::kTrend) unit = "ms";
+  }
+  for (const ResultMetric& own : run.metrics) {
+    if (own.name != metric) continue;
+    unit = own.unit;
+    for (const auto one : {plan::MetricKind::kCounter, plan::MetricKind::kRate, plan::MetricKind::kTrend}) {
+      if (aggregate::to_string(one) == own.kind) kind = one;
+    }
+  }
+  return aggregate::threshold_text(threshold.metric, threshold.expression, kind, unit, *threshold.value);
+}
+
 std::vector<Case> thresholds_of(const ResultFile& run) {
   std::vector<Case> out;
   for (const ResultThreshold& one : run.thresholds) {
@@ -74,7 +90,7 @@ std::vector<Case> thresholds_of(const ResultFile& run) {
     if (!one.value) {
       made.error = "there were no samples";
     } else if (!one.ok) {
-      made.failure = "it was " + junit_number(*one.value);
+      made.failure = failure_of(run, one);
     }
     out.push_back(std::move(made));
   }

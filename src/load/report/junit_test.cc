@@ -19,7 +19,20 @@ TEST(Junit, thresholds_and_checks_are_cases_and_what_could_not_be_judged_is_an_e
   EXPECT_THAT(text, HasSubstr("classname=\"shop.browse.pay\" name=\"status is 200\""));
   EXPECT_THAT(text, HasSubstr("<failure type=\"checks\" message=\"50 of 9900 failed"));
   EXPECT_THAT(text, HasSubstr("name=\"http_req_duration p(95)&lt;15\""));
+  EXPECT_THAT(text, HasSubstr("message=\"http_req_duration p(95)=19.5ms, limit &lt;15ms\""));
   EXPECT_THAT(text, HasSubstr("timestamp=\"2026-07-01T12:00:00\""));
+}
+
+TEST(Junit, a_failed_threshold_is_told_in_the_unit_of_its_metric) {
+  auto run = read_result(to_json(measured_run()->report));
+  ASSERT_TRUE(run.has_value());
+  run->thresholds = {{"price{step:shop.buy}", "p(95)<10", 19.0, false},
+                     {"sold", "rate>0.9", 0.75, false},
+                     {"orders", "rate>100", 5.5, false}};
+  const std::string text = to_junit(*run);
+  EXPECT_THAT(text, HasSubstr("price{step:shop.buy} p(95)=19 EUR, limit &lt;10 EUR"));
+  EXPECT_THAT(text, HasSubstr("sold rate=75%, limit &gt;90%"));
+  EXPECT_THAT(text, HasSubstr("orders rate=5.5/s, limit &gt;100/s"));
 }
 
 TEST(Junit, the_verdict_is_a_case_of_its_own) {

@@ -13,8 +13,9 @@ namespace bellwether::report {
 // The summary for a person at the end of a run: thresholds and checks, requests and their times, errors with remedies,
 // the state of the generator, and the verdict as the last line.
 struct SummaryOptions {
-  bool color = false;  // ANSI colours; without them, the text has no escape code
-  int width = 100;     // columns to stay within; less than 60 counts as 60
+  bool color = false;          // ANSI colours; without them, the text has no escape code
+  int width = 100;             // columns to stay within; less than 60 counts as 60
+  bool wraps_verdict = false;  // else it is one line of any length, for tools that read the last line
 };
 
 std::string summary(const RunReport& run, const SummaryOptions& options = {});

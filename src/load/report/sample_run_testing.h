@@ -36,7 +36,7 @@ inline std::unique_ptr<SampleRun> open_run() {
   plan.name = "shop";
   plan.workflows.resize(1);
   plan.workflows[0].name = "browse";
-  plan.workflows[0].executor = plan::ArrivalRate{};
+  plan.workflows[0].executor = plan::ArrivalRate{.stages = {}, .users = {.preallocated = 50, .most = 50}};
   plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true, .open_model = true},
                 {.workflow = 0, .index = 1, .name = "browse.note", .measured = false, .open_model = true},
                 {.workflow = 0, .index = 2, .name = "browse.pay", .measured = true, .open_model = true}};

@@ -14,6 +14,8 @@
 namespace bellwether::report {
 namespace {
 
+constexpr std::size_t kNameLeast = 12;  // columns of a name that a table cuts
+
 // The text being written.
 class Page {
  public:
@@ -23,25 +25,38 @@ class Page {
   void line(std::string_view text) { text_ += fmt::format("  {}\n", text); }
   // At most as wide as the page: continued under its own beginning, `indent` columns further in.
   void wrapped(std::string_view first, std::string_view text, std::size_t indent);
+  // Side by side with two spaces between, continued like wrapped().
+  void flow(std::string_view first, const std::vector<std::string>& items, std::size_t indent,
+            Style look = Style::kPlain);
+  // As columns(). A page too narrow for them has the cells of a row side by side, each with the head of its column.
   void rows(const std::vector<std::vector<std::string>>& rows);
   std::string style(std::string_view text, Style style) const { return styled(text, style, color_); }
   std::size_t width() const { return width_; }
+  bool wraps_verdict() const { return wraps_verdict_; }
   std::string take() { return std::move(text_); }
 
  private:
   std::string text_;
   bool color_;
+  bool wraps_verdict_;
   std::size_t width_;
 };
 
 Page::Page(const SummaryOptions& options)
-    : color_(options.color), width_(static_cast<std::size_t>(std::max(options.width, 60))) {}
+    : color_(options.color),
+      wraps_verdict_(options.wraps_verdict),
+      width_(static_cast<std::size_t>(std::max(options.width, 60))) {}
 
 void Page::heading(std::string_view title, std::string_view note) {
   text_ += "\n";
   if (title.empty()) return;
   text_ += styled(title, Style::kBold, color_);
-  if (!note.empty()) text_ += "  " + styled(note, Style::kDim, color_);
+  const std::size_t indent = width_of(title) + 2;
+  bool begun = false;
+  for (const std::string& part : wrap(note, width_ - indent)) {
+    text_ += (begun ? "\n" + std::string(indent, ' ') : "  ") + styled(part, Style::kDim, color_);
+    begun = true;
+  }
   text_ += "\n";
 }
 
@@ -53,8 +68,47 @@ void Page::wrapped(std::string_view first, std::string_view text, std::size_t in
   }
 }
 
+void Page::flow(std::string_view first, const std::vector<std::string>& items, std::size_t indent, Style look) {
+  std::string text(first);
+  std::size_t used = indent;
+  for (const std::string& item : items) {
+    if (used > indent && used + 2 + width_of(item) > width_ - 2) {
+      line(text);
+      text.assign(indent, ' ');
+      used = indent;
+    }
+    if (used > indent) text += "  ";
+    used += (used > indent ? 2 : 0) + width_of(item);
+    text += style(item, look);
+  }
+  line(text);
+}
+
 void Page::rows(const std::vector<std::vector<std::string>>& rows) {
-  for (const std::string& each : columns(rows, width_ - 2)) line(each);
+  const std::size_t space = width_ - 2;
+  std::size_t widest = 0;
+  std::size_t name = 0;
+  const std::vector<std::string> lines = columns(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].size() == 1) continue;
+    widest = std::max(widest, width_of(lines[r]));
+    name = std::max(name, width_of(rows[r][0]));
+  }
+  const std::size_t over = widest - std::min(widest, space);
+  if (over == 0 || name >= over + kNameLeast || !rows[0][0].empty()) {
+    for (const std::string& each : columns(rows, space)) line(each);
+    return;
+  }
+  name = std::min(name, space / 3);
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    std::vector<std::string> items;
+    for (std::size_t c = 1; c < rows[r].size(); ++c) items.push_back(fmt::format("{} {}", rows[0][c], rows[r][c]));
+    if (items.empty()) {
+      line(rows[r][0]);
+    } else {
+      flow(pad_right(shorten(rows[r][0], name), name) + "  ", items, name + 2);
+    }
+  }
 }
 
 using aggregate::Outcome;
@@ -72,12 +126,19 @@ bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
 }
 
 void write_head(Page& page, const RunReport& run) {
-  const std::string facts =
-      fmt::format("  {}  {}  {}  run {}", format_wall(run.started_at), format_duration(run.elapsed),
-                  format_count(static_cast<uint64_t>(run.generator.cores), "core"), printable(run.run_id));
+  const std::vector<std::string> facts{format_wall(run.started_at), format_duration(run.elapsed),
+                                       format_count(static_cast<uint64_t>(run.generator.cores), "core"),
+                                       "run " + printable(run.run_id)};
+  std::size_t wide = 0;
+  for (const std::string& fact : facts) wide += 2 + width_of(fact);
   const std::size_t space = page.width() - 2;
-  const std::string name = shorten(printable(run.totals->plan().name), space - std::min(width_of(facts), space - 10));
-  page.line(page.style(name, Style::kBold) + page.style(facts, Style::kDim));
+  const std::string name = printable(run.totals->plan().name);
+  const bool beside = wide + std::min(width_of(name), kNameLeast) <= space;
+  const std::string shown = shorten(name, beside ? space - wide : space);
+  const std::string first = page.style(shown, Style::kBold);
+  if (beside) return page.flow(first + "  ", facts, width_of(shown) + 2, Style::kDim);
+  page.line(first);
+  page.flow("", facts, 0, Style::kDim);
 }
 
 void write_thresholds(Page& page, const RunReport& run) {
@@ -111,25 +172,29 @@ void write_checks(Page& page, const RunReport& run) {
     all += count.passes + count.fails;
   }
   page.heading("CHECKS", fmt::format("{} of {} passed", percent(passes, all), format_count(all)));
-  std::size_t width = 0;
+  std::vector<std::string> figures;
+  std::size_t names = 0;
+  std::size_t wide = 0;
   const auto text_of = [&](const plan::CheckInfo& info) {
     return printable(fmt::format("{}: {}", plan.steps[info.step].name, info.name));
   };
-  for (const plan::CheckInfo& info : plan.checks) width = std::max(width, width_of(text_of(info)));
-  width = std::min(width, page.width() - 45);
   for (std::size_t c = 0; c < plan.checks.size(); ++c) {
     const metrics::CheckCount& count = run.totals->sum().checks[c];
-    std::string mark = page.style("✓", Style::kGood);
-    std::string figures = format_count(count.passes) + " passed";
+    std::string text = count.passes + count.fails == 0 ? "never reached" : format_count(count.passes) + " passed";
     if (count.fails > 0) {
-      mark = page.style("✗", Style::kBad);
-      figures +=
+      text +=
           fmt::format(", {} failed ({})", format_count(count.fails), percent(count.fails, count.passes + count.fails));
-    } else if (count.passes == 0) {
-      mark = "-";
-      figures = "never reached";
     }
-    page.line(fmt::format("{} {}  {}", mark, pad_right(shorten(text_of(plan.checks[c]), width), width), figures));
+    wide = std::max(wide, width_of(text));
+    names = std::max(names, width_of(text_of(plan.checks[c])));
+    figures.push_back(std::move(text));
+  }
+  names = std::min(names, page.width() - std::min(page.width() - kNameLeast, wide + 6));
+  for (std::size_t c = 0; c < plan.checks.size(); ++c) {
+    const metrics::CheckCount& count = run.totals->sum().checks[c];
+    std::string mark = count.passes > 0 ? page.style("✓", Style::kGood) : "-";
+    if (count.fails > 0) mark = page.style("✗", Style::kBad);
+    page.line(fmt::format("{} {}  {}", mark, pad_right(shorten(text_of(plan.checks[c]), names), names), figures[c]));
   }
 }
 
@@ -152,8 +217,13 @@ void write_verdict(Page& page, const RunReport& run) {
   const Outcome outcome = run.verdict.outcome;
   const Style style = outcome == Outcome::kPass ? Style::kGood : outcome == Outcome::kFail ? Style::kBad : Style::kWarn;
   page.heading({});
-  page.wrapped(page.style(word, style) + "  ",
-               fmt::format("{} (exit code {})", run.verdict.reason, run.verdict.exit_code), word.size() + 2);
+  const std::string first = page.style(word, style) + "  ";
+  const std::string text = fmt::format("{} (exit code {})", printable(run.verdict.reason), run.verdict.exit_code);
+  if (page.wraps_verdict()) {
+    page.wrapped(first, text, word.size() + 2);
+  } else {
+    page.line(first + text);
+  }
 }
 
 constexpr std::size_t kWorkersShown = 12;
@@ -213,20 +283,23 @@ std::string figure(const plan::CustomMetric& metric, const Sample& sample, Aggre
   return value ? metric_value_text(metric, aggregation, *value) : "-";
 }
 
-std::string figures(const plan::CustomMetric& metric, const Sample& sample) {
+std::vector<std::string> figures(const plan::CustomMetric& metric, const Sample& sample) {
   const auto one = [&](Aggregation aggregation, double percentile = 0) {
     return figure(metric, sample, aggregation, percentile);
   };
   switch (metric.kind) {
-    case plan::MetricKind::kCounter: return fmt::format("{}  {}", one(Aggregation::kCount), one(Aggregation::kRate));
+    case plan::MetricKind::kCounter: return {one(Aggregation::kCount), one(Aggregation::kRate)};
     case plan::MetricKind::kRate:
-      return fmt::format("{}  {} of {}", one(Aggregation::kRate), format_count(static_cast<uint64_t>(sample.count)),
-                         format_count(sample.total));
-    case plan::MetricKind::kGauge: return fmt::format("{}  max {}", one(Aggregation::kValue), one(Aggregation::kMax));
+      return {one(Aggregation::kRate),
+              fmt::format("{} of {}", format_count(static_cast<uint64_t>(sample.count)), format_count(sample.total))};
+    case plan::MetricKind::kGauge: return {one(Aggregation::kValue), "max " + one(Aggregation::kMax)};
     case plan::MetricKind::kTrend:
-      return fmt::format("avg {}  min {}  med {}  p95 {}  p99 {}  max {}", one(Aggregation::kAvg),
-                         one(Aggregation::kMin), one(Aggregation::kMed), one(Aggregation::kPercentile, 95),
-                         one(Aggregation::kPercentile, 99), one(Aggregation::kMax));
+      return {"avg " + one(Aggregation::kAvg),
+              "min " + one(Aggregation::kMin),
+              "med " + one(Aggregation::kMed),
+              "p95 " + one(Aggregation::kPercentile, 95),
+              "p99 " + one(Aggregation::kPercentile, 99),
+              "max " + one(Aggregation::kMax)};
   }
   return {};
 }
@@ -315,7 +388,7 @@ void write_iterations(Page& page, const RunReport& run) {
     const WorkflowState& state = run.workflows[w];
     if (state.status != "completed" && state.status != "stopped") {
       const std::string because = state.skipped_because.empty() ? "" : ": " + printable(state.skipped_because);
-      all.push_back({fmt::format("  {}{}", state.status, because)});
+      for (const std::string& part : wrap(state.status + because, page.width() - 4)) all.push_back({"  " + part});
     }
     if (!open_model(plan.workflows[w])) continue;
     open.push_back({name, format_count(sum.scheduled), format_count(sum.on_time), format_count(sum.late),
@@ -327,6 +400,16 @@ void write_iterations(Page& page, const RunReport& run) {
   if (open.size() == 1) return;
   page.heading("SCHEDULE", "late: started more than 10ms after it was due; lag: due → started");
   page.rows(open);
+  for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    const auto* rate = std::get_if<plan::ArrivalRate>(&plan.workflows[w].executor);
+    const uint64_t dropped = totals.sum().workflows[w].dropped;
+    if (rate == nullptr || dropped == 0) continue;
+    page.wrapped(page.style("!", Style::kWarn) + " ",
+                 fmt::format("'{}' dropped {}, because no virtual user was free: raise vus.max (now {}).",
+                             shorten(printable(plan.workflows[w].name), page.width() / 3),
+                             format_count(dropped, "iteration"), format_count(rate->users.most)),
+                 2);
+  }
 }
 
 void write_latencies(Page& page, const RunReport& run) {
@@ -347,8 +430,9 @@ void write_latencies(Page& page, const RunReport& run) {
       const char* const why = info.open_model             ? "dropped or unfinished"
                               : has_due_times(plan, info) ? "not asked in time, or unfinished"
                                                           : "unfinished";
-      rows.push_back(
-          {fmt::format("  {} of the response times are lower bounds: {}", format_count(step.censored), why)});
+      const std::string text =
+          fmt::format("{} of the response times are lower bounds: {}", format_count(step.censored), why);
+      for (const std::string& part : wrap(text, page.width() - 4)) rows.push_back({"  " + part});
     }
   }
   if (rows.size() == 1) return;
@@ -450,9 +534,10 @@ void write_metrics(Page& page, const RunReport& run) {
   width = std::min(width, page.width() / 3);
   for (const plan::CustomMetric& metric : plan.metrics) {
     const Sample seen = *aggregate::sample(*run.totals, metric.name);
-    std::string text = seen.any ? figures(metric, seen) : "nothing was recorded";
-    if (seen.refused > 0) text += "  " + page.style(format_count(seen.refused, "value") + " refused", Style::kWarn);
-    page.line(fmt::format("{}  {}", pad_right(shorten(metric.name, width), width), text));
+    std::vector<std::string> items{"nothing was recorded"};
+    if (seen.any) items = figures(metric, seen);
+    if (seen.refused > 0) items.push_back(format_count(seen.refused, "value") + " refused");
+    page.flow(pad_right(shorten(metric.name, width), width) + "  ", items, width + 2);
   }
 }
 

@@ -44,6 +44,13 @@ TEST(Summary, of_a_run_that_lost_something_reads_as_agreed) {
   expect_golden("summary_spread.txt", summary(spread_run()->report));
 }
 
+// On narrow terminals tables continue below instead of being wrapped by the terminal.
+TEST(Summary, of_80_and_of_60_columns_reads_as_agreed) {
+  expect_golden("summary_open_80.txt", summary(open_run()->report, {.width = 80, .wraps_verdict = true}));
+  expect_golden("summary_open_60.txt", summary(open_run()->report, {.width = 60, .wraps_verdict = true}));
+  expect_golden("summary_metrics_80.txt", summary(measured_run()->report, {.width = 80, .wraps_verdict = true}));
+}
+
 // The lines from this heading to the next empty one.
 std::vector<std::string> block(const std::string& text, const std::string& heading) {
   std::vector<std::string> out;
@@ -122,8 +129,9 @@ TEST(Summary, lines_stay_within_the_width) {
   run->plan.checks[0].name = std::string(200, 'y');
   run->plan.thresholds[0].metric_text = std::string(200, 'z');
   run->plan.workflows[0].name = std::string(200, 'w');
-  for (const int width : {80, 100, 140}) {
-    for (const std::string& line : summary_lines_of(summary(run->report, {.color = false, .width = width}))) {
+  for (const int width : {60, 80, 100, 140}) {
+    for (const std::string& line :
+         summary_lines_of(summary(run->report, {.color = false, .width = width, .wraps_verdict = true}))) {
       EXPECT_LE(width_of(line), static_cast<std::size_t>(width)) << line;
     }
   }
@@ -147,8 +155,10 @@ TEST(Summary, colour_changes_nothing_but_colour) {
 }
 
 TEST(Summary, the_verdict_is_the_last_line) {
-  EXPECT_EQ(summary_lines_of(summary(open_run()->report)).back(),
-            "  FAIL  1 of 4 thresholds failed, 1 had no samples to judge (exit code 99)");
+  EXPECT_EQ(
+      summary_lines_of(summary(open_run()->report)).back(),
+      "  FAIL  1 of 4 thresholds: http_req_duration p(95)=19.5ms, limit <15ms; 1 had no samples to judge (exit code "
+      "99)");
   EXPECT_EQ(summary_lines_of(summary(closed_run()->report)).back(), "  PASS  no threshold was given (exit code 0)");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 
@@ -20,6 +21,11 @@ std::string row_of(std::string_view name, std::string_view what) {
   std::string line = "  " + std::string(name);
   line.resize(std::max<std::size_t>(line.size() + 2, 30), ' ');
   return line.append(what) + "\n";
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
+  const std::string_view near = nearest(word, names);
+  return near.empty() ? std::string() : fmt::format(" (did you mean '{}'?)", near);
 }
 
 }  // namespace
@@ -70,12 +76,18 @@ Result<SimOutcome> SimReport::run(const SimRequest& request) const {
   }
   const auto world = std::ranges::find_if(worlds_, named);
   if (world == worlds_.end()) {
-    return fail(Errc::kNotFound, "there is no world '{}'; `bellwether sim --list` names them", request.world);
+    std::vector<std::string_view> names;
+    for (const WorldRow& one : worlds_) names.push_back(one.name);
+    for (const Measurement& one : measurements_) names.push_back(one.name);
+    return fail(Errc::kNotFound, "there is no world '{}'{}; `bellwether sim --list` names them", request.world,
+                did_you_mean(request.world, names));
   }
   const auto mistake = mistake_of(*world, request.mistake);
   if (!mistake) {
-    return fail(Errc::kNotFound, "there is no mistake '{}' in world '{}'; `bellwether sim --list` names them",
-                request.mistake, request.world);
+    std::vector<std::string_view> names{"none"};
+    for (const Mistake& one : world->mistakes) names.push_back(one.name);
+    return fail(Errc::kNotFound, "there is no mistake '{}' in world '{}'{}; `bellwether sim --list` names them",
+                request.mistake, request.world, did_you_mean(request.mistake, names));
   }
   return request.seed ? run_one(*world, request, *mistake) : run_many(*world, request, *mistake);
 }

@@ -131,6 +131,14 @@ TEST_F(Report, knows_no_other_worlds_and_mistakes) {
   EXPECT_NE(run({.world = "toy", .mistake = "any"}).error().message.find("no mistake 'any' in"), std::string::npos);
 }
 
+TEST_F(Report, suggests_the_name_that_was_meant) {
+  EXPECT_NE(run({.world = "rulre"}).error().message.find("no world 'rulre' (did you mean 'ruler'?)"),
+            std::string::npos);
+  const std::string slip = run({.world = "toy", .mistake = "breaks-on-sed-three"}).error().message;
+  EXPECT_NE(slip.find("(did you mean 'breaks-on-seed-three'?); `bellwether sim --list`"), std::string::npos) << slip;
+  EXPECT_EQ(run({.world = "nowhere"}).error().message.find("did you mean"), std::string::npos);
+}
+
 TEST_F(Report, lists_worlds_measurements_and_mistakes) {
   SimReport(kToyWorlds, kToyMeasurements, [](const std::string& text) { printed += text; }).list();
   for (const char* part : {"  toy  ", "raises a number\n", "  ruler  ", " toy:\n", "  never-seen  ",

@@ -18,8 +18,8 @@ from .patience import PATIENCE
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "docs/formats/result.schema.json").read_text(encoding="utf-8"))
 
-PASS, THRESHOLDS, WRONG, SIGNAL, ABORT, ALL_FAILED, SCHEDULE, SATURATED, NO_SAMPLES = (
-    0, 99, 104, 105, 108, 110, 121, 122, 123)
+PASS, THRESHOLDS, WRONG, SIGNAL, ABORT, ALL_FAILED, SCHEDULE, SATURATED, NO_SAMPLES, NOT_WRITTEN = (
+    0, 99, 104, 105, 108, 110, 121, 122, 123, 124)
 
 binary = None  # the command's path; main() sets it
 
