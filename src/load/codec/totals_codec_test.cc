@@ -266,6 +266,33 @@ TEST(TotalsCodec, metrics_that_cannot_be_are_refused) {
   EXPECT_THAT(with([](auto& f) { f.set_p95(-1e300); }), HasSubstr("cannot be"));
 }
 
+TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
+  EXPECT_THAT(refused([](auto& c) { c.set_step_length(3); }), HasSubstr("series of steps"));
+  EXPECT_THAT(refused([](auto& c) { c.clear_step_length(); }), HasSubstr("series of steps"));
+  EXPECT_THAT(refused([](auto& c) {
+                while (c.step_stretches_size() <= static_cast<int>(aggregate::kMostStepStretches))
+                  c.add_step_stretches();
+              }),
+              HasSubstr("series of steps"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(-1); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->mutable_figures(0)->set_step(2); }),
+              HasSubstr("none of"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->mutable_figures()->SwapElements(0, 1); }),
+              HasSubstr("none of"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->mutable_figures(0)->set_failed(UINT64_MAX); }),
+              HasSubstr("a count"));
+}
+
+// Bytes of an earlier version.
+TEST(TotalsCodec, a_copy_without_steps_over_time_goes_on) {
+  EXPECT_EQ(refused([](auto& c) {
+              c.clear_step_length();
+              c.clear_step_stretches();
+            }),
+            "");
+}
+
 TEST(TotalsCodec, another_plan_is_refused) {
   const plan::Plan plan = sample_plan();
   Prng prng(1);
