@@ -276,12 +276,21 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
               HasSubstr("series of steps"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(-1); }), HasSubstr("a time"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }), HasSubstr("a time"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->mutable_figures(0)->set_step(2); }),
-              HasSubstr("none of"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->mutable_figures()->SwapElements(0, 1); }),
-              HasSubstr("none of"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->mutable_figures(0)->set_failed(UINT64_MAX); }),
-              HasSubstr("a count"));
+  const auto with_figures = [](std::initializer_list<uint32_t> steps, uint64_t failed) {
+    return refused([&](auto& c) {
+      auto& stretch = *c.mutable_step_stretches(1);
+      stretch.clear_figures();
+      for (const uint32_t step : steps) {
+        auto& figure = *stretch.add_figures();
+        figure.set_step(step);
+        figure.set_failed(failed);
+      }
+    });
+  };
+  EXPECT_EQ(with_figures({0, 1}, 1), "");
+  EXPECT_THAT(with_figures({2}, 1), HasSubstr("none of"));
+  EXPECT_THAT(with_figures({1, 0}, 1), HasSubstr("none of"));
+  EXPECT_THAT(with_figures({0}, UINT64_MAX), HasSubstr("a count"));
 }
 
 // Bytes of an earlier version.
