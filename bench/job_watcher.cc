@@ -20,11 +20,11 @@ using runtime::task;
 constexpr Duration kPatience = Duration::seconds(30);
 
 void print(const node::JobFollower& job, WallTime now) {
-  const int64_t since = job.sheet().started.unix_ns == 0 ? 0 : now.unix_ns - job.sheet().started.unix_ns;
+  const int64_t since = job.record().started.unix_ns == 0 ? 0 : now.unix_ns - job.record().started.unix_ns;
   std::printf(
       "{\"state\": \"%s\", \"run_s\": %.3f, \"closed_s\": %.3f, \"requests\": %llu, \"users\": %lld, "
       "\"age_s\": %.3f}\n",
-      std::string(to_string(job.sheet().state)).c_str(), static_cast<double>(since) / 1e9,
+      std::string(to_string(job.record().state)).c_str(), static_cast<double>(since) / 1e9,
       job.totals().elapsed().seconds_f(), static_cast<unsigned long long>(job.live().requests),
       static_cast<long long>(job.live().vus), std::chrono::duration<double>(job.live().age).count());
   std::fflush(stdout);
@@ -32,9 +32,9 @@ void print(const node::JobFollower& job, WallTime now) {
 
 task<int> watch(runtime::EpollRuntime* runtime, node::JobClient* client, std::string job) {
   const auto answer = co_await client->ask(dispatch::FetchBundle{job}, runtime->read_clock() + kPatience, nullptr);
-  const auto* letter = answer ? std::get_if<dispatch::BundleLetter>(&*answer) : nullptr;
-  auto bundle = letter == nullptr ? Result<scenario::Bundle>(fail(Errc::kNotFound, "no bundle"))
-                                  : dispatch::decode_bundle(letter->bytes);
+  const auto* message = answer ? std::get_if<dispatch::BundleMessage>(&*answer) : nullptr;
+  auto bundle = message == nullptr ? Result<scenario::Bundle>(fail(Errc::kNotFound, "no bundle"))
+                                   : dispatch::decode_bundle(message->bytes);
   const auto plan = bundle ? plan::plan_of(*bundle) : Result<plan::Plan>(tl::unexpected(bundle.error()));
   if (!plan) {
     std::fprintf(stderr, "job_watcher: %s\n", (answer ? plan.error() : answer.error()).message.c_str());

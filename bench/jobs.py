@@ -150,8 +150,8 @@ def deaf_cancels(cluster, witness, rounds):
     """From the start of `job cancel` to the end of a job whose processes react to nothing: they are stopped."""
     def deafen():
         for worker in cluster.workers():
-            for share in cluster.shares(worker):
-                os.kill(share, signal.SIGSTOP)
+            for assignment in cluster.assignments(worker):
+                os.kill(assignment, signal.SIGSTOP)
     return [end - begin for begin, end in (cancelled(cluster, witness, deafen) for _ in range(rounds))]
 
 
@@ -298,7 +298,7 @@ def compare(options, out):
             seconds = round(one["run"]["elapsed_s"])
             rows.append([what, one["totals"]["requests"], seconds * RATE, uneven(one, seconds),
                          f"{one['worst_gap'] * 1000:.0f} ms",
-                         "; ".join(f"{x['share']:.2f} for {x['to'] - x['from']:.2f} s"
+                         "; ".join(f"{x['ratio']:.2f} for {x['to'] - x['from']:.2f} s"
                                    for x in one["lost"]) or "nothing",
                          one["exit_code"]])
     out.table(f"{RATE} arrivals a second; what the run counted",
@@ -323,7 +323,7 @@ def compare(options, out):
                 "{:.0f}"),
                ("requests lost when all managers are away",
                 RATE * round(away["run"]["elapsed_s"]) - away["totals"]["requests"], "<=", 0, "{:.0f}"),
-               ("a dead worker's share elsewhere, s", moved, "<=", 5, "{:.2f}"),
+               ("a dead worker's assignment elsewhere, s", moved, "<=", 5, "{:.2f}"),
                ("engine on a worker / local", ratio, ">=", 0.97, "{:.3f}")])
     out.raw = {**took, "engine": pairs}
 

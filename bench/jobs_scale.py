@@ -2,10 +2,10 @@
 # builds: bellwether workers job_watcher
 """What hundreds of workers cost their managers: one job over all of them.
 
-The workers are one process (bench/workers.cc): the product's membership, connections and worker, with shares that make
+The workers are one process (bench/workers.cc): the product's membership, connections and worker, with assignments that make
 load up. Ten steps with some 200 latencies each, told every second, and counters every 50 ms. A watcher asks for
 everything that is new, as a screen does. The managers have one processor and the workers the other one, so one of the
-two is the limit. Membership goes by the profile `wan`: hundreds of members in one process share one loop, and by that
+two is the limit. Membership goes by the profile `wan`: hundreds of members in one process use one loop, and by that
 of `lan` they would take its being late for the death of each other.
 """
 

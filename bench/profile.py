@@ -13,11 +13,11 @@ from lib.processes import Failure
 
 
 def perf_report(perf, data, sort, least_percent):
-    """[share, what] by falling share."""
+    """[assignment, what] by falling assignment."""
     text = subprocess.run([perf, "report", "-i", data, "--stdio", "-F", f"overhead,{sort}", "--percent-limit",
                            str(least_percent)], capture_output=True, text=True, check=True).stdout
     lines = re.findall(r"^\s*([\d.]+%)\s+(\S.*?)\s*$", text, re.MULTILINE)
-    return [[share, " ".join(what.split())] for share, what in lines]
+    return [[assignment, " ".join(what.split())] for assignment, what in lines]
 
 
 def usable_perf(record):
@@ -43,8 +43,8 @@ def compare(options, out):
     if not functions:
         raise Failure("perf saw no function at all")
     print(f"({len(functions)} functions above {options.percent} %)", file=sys.stderr)
-    out.table(f"{options.scenario}, {options.seconds} s: by part", ["share", "part"], parts)
-    out.table("By function", ["share", "function"], functions)
+    out.table(f"{options.scenario}, {options.seconds} s: by part", ["assignment", "part"], parts)
+    out.table("By function", ["assignment", "function"], functions)
     out.raw = {"parts": parts, "functions": functions}
 
 
@@ -52,5 +52,5 @@ if __name__ == "__main__":
     arguments = report.parser(__doc__)
     arguments.add_argument("--seconds", type=int, default=5, help="length of the run (default 5)")
     arguments.add_argument("--scenario", default="plain", choices=["plain", "extract", "tls", "arrival"])
-    arguments.add_argument("--percent", type=float, default=0.5, help="least share that is shown (default 0.5)")
+    arguments.add_argument("--percent", type=float, default=0.5, help="least assignment that is shown (default 0.5)")
     report.main(arguments, compare, seconds=1)

@@ -1,6 +1,6 @@
 // Many workers of a cluster in one process, for measuring what its managers need: the product's membership, links and
-// WorkerService on real sockets, each on a loopback address of its own. Only their shares are made up: nobody sends
-// requests, and the seconds of all shares are the same few windows of statistics over and over.
+// WorkerService on real sockets, each on a loopback address of its own. Only their assignments are made up: nobody
+// sends requests, and the seconds of all assignments are the same few windows of statistics over and over.
 //   workers COUNT SECRET_FILE PORT SEED,SEED,...
 // SEED is the address of a manager, IPv4:PORT; workers listen on 127.1.0.0/16 at PORT. Ends with SIGTERM or SIGINT.
 
@@ -25,7 +25,7 @@
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/event.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "jobs/worker/worker_service.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
@@ -39,7 +39,7 @@ using runtime::task;
 constexpr Duration kSecond = Duration::seconds(1);
 constexpr Duration kFlush = Duration::millis(50);
 constexpr Duration kBetweenStarts = Duration::millis(30);
-constexpr uint64_t kRequests = 1'000;  // of each step of a share, a second
+constexpr uint64_t kRequests = 1'000;  // of each step of an assignment, a second
 constexpr std::size_t kVariants = 8;
 
 // What there is to know of a plan, and windows of its shape. Shared by all workers.
@@ -49,7 +49,7 @@ struct Work {
     auto made = bundle ? plan::plan_of(*bundle) : Result<plan::Plan>(tl::unexpected(bundle.error()));
     check(made.has_value(), "managers give out bundles that can be planned");
     plan = std::make_unique<plan::Plan>(std::move(*made));
-    for (std::string& window : windows) window = account::encode_window(draw(prng));
+    for (std::string& window : windows) window = ingest::encode_window(draw(prng));
   }
 
   Duration length(uint16_t workflow) const {
@@ -92,15 +92,15 @@ struct Work {
   std::array<std::string, kVariants> windows;
 };
 
-class MadeUpShare final : public node::ShareProcess {
+class MadeUpAssignment final : public node::AssignmentProcess {
  public:
-  MadeUpShare(runtime::Runtime& runtime, const Work& work, const node::ChildOrder& order, Listener listener)
+  MadeUpAssignment(runtime::Runtime& runtime, const Work& work, const node::ChildOrder& order, Listener listener)
       : runtime_(runtime),
         work_(work),
         listener_(listener),
         length_(work.length(order.workflow)),
         first_(order.first),
-        tell_end_(&MadeUpShare::ended, this) {
+        tell_end_(&MadeUpAssignment::ended, this) {
     scope_.spawn(prepare());
     life_ = live();
   }
@@ -111,20 +111,20 @@ class MadeUpShare final : public node::ShareProcess {
     scope_.spawn(measure());
     scope_.spawn(count());
   }
-  void stop(bool) override { end(node::ShareEnd::How::kStopped); }
+  void stop(bool) override { end(node::AssignmentEnd::How::kStopped); }
   // Nobody comes or goes here.
   void scale(uint32_t) override {}
-  void hand_over(Duration) override { end(node::ShareEnd::How::kCompleted); }
+  void hand_over(Duration) override { end(node::AssignmentEnd::How::kCompleted); }
   void save() override {}
-  void kill() override { end(node::ShareEnd::How::kKilled); }
+  void kill() override { end(node::AssignmentEnd::How::kKilled); }
   int64_t pid() const override { return 1; }
 
  private:
   static void ended(void* context) {
-    auto* self = static_cast<MadeUpShare*>(context);
+    auto* self = static_cast<MadeUpAssignment*>(context);
     self->listener_.on_ended({self->how_, {}, self->runtime_.now() - self->start_});
   }
-  void end(node::ShareEnd::How how) {
+  void end(node::AssignmentEnd::How how) {
     if (over_.is_set()) return;
     how_ = how;
     over_.set();
@@ -148,7 +148,7 @@ class MadeUpShare final : public node::ShareProcess {
       if (!due) co_return;
       const std::string& window = work_.windows[(second_ + first_) % kVariants];
       listener_.on_second(second_++, window, kSecond);
-      if (kSecond * static_cast<int64_t>(second_) >= length_) co_return end(node::ShareEnd::How::kCompleted);
+      if (kSecond * static_cast<int64_t>(second_) >= length_) co_return end(node::AssignmentEnd::How::kCompleted);
     }
   }
   // As a child does: while something changes, at its own beat.
@@ -174,20 +174,21 @@ class MadeUpShare final : public node::ShareProcess {
   uint32_t first_;
   Instant start_;
   uint64_t second_ = 0;
-  node::ShareEnd::How how_ = node::ShareEnd::How::kCompleted;
+  node::AssignmentEnd::How how_ = node::AssignmentEnd::How::kCompleted;
   runtime::Timer tell_end_;
   runtime::Event over_;
   runtime::Scope scope_;
   task<void> life_;
 };
 
-class MadeUpShares final : public node::ShareFactory {
+class MadeUpAssignments final : public node::AssignmentFactory {
  public:
-  explicit MadeUpShares(runtime::Runtime& runtime) : runtime_(runtime) {}
-  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener listener) override {
+  explicit MadeUpAssignments(runtime::Runtime& runtime) : runtime_(runtime) {}
+  std::unique_ptr<node::AssignmentProcess> start(node::ChildOrder order,
+                                                 node::AssignmentProcess::Listener listener) override {
     auto& work = works_[order.bundle];
     if (work == nullptr) work = std::make_unique<Work>(order.bundle, runtime_.prng());
-    return std::make_unique<MadeUpShare>(runtime_, *work, order, listener);
+    return std::make_unique<MadeUpAssignment>(runtime_, *work, order, listener);
   }
 
  private:
@@ -200,7 +201,7 @@ struct Crowd {
   runtime::EpollRuntime& runtime;
   const wire::Keyring& keyring;
   std::vector<runtime::Endpoint> seeds;
-  MadeUpShares shares;
+  MadeUpAssignments assignments;
   std::size_t joined = 0;
 };
 
@@ -219,13 +220,12 @@ class Worker final {
     dialling_.handshake.self.session = datagrams_->session();
     link::ServerSettings serving;
     serving.handshake = dialling_.handshake;
-    auto server =
-        link::Server::listen(runtime, {address, port}, std::move(serving), crowd.keyring, switchboard_, refusals_);
+    auto server = link::Server::listen(runtime, {address, port}, std::move(serving), crowd.keyring, router_, refusals_);
     check(server.has_value(), "the port is free");
     server_ = std::move(*server);
-    switchboard_.report_to(callback_to<&Worker::on_open>(*this));
+    router_.report_to(callback_to<&Worker::on_open>(*this));
     links_ = std::make_unique<cluster::PeerLinks>(
-        runtime, dialling_, crowd.keyring, switchboard_, refusals_,
+        runtime, dialling_, crowd.keyring, router_, refusals_,
         cluster::PeerLinks::Listener{callback_to<&Worker::on_refused>(*this), callback_to<&Worker::on_trouble>(*this)});
     membership::MembershipConfig config;
     config.name = name_;
@@ -234,13 +234,13 @@ class Worker final {
     config.profile.endpoint = cluster::from_runtime({address, port});
     config.profile.role = static_cast<uint8_t>(wire::Role::kWorker);
     membership_ =
-        std::make_unique<cluster::MembershipDriver>(runtime, *datagrams_, *links_, switchboard_, std::move(config),
+        std::make_unique<cluster::MembershipDriver>(runtime, *datagrams_, *links_, router_, std::move(config),
                                                     runtime.prng().next(), callback_to<&Worker::on_news>(*this));
     node::WorkerSettings settings;
     settings.cpus = {0};
-    service_ =
-        std::make_unique<node::WorkerService>(runtime, *links_, switchboard_, callback_to<&Worker::managers>(*this),
-                                              crowd.shares, std::move(settings), callback_to<&Worker::on_note>(*this));
+    service_ = std::make_unique<node::WorkerService>(runtime, *links_, router_, callback_to<&Worker::managers>(*this),
+                                                     crowd.assignments, std::move(settings),
+                                                     callback_to<&Worker::on_note>(*this));
   }
 
   task<void> run() {
@@ -301,7 +301,7 @@ class Worker final {
   Crowd& crowd_;
   std::string name_;
   link::RefusalWatch refusals_;
-  cluster::Switchboard switchboard_{cluster::MessageClasses(&message::message_of<dispatch::Letter>())};
+  cluster::MessageRouter router_{cluster::MessageClasses(&message::message_of<dispatch::JobMessage>())};
   link::DialSettings dialling_;
   std::unique_ptr<link::Datagrams> datagrams_;
   std::unique_ptr<link::Server> server_;
@@ -350,7 +350,7 @@ int main(int argc, char** argv) {
   auto made = runtime::EpollRuntime::create({});
   if (!secret || !made) return usage();
   const wire::Keyring keyring(std::move(*secret));
-  Crowd crowd{**made, keyring, {}, MadeUpShares(**made)};
+  Crowd crowd{**made, keyring, {}, MadeUpAssignments(**made)};
   std::string seeds = argv[4];
   for (std::size_t from = 0; from < seeds.size();) {
     const std::size_t comma = std::min(seeds.find(',', from), seeds.size());

@@ -18,9 +18,9 @@ using runtime::Stream;
 using runtime::task;
 using Framing = RequestHead::Framing;
 
-constexpr uint64_t kBodyMax = 64 * 1024 * 1024;                // of a body that is read and forgotten
-constexpr std::size_t kKeptBodyMax = 1024 * 1024;              // of one that the answer depends on
-constexpr std::size_t kHeadMost = RequestHead::kBytesMax + 1;  // one more shows that a head is too long
+constexpr uint64_t kBodyMax = 64 * 1024 * 1024;               // of a body that is read and forgotten
+constexpr std::size_t kKeptBodyMax = 1024 * 1024;             // of one that the answer depends on
+constexpr std::size_t kMaxHead = RequestHead::kBytesMax + 1;  // one more shows that a head is too long
 constexpr uint64_t kLinesAtOnce = 512;
 constexpr Duration kLinger = Duration::seconds(1);
 
@@ -78,7 +78,7 @@ class Connection {
         const bool sent = co_await out_.flush();
         if (!sent) break;
       }
-      const bool received = co_await in_.receive(kHeadMost);
+      const bool received = co_await in_.receive(kMaxHead);
       if (!received) break;
     }
   }
@@ -246,7 +246,7 @@ class Connection {
       if (keep != nullptr) keep->append(unread.data(), produced);
       in_.consume(consumed);
       if (done) co_return Errc::kOk;
-      const bool received = co_await in_.receive(kHeadMost);
+      const bool received = co_await in_.receive(kMaxHead);
       if (!received) co_return Errc::kClosed;
     }
   }

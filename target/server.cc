@@ -23,12 +23,12 @@ using runtime::Stream;
 using runtime::task;
 using runtime::TlsContext;
 
-constexpr Duration kHandshakeMost = Duration::seconds(10);
+constexpr Duration kMaxHandshake = Duration::seconds(10);
 
 task<void> serve_tls(Service* service, std::unique_ptr<Stream> stream, std::shared_ptr<TlsContext> tls,
                      Cancellation* cancel) {
   auto secured =
-      co_await runtime::tls_accept(service->runtime, std::move(stream), std::move(tls), kHandshakeMost, cancel);
+      co_await runtime::tls_accept(service->runtime, std::move(stream), std::move(tls), kMaxHandshake, cancel);
   if (secured) co_await serve(service, std::move(*secured), cancel);
 }
 

@@ -85,8 +85,8 @@ class LocalCluster:
         child.send_signal(number)
         child.wait()
 
-    def shares(self, name):
-        """The processes of a worker's shares."""
+    def assignments(self, name):
+        """The processes of a worker's assignments."""
         return daemon.descendants(self.children[name].pid)
 
     def said(self, name):

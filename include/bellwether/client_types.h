@@ -130,7 +130,7 @@ struct Event {
 struct Loss {
   Span from{};  // since the start of the run
   Span to{};
-  double share = 0;  // of the planned load of its workflow, 0 to 1
+  double ratio = 0;  // of the planned load of its workflow, 0 to 1
   std::string cause;
   bool operator==(const Loss&) const = default;
 };
@@ -144,7 +144,7 @@ struct WorkflowStatus {
 };
 
 // A part of a workflow that some worker was given.
-struct ShareStatus {
+struct AssignmentStatus {
   uint32_t id = 0;
   uint32_t workflow = 0;  // of Status::workflows
   std::string worker;
@@ -195,7 +195,7 @@ struct Status {
   Span elapsed{};         // of the run, once it has ended
   bool stopping = false;  // it has an order to end before its plan does
   std::vector<WorkflowStatus> workflows;
-  std::vector<ShareStatus> shares;
+  std::vector<AssignmentStatus> assignments;
   std::vector<Event> events;
   std::vector<Loss> losses;
   std::optional<Live> live;  // only of status(), while a workflow runs
@@ -248,7 +248,7 @@ struct Figures {
   std::vector<WorkflowFigures> workflows;
 };
 
-// A stretch of the run: a second at first, several once the run is longer than an hour.
+// A interval of the run: a second at first, several once the run is longer than an hour.
 struct SeriesPoint {
   Span from{};     // since the start of the run
   Span covered{};  // measured time in it
@@ -343,7 +343,7 @@ struct Worker {
   uint32_t free = 0;
   std::string state;   // "healthy", "draining", "silent", "gone" …
   std::string reason;  // why it is not healthy
-  uint32_t shares = 0;
+  uint32_t assignments = 0;
   // The progress relative to its schedule: "idle", "normal", "slow", "degraded", "stuck". Waiting for the target is
   // none of these.
   std::string progress;

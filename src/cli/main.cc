@@ -69,7 +69,7 @@ std::string whats_wrong(const CLI::App& app, const CLI::App& command, const CLI:
 
 // The message for a command line that could not be parsed: the error, the nearest command or option, and the place of
 // the help. `first`: the first argument, or empty.
-std::string explain_slip(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
+std::string explain_usage_error(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   const CLI::App& command = command_given(app);
   const std::string name = &command == &app ? "bellwether" : "bellwether " + command.get_name();
   return fmt::format("{}: {}\nSee '{} --help'.\n", name, whats_wrong(app, command, error, first), name);
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help and version
-    std::fputs(bellwether::cli::explain_slip(app, error, argc > 1 ? argv[1] : "").c_str(), stderr);
+    std::fputs(bellwether::cli::explain_usage_error(app, error, argc > 1 ? argv[1] : "").c_str(), stderr);
     return bellwether::cli::kExitUsage;
   }
   return exit_code;

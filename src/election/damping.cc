@@ -7,7 +7,7 @@ namespace bellwether::election {
 void Damping::leader_changed(Instant now) {
   if (!backoff_ && !flap_) return;
   changes_.push_back(now);
-  if (changes_.size() > kMostRemembered) changes_.pop_front();
+  if (changes_.size() > kMaxRemembered) changes_.pop_front();
   // Changes during a cool-down do not lengthen it: damping must end.
   if (flap_ && !cooling_down(now) && changes_since(now - flap_->window) >= flap_->changes) {
     cooldown_until_ = now + flap_->cooldown;

@@ -43,7 +43,7 @@ class Damping {
   bool cooling_down(Instant now) const { return now < cooldown_until_; }
 
  private:
-  static constexpr std::size_t kMostRemembered = 64;
+  static constexpr std::size_t kMaxRemembered = 64;
   std::size_t changes_since(Instant from) const;
 
   std::optional<BackoffSettings> backoff_;

@@ -15,9 +15,9 @@ Duration scaled(Duration span, double factor) {
   return Duration::nanos(static_cast<int64_t>(std::llround(static_cast<double>(span.ns()) * factor)));
 }
 
-std::string percent(double share) {
+std::string percent(double ratio) {
   std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), share * 100, std::chars_format::general, 4);
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), ratio * 100, std::chars_format::general, 4);
   return std::string(text.data(), end.ptr) + " %";
 }
 

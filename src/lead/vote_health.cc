@@ -121,9 +121,9 @@ void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& l
       const auto there = std::ranges::find(nodes, one.name, &NodeReport::name);
       // A missing node answers nothing, which is reported above.
       if (there == nodes.end() || !there->trouble.empty() || one.lately < limits.beats_needed) continue;
-      const double share = static_cast<double>(one.missed_lately) / static_cast<double>(one.lately);
-      if (share < limits.missed_warning) continue;
-      worst = std::max(worst, share);
+      const double ratio = static_cast<double>(one.missed_lately) / static_cast<double>(one.lately);
+      if (ratio < limits.missed_warning) continue;
+      worst = std::max(worst, ratio);
       add_to(who, fmt::format("{} has not answered {} of the last {} of {} in time", one.name, one.missed_lately,
                               format_count(one.lately, "heartbeat"), leader.name));
     }

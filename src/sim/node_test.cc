@@ -282,21 +282,21 @@ TEST_F(NodeTest, an_isolated_machine_resolves_nothing) {
 
 // --- files over losses -----------------------------------------------------------------------------------------------
 
-// Writes one letter, syncs when told to, and then idles.
-struct Letter {
+// Writes one text, syncs when told to, and then idles.
+struct SavedText {
   bool syncs = false;
   std::string found;
 };
 
-task<void> write_letter(Runtime& runtime, void* context) {
-  auto& letter = *static_cast<Letter*>(context);
-  auto opened = co_await runtime.open("/data/letter", {.create = true, .write = true});
+task<void> write_message(Runtime& runtime, void* context) {
+  auto& text = *static_cast<SavedText*>(context);
+  auto opened = co_await runtime.open("/data/text", {.create = true, .write = true});
   File& file = **opened;
   std::byte buffer[16];
   auto read = co_await file.read_at(0, buffer);
-  letter.found = as_text(Bytes(buffer).first(*read));
-  co_await file.write_at(letter.found.size(), as_bytes("x"));
-  if (letter.syncs) {
+  text.found = as_text(Bytes(buffer).first(*read));
+  co_await file.write_at(text.found.size(), as_bytes("x"));
+  if (text.syncs) {
     co_await file.sync();
     co_await runtime.sync_directory("/data");
   }
@@ -304,22 +304,22 @@ task<void> write_letter(Runtime& runtime, void* context) {
 }
 
 TEST_F(NodeTest, a_killed_process_loses_nothing_that_it_wrote) {
-  Letter letter;
-  node_.start(&write_letter, &letter);
+  SavedText text;
+  node_.start(&write_message, &text);
   for (const std::string_view expected : {"", "x", "xx"}) {
     world_.run_for(Duration::seconds(1));
-    EXPECT_EQ(letter.found, expected);
+    EXPECT_EQ(text.found, expected);
     node_.kill();
     node_.restart();
   }
 }
 
 TEST_F(NodeTest, what_a_process_synced_survives_a_loss_of_power) {
-  Letter letter{.syncs = true, .found = {}};
-  node_.start(&write_letter, &letter);
+  SavedText text{.syncs = true, .found = {}};
+  node_.start(&write_message, &text);
   for (const std::string_view expected : {"", "x", "xx"}) {
     world_.run_for(Duration::seconds(1));
-    EXPECT_EQ(letter.found, expected);
+    EXPECT_EQ(text.found, expected);
     node_.lose_power();
     node_.restart();
   }
@@ -330,13 +330,13 @@ TEST(NodeSeeds, what_a_process_did_not_sync_is_sometimes_gone) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     World world(seed);
     Node& node = world.add_node("node");
-    Letter letter;
-    node.start(&write_letter, &letter);
+    SavedText text;
+    node.start(&write_message, &text);
     world.run_for(Duration::seconds(1));
     node.lose_power();
     node.restart();
     world.run_for(Duration::seconds(1));
-    if (letter.found.empty()) ++gone;
+    if (text.found.empty()) ++gone;
   }
   EXPECT_GT(gone, 5);
   EXPECT_LT(gone, 50);

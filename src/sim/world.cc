@@ -8,9 +8,9 @@ namespace bellwether::sim {
 namespace {
 
 constexpr uint32_t kFirstAddress = 0x0a000001;  // 10.0.0.1
-constexpr std::size_t kMostNodes = 10'000;
+constexpr std::size_t kMaxNodes = 10'000;
 // Far beyond the events of one instant, unless code acts without waiting and time stands still.
-constexpr uint64_t kMostEventsAtOnce = 10'000'000;
+constexpr uint64_t kMaxEventsAtOnce = 10'000'000;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ World::~World() {
 }
 
 Node& World::add_node(std::string name) {
-  check(nodes_.size() < kMostNodes, "a world is small");
+  check(nodes_.size() < kMaxNodes, "a world is small");
   const auto index = static_cast<uint32_t>(nodes_.size());
   const auto address = runtime::IpAddress::v4(kFirstAddress + index);
   network_.add_name(name, {address});
@@ -36,7 +36,7 @@ bool World::step(Instant end) {
     return false;
   }
   events_at_once_ = next > now() ? 0 : events_at_once_ + 1;
-  check(events_at_once_ < kMostEventsAtOnce, "time goes on");
+  check(events_at_once_ < kMaxEventsAtOnce, "time goes on");
   timeline_.advance(next);
   timeline_.run_one();
   return true;

@@ -29,10 +29,10 @@ class Context(contexts.Test):
         """Who is fit to lead contexts is worth more as an admin."""
         [winner] = [one for one in votes["nodes"] if one["name"] == votes["winner"]]
         weights, parts = votes["weights"], winner["parts"]
-        fitness, share = parts.pop("context"), weights.pop("context")
-        self.assertEqual(share, 0.3)
+        fitness, assignment = parts.pop("context"), weights.pop("context")
+        self.assertEqual(assignment, 0.3)
         base = sum(weights[part] * value for part, value in parts.items())
-        self.assertAlmostEqual(winner["score"], (1 - share) * base + share * fitness, places=6)
+        self.assertAlmostEqual(winner["score"], (1 - assignment) * base + assignment * fitness, places=6)
 
     def test_a_leader_that_is_killed_with_requests_queued_and_running_loses_none(self):
         cluster, leader = self.contexts_led()

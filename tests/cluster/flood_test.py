@@ -124,7 +124,7 @@ class Flood(nodes.Test):
         until("a node that has nothing to do again",
               lambda: (cluster.metric(victim, "bellwether_health_score") == 0 and
                        cluster.metric(victim, "bellwether_degradation") == 0 and
-                       cluster.metric(victim, "bellwether_cpu_share") < 0.2))
+                       cluster.metric(victim, "bellwether_cpu_ratio") < 0.2))
         self.assertEqual(cluster.agreed(), leader)
 
 

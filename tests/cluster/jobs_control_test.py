@@ -69,7 +69,7 @@ class Stopping(jobs.Test):
                 self.assertEqual(interrupted == 0, graceful, (completed, interrupted))
                 self.assertEqual(result["lost"], [])
                 [stopping] = cluster.events(client.job, "stopping")
-                self.assertEqual(stopping["detail"], "enough of it, by 'tester'; 2 shares on 2 workers")
+                self.assertEqual(stopping["detail"], "enough of it, by 'tester'; 2 assignments on 2 workers")
                 self.assertEqual(cluster.status(client.job)["state"], "cancelled")
                 code, text = cluster.job("cancel", client.job)
                 self.assertEqual(code, 1)

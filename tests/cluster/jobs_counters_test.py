@@ -8,7 +8,7 @@ from lib.world import until
 
 
 class Counters(jobs.Test):
-    def test_the_status_of_a_running_job_says_what_its_shares_do_now(self):
+    def test_the_status_of_a_running_job_says_what_its_assignments_do_now(self):
         cluster, _ = self.at_work(3, workers=2)
         job = cluster.submit(cluster.scenario(seconds=15))
         cluster.in_state(job, "running")
@@ -67,7 +67,7 @@ class Counters(jobs.Test):
         self.assertLessEqual(total["requests"], 360)
         self.assertGreaterEqual(total["requests"], 300)
         self.assertGreaterEqual(len(windows), 55)
-        self.assertEqual(max(one["shares"] for one in windows.values()), 2)
+        self.assertEqual(max(one["assignments"] for one in windows.values()), 2)
         # Of a job that has ended, each manager has them of the last owner, which answers once it is all that there is.
         for manager in cluster.voters:
             def told():

@@ -11,7 +11,7 @@ class Doubles(jobs.Test):
     def assert_accounted(self, result, seconds, rate):
         """What is missing of `rate` requests a second is in the losses, to within a second of each."""
         missing = seconds * rate - result["totals"]["requests"]
-        lost = sum((one["to"] - one["from"] + 1) * one["share"] * rate for one in result["lost"])
+        lost = sum((one["to"] - one["from"] + 1) * one["ratio"] * rate for one in result["lost"])
         self.assertGreaterEqual(missing, 0)
         self.assertLessEqual(missing, lost, result["lost"])
 
@@ -21,13 +21,13 @@ class Doubles(jobs.Test):
         cluster.running["w2"].kill()
         cluster.running[owner].kill()
         result = self.ended(client, jobs.LOST)
-        self.assertEqual({one["share"] for one in result["lost"]}, {0.25})
+        self.assertEqual({one["ratio"] for one in result["lost"]}, {0.25})
         self.assert_accounted(result, 14, 80)
         self.assert_steady(result, 14)
-        # The owner may have lived to give the share away, and have died before its word was heard: `share_lost`. The
-        # next one may ask the dead worker before it hears of its death: `share_refused`.
-        kinds = set(jobs.kinds(result)) - {"share_lost", "share_refused"}
-        self.assertEqual(kinds, {"owner_changed", "share_moved", "worker_lost"}, result["events"])
+        # The owner may have lived to give the assignment away, and have died before its word was heard: `assignment_lost`. The
+        # next one may ask the dead worker before it hears of its death: `assignment_refused`.
+        kinds = set(jobs.kinds(result)) - {"assignment_lost", "assignment_refused"}
+        self.assertEqual(kinds, {"owner_changed", "assignment_moved", "worker_lost"}, result["events"])
         cluster.all_free(["w1", "w3", "w4"])
         self.assertGreaterEqual(cluster.arrived(), result["totals"]["requests"])
 

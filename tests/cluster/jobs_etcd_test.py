@@ -12,7 +12,7 @@ class InEtcd(jobs.Test):
         cluster = self.cluster(managers, workers)
         etcd = Etcd(cluster.world.add("s")).start()
         for name in cluster.names:
-            manager = {"keepers": cluster.voters, "jobs": etcd.url} if name in cluster.voters else {}
+            manager = {"replicas": cluster.voters, "jobs": etcd.url} if name in cluster.voters else {}
             cluster.settings(name, voters=[], leadership=etcd.url, leadership_lease="4s", **manager)
         return cluster, etcd
 

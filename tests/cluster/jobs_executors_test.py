@@ -45,7 +45,7 @@ class Iterations(jobs.Test):
         arrived = cluster.arrived()
         self.assertLessEqual(arrived, planned)
         self.assertGreaterEqual(arrived + sum(lost), planned)
-        self.assertIn("share_moved", jobs.kinds(result))
+        self.assertIn("assignment_moved", jobs.kinds(result))
 
     def test_what_a_worker_that_leaves_has_left_others_do_to_the_last(self):
         cluster, _ = self.at_work(3, workers=2)
@@ -89,7 +89,7 @@ class Controlled(jobs.Test):
         until("another owner", lambda: "owner_changed" in [one["kind"] for one in cluster.events(client.job)])
         self.users(cluster, client.job, 9)
         cluster.running["w1"].signal(signal.SIGTERM)
-        until("the other worker has all", lambda: "share_moved" in [one["kind"] for one in cluster.events(client.job)])
+        until("the other worker has all", lambda: "assignment_moved" in [one["kind"] for one in cluster.events(client.job)])
         self.users(cluster, client.job, 9)
         self.assertEqual(cluster.job("vus", client.job, "4", "--workflow", "w", "--by", "ann")[0], 0)
         self.users(cluster, client.job, 4)

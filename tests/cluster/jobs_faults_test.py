@@ -95,7 +95,7 @@ class Workers(jobs.Test):
         self.assertEqual(result["run"]["verdict"], "inconclusive")
         # A quarter of the load is missing in the time that is written down, and all else is there.
         [lost] = result["lost"]
-        self.assertEqual(lost["share"], 0.25)
+        self.assertEqual(lost["ratio"], 0.25)
         self.assertIn("'w2'", lost["cause"])
         missing = 800 - result["totals"]["requests"]
         self.assertGreaterEqual(missing, 0)
@@ -103,10 +103,10 @@ class Workers(jobs.Test):
         self.assert_steady(result, 10)
         self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
                          {"w1": "completed", "w2": "lost", "w3": "completed", "w4": "completed"})
-        self.assertEqual(jobs.kinds(result), ["worker_lost", "share_moved"])
-        shares = cluster.status(job)["shares"]
-        self.assertEqual([one["state"] for one in shares], ["ended" if one["worker"] != "w2" else "gone"
-                                                           for one in shares])
+        self.assertEqual(jobs.kinds(result), ["worker_lost", "assignment_moved"])
+        assignments = cluster.status(job)["assignments"]
+        self.assertEqual([one["state"] for one in assignments], ["ended" if one["worker"] != "w2" else "gone"
+                                                           for one in assignments])
         cluster.all_free(["w1", "w3", "w4"])
         # Who comes back gets work.
         cluster.start("w2")
@@ -127,20 +127,20 @@ class Workers(jobs.Test):
         cluster.running["w2"].kill()
         cluster.start("w2")
         result = self.ended(client, jobs.LOST)
-        self.assertEqual({one["share"] for one in result["lost"]}, {0.5})
+        self.assertEqual({one["ratio"] for one in result["lost"]}, {0.5})
         self.assert_steady(result, 10)
         cluster.all_free()
 
-    def test_the_process_of_a_share_is_killed(self):
+    def test_the_process_of_an_assignment_is_killed(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=60))
-        cluster.kill_share("w2")
+        cluster.kill_assignment("w2")
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)
         status = cluster.in_state(client.job, "failed")
         self.assertEqual([one["state"] for one in status["workflows"]], ["failed"])
         self.assertIn("'w2'", status["workflows"][0]["why"])
-        self.assertIn("share_failed", jobs.kinds(result))
+        self.assertIn("assignment_failed", jobs.kinds(result))
         # The worker lives, and so do the others: they get the next one.
         cluster.all_free()
         result = self.ended(cluster.run(cluster.scenario(seconds=2)))

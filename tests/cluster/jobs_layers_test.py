@@ -85,9 +85,9 @@ class Layers(jobs.Test):
     def test_a_list_is_whole_although_a_worker_and_the_owner_die(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_for(2, self.listing(cluster, first=10))
-        # One that a starved manager has not heard of for seconds has no share.
+        # One that a starved manager has not heard of for seconds has no assignment.
         cluster.running[next(name for name in ("w2", "w1") if cluster.children(name))].kill()
-        until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
+        until("its assignment's moving", lambda: cluster.events(client.job, "assignment_moved"))
         cluster.under_load(client, 5)
         cluster.running[cluster.status(client.job)["manager"]].kill()
         _, result = client.finish()
@@ -103,7 +103,7 @@ class Layers(jobs.Test):
     def test_what_depends_on_what_failed_is_skipped(self):
         cluster, _ = self.at_work(1, workers=1)
         client = cluster.run_for(1, self.scenario(cluster, first=60))
-        cluster.kill_share("w1")
+        cluster.kill_assignment("w1")
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)
         self.assertEqual([one["status"] for one in result["workflows"]], ["failed", "skipped", "skipped"])

@@ -38,7 +38,7 @@ class Leaving(jobs.Test):
         result = self.ended(client)
         self.assert_whole(result, 24 * 60, 24)
         kinds = jobs.kinds(result)
-        self.assertEqual(sorted(set(kinds)), ["share_moved", "worker_left"])
+        self.assertEqual(sorted(set(kinds)), ["assignment_moved", "worker_left"])
         self.assertEqual([one["state"] for one in result["generators"]], ["completed", "drained", "completed"])
         until("its leaving", lambda: cluster.members("a")["w2"] == "left")
         self.assertEqual(cluster.arrived(), 24 * 60)
@@ -77,7 +77,7 @@ class Leaving(jobs.Test):
         result = self.ended(client)
         self.assert_whole(result, 1800, 30)
         self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
-        self.assertEqual(jobs.kinds(result), ["share_moved"])
+        self.assertEqual(jobs.kinds(result), ["assignment_moved"])
         cluster.all_free()
         self.assertEqual(cluster.arrived(), 1800)
 

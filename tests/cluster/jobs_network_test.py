@@ -40,7 +40,7 @@ class Cuts(jobs.Test):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_for(2, cluster.scenario(seconds=40))
         cluster.world.cut("w2", [name for name in cluster.names if name != "w2"])
-        until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
+        until("its assignment's moving", lambda: cluster.events(client.job, "assignment_moved"))
         self.assertNotEqual(cluster.children("w2"), [], "it goes on by itself")
         cluster.world.heal()
         [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))

@@ -46,24 +46,24 @@ class Pauses(jobs.Test):
     def test_a_worker_that_was_held_dead_has_made_extra_load_that_nobody_counts(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=40))
-        # Its share is a process of its own, and does not stand still.
+        # Its assignment is a process of its own, and does not stand still.
         cluster.running["w2"].pause()
-        until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
+        until("its assignment's moving", lambda: cluster.events(client.job, "assignment_moved"))
         status = cluster.status(client.job)
         cluster.running["w2"].resume()
         [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))
         self.assertRegex(extra["detail"], "[0-9]+ requests? a second were sent, and are not counted")
         result = self.ended(client, jobs.LOST)
-        self.assertEqual(jobs.kinds(status), ["worker_lost", "share_moved"])
+        self.assertEqual(jobs.kinds(status), ["worker_lost", "assignment_moved"])
         [lost] = result["lost"]
-        self.assertEqual(round(lost["share"], 3), 0.333)
+        self.assertEqual(round(lost["ratio"], 3), 0.333)
         missing = 2400 - result["totals"]["requests"]
         self.assertGreater(missing, 0)
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
         cluster.all_free()
         self.assertGreater(cluster.arrived(), result["totals"]["requests"])
 
-    def test_a_worker_whose_share_stands_still_is_stuck_until_it_goes_on(self):
+    def test_a_worker_whose_assignment_stands_still_is_stuck_until_it_goes_on(self):
         cluster, _ = self.at_work(3, workers=2)
         client = cluster.run_on_all(2, cluster.scenario(seconds=30))
 
@@ -71,10 +71,10 @@ class Pauses(jobs.Test):
             code, workers = cluster.job("workers")
             return {one["worker"]: one["progress"] for one in workers} if code == 0 else None
         until("two that move", lambda: progress() == {"w1": "normal", "w2": "normal"})
-        [share] = cluster.children("w2")
-        os.kill(share, signal.SIGSTOP)
+        [assignment] = cluster.children("w2")
+        os.kill(assignment, signal.SIGSTOP)
         until("one that does not", lambda: progress() == {"w1": "normal", "w2": "stuck"})
-        os.kill(share, signal.SIGCONT)
+        os.kill(assignment, signal.SIGCONT)
         until("two that move again", lambda: progress() == {"w1": "normal", "w2": "normal"})
         result = self.ended(client)
         self.assert_whole(result, 1800)

@@ -60,7 +60,7 @@ end)
         process, out = cluster.follow("run", script)
         _, result = jobs.Client(process, out, None).finish()
         self.assertGreater(result["steps"]["w.get"]["count"], 0)
-        told = [one["detail"] for one in result["events"] if one["kind"] == "generator_strained"]
+        told = [one["detail"] for one in result["events"] if one["kind"] == "generator_saturated"]
         lagged = [text for text in told if text.startswith("worker 'w1': its event loop lagged by")]
         self.assertEqual(len(lagged), 1, result["events"])
         generator = result["run"]["generator"]

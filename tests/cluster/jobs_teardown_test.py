@@ -74,13 +74,13 @@ class Teardown(jobs.Test):
         cluster.running[cluster.status(client.job)["manager"]].kill()
         result = self.ended(client, jobs.CANCELLED)
         self.assert_tidied_up(cluster, client, result, "cancelled")
-        self.assertEqual(cluster.events(client.job, "share_lost"), [])
+        self.assertEqual(cluster.events(client.job, "assignment_lost"), [])
 
     def test_it_goes_on_elsewhere_when_its_worker_dies(self):
         cluster, _ = self.at_work(1, workers=2)
         client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/10s"))
         self.tearing_down(cluster, client)
-        [name] = until("a share of it", lambda: [one for one in ("w1", "w2") if cluster.children(one)])
+        [name] = until("an assignment of it", lambda: [one for one in ("w1", "w2") if cluster.children(one)])
         cluster.running.pop(name).kill()
         result = self.ended(client, jobs.CANCELLED)
         self.assert_tidied_up(cluster, client, result, "cancelled")

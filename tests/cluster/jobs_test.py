@@ -57,7 +57,7 @@ class Running(jobs.Test):
         [threshold] = result["thresholds"]
         self.assertFalse(threshold["ok"])
         self.assertEqual(result["lost"], [])
-        self.assertEqual({one["state"] for one in cluster.status(result["run"]["id"])["shares"]}, {"ended"})
+        self.assertEqual({one["state"] for one in cluster.status(result["run"]["id"])["assignments"]}, {"ended"})
         cluster.all_free()
         self.assertEqual(cluster.arrived(), result["totals"]["requests"])
 

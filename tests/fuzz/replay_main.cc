@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Input = std::vector<uint8_t>;
 
-constexpr int kDamagedCopies = 300;
+constexpr int kDamagedBlobs = 300;
 constexpr std::string_view kCrashFile = "fuzz-crash.bin";
 
 Input current;  // what the target is looking at: the crash handler saves it
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     for (const fs::path& path : inputs_of(argv[i])) {
       const Input original = read(path);
       run(original);
-      for (int copy = 0; copy < kDamagedCopies; ++copy) {
+      for (int copy = 0; copy < kDamagedBlobs; ++copy) {
         Input damaged = original;
         for (uint32_t times = 1 + random() % 4; times > 0; --times) damage(damaged, random);
         run(std::move(damaged));
@@ -104,6 +104,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "no input to replay: a fuzz target needs at least one file in its corpus\n");
     return 1;
   }
-  std::printf("%zu inputs and %zu damaged copies\n", files, files * kDamagedCopies);
+  std::printf("%zu inputs and %zu damaged copies\n", files, files * kDamagedBlobs);
   return 0;
 }

@@ -114,7 +114,7 @@ class Cpp(Served):
   }
   Task<Response> part() {
     auto answer = co_await get("/bad");
-    if (answer.status() == 200) throw std::out_of_range("no such shelf");
+    if (answer.status() == 200) throw std::out_of_range("no such store");
     co_return answer;
   }
   Task<Response> worse() {
@@ -124,7 +124,7 @@ class Cpp(Served):
 """).replace("#include", "#include <stdexcept>\n#include", 1)), code=product.ALL_FAILED)
         self.assertEqual(run.errors, {"script": 8})
         told = " ".join(event["detail"] for event in run.result["events"])
-        self.assertIn("shop.bad: no such shelf", told)
+        self.assertIn("shop.bad: no such store", told)
         self.assertIn("the step declares no check 'of nobody'", told)
 
     def test_an_artifact_runs_without_its_source(self):

@@ -176,7 +176,7 @@ class Roles(fleet.Test):
 
     def test_a_follower_that_shall_not_wait_leaves_in_good_order_and_says_who_leads(self):
         self.leader("a", ttl="60s")
-        run = self.bellwether(*self.agent_words("b", "--exit-if-follower", ttl="60s")[1:],
+        run = self.bellwether(*self.agent_format("b", "--exit-if-follower", ttl="60s")[1:],
                               environment=self.environment())
         self.assertEqual(run.code, 0, run)
         self.assertIn("'a' leads under epoch 1", run.err)
@@ -202,7 +202,7 @@ class Roles(fleet.Test):
         self.add(1)
         first = self.leader("a")
         until("the task", lambda: self.states() == {"done": 1})
-        words = self.agent_words("b", "--exit-if-follower")
+        words = self.agent_format("b", "--exit-if-follower")
         watch = self.start("watch", "--via", f"file:{self.fleet}/orchestrator-state.json", "--key", "default",
                            "--interval", "100ms", "--stale-after", "6s", "--", *words,
                            environment=self.environment())
@@ -216,7 +216,7 @@ class Roles(fleet.Test):
 
     def test_a_living_agents_name_is_not_taken(self):
         self.leader("a")
-        run = self.bellwether(*self.agent_words("a")[1:], environment=self.environment())
+        run = self.bellwether(*self.agent_format("a")[1:], environment=self.environment())
         self.assertEqual(run.code, 104, run)
         self.assertIn("another --id", run.err)
 

@@ -223,7 +223,7 @@ class Behaviours:
         run = self.bellwether("job", "submit", scenario, "--config", self.here.file("a"),
                               environment=self.environment())
         self.assertNotEqual(run.code, 0, run)
-        self.assertNotIn("keepers", str(alone))
+        self.assertNotIn("replicas", str(alone))
 
     def test_a_voter_that_only_looks_on_gives_others_its_vote(self):
         self.group()

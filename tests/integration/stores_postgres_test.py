@@ -6,7 +6,7 @@ import os
 from lib import product
 from lib.conformance import Served, probe
 from lib.postgres import Postgres
-from lib.stores import COPIES, Test
+from lib.stores import BLOBS, Test
 
 
 class PostgresStore(Test):
@@ -14,7 +14,7 @@ class PostgresStore(Test):
                "ServerTrouble.what_a_foreign_program_holds_is_shown_and_cannot_be_taken_until_it_is_given_back"]
 
     def test_it_behaves_as_every_store(self):
-        self.conforms(Served(self.up(Postgres(self.folder / "a"))), COPIES + self.FOREIGN)
+        self.conforms(Served(self.up(Postgres(self.folder / "a"))), BLOBS + self.FOREIGN)
 
     def test_what_it_holds_is_a_row_for_people_to_see(self):
         postgres = self.up(Postgres(self.folder / "a"))

@@ -8,7 +8,7 @@ from lib.conformance import Served, conformance, probe
 from lib.cut import Cut
 from lib.daemon import until
 from lib.redis import Redis
-from lib.stores import COPIES, Test
+from lib.stores import BLOBS, Test
 
 
 class ServedRedis(Served):
@@ -24,7 +24,7 @@ class ServedRedis(Served):
 
 class RedisStore(Test):
     def test_it_behaves_as_every_store(self):
-        self.conforms(ServedRedis(self.up(Redis(self.folder / "a"))), COPIES)
+        self.conforms(ServedRedis(self.up(Redis(self.folder / "a"))), BLOBS)
 
     def test_what_it_holds_is_there_for_people_to_see(self):
         redis = self.up(Redis(self.folder / "a"))

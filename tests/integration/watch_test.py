@@ -37,7 +37,7 @@ class Watch(product.Test):
         """The finding of this cause, which is among the events too."""
         found = [one for one in result["run"]["generator"]["findings"] if one["cause"] == cause]
         self.assertTrue(found, result["run"]["generator"])
-        events = [one for one in result["events"] if one["kind"] == "generator_strained"]
+        events = [one for one in result["events"] if one["kind"] == "generator_saturated"]
         self.assertTrue(any("what helps:" in one["detail"] for one in events), result["events"])
         for one in found:
             self.assertLessEqual(one["from"], one["to"])
@@ -57,7 +57,7 @@ class Watch(product.Test):
         self.assertIn("raise 'ulimit -n'", words)
         page = report.read_text(encoding="utf-8")
         self.assertIn("The load generator was saturated:", page)
-        self.assertIn("generator_strained", page)
+        self.assertIn("generator_saturated", page)
         self.assertIn("What helps:", xml.parse(junit).find("testsuite/system-out").text)
 
     def test_no_ports(self):
@@ -71,7 +71,7 @@ class Watch(product.Test):
         result = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
         found = self.said(result, "exhausted")
         self.assertIn("no free port", found["what"])
-        self.assertRegex(run.stderr, r"(?m)^ *\ds  generator_strained: .*ip_local_port_range")
+        self.assertRegex(run.stderr, r"(?m)^ *\ds  generator_saturated: .*ip_local_port_range")
 
     def test_a_generator_that_has_all_it_needs_says_nothing(self):
         with Server() as server:

@@ -12,7 +12,7 @@ namespace bellwether::sim {
 namespace {
 
 constexpr uint64_t kDefaultSeeds = 200;
-constexpr uint64_t kMostSeeds = 10'000'000;
+constexpr uint64_t kMaxSeeds = 10'000'000;
 
 std::optional<uint64_t> number_in_environment(const char* name) {
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
@@ -37,7 +37,7 @@ std::string this_program() {
 
 std::vector<uint64_t> seeds() {
   if (const auto one = number_in_environment("BW_SIM_SEED")) return {*one};
-  std::vector<uint64_t> all(std::min(number_in_environment("BW_SIM_SEEDS").value_or(kDefaultSeeds), kMostSeeds));
+  std::vector<uint64_t> all(std::min(number_in_environment("BW_SIM_SEEDS").value_or(kDefaultSeeds), kMaxSeeds));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i + 1;
   return all;
 }

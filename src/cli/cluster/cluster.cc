@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/cluster/cluster_words.h"
+#include "cli/cluster/cluster_format.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/node/secrets.h"

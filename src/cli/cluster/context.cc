@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "cli/cluster/cluster_words.h"
+#include "cli/cluster/cluster_format.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/net/message_classes.h"
@@ -22,7 +22,7 @@ using context_lead::RequestId;
 constexpr int kExitRequestFailed = 2;
 constexpr int kExitUnfinished = 3;
 constexpr Duration kAskAgain = Duration::millis(200);
-constexpr Duration kAnswerMost = Duration::seconds(15);  // longer than a leader waits for its majority
+constexpr Duration kMaxAnswer = Duration::seconds(15);  // longer than a leader waits for its majority
 
 struct ContextArguments {
   ContextArguments() { how.timeout = Duration::seconds(60); }
@@ -51,7 +51,7 @@ class Asking {
   Result<cluster::ContextAnswer> ask(const HostPort& node, const cluster::ContextQuestion& question) {
     const std::string body = message::encode(question);
     while (true) {
-      const Duration most = std::min(kAnswerMost, std::max(deadline_ - session_.runtime->read_clock(), kAskAgain));
+      const Duration most = std::min(kMaxAnswer, std::max(deadline_ - session_.runtime->read_clock(), kAskAgain));
       auto bytes = session_.runtime->run(
           session_.client->request(*session_.runtime, node, cluster::message_type::kContext, body, most));
       if (bytes) return message::decode<cluster::ContextAnswer>(*bytes);
@@ -155,12 +155,12 @@ Result<std::string> read_request_payload(const std::string& path) {
     if (!file) return fail(Errc::kNotFound, "'{}' cannot be read", path);
   }
   std::istream& from = path == "-" ? std::cin : file;
-  std::string text(context_lead::kMostPayloadBytes + 1, '\0');
+  std::string text(context_lead::kMaxPayloadBytes + 1, '\0');
   from.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(from.gcount()));
-  if (text.size() > context_lead::kMostPayloadBytes) {
+  if (text.size() > context_lead::kMaxPayloadBytes) {
     return fail(Errc::kTooLarge, "the payload has more than {} bytes: pass on where the rest is",
-                context_lead::kMostPayloadBytes);
+                context_lead::kMaxPayloadBytes);
   }
   return text;
 }
@@ -172,25 +172,25 @@ WallTime submitted_at(RequestId id, WallTime now) {
 }
 
 int show_outcome(const ContextArguments& given, const std::string& id, const cluster::OutcomeAnswer& outcome) {
-  using Standing = cluster::OutcomeAnswer::Standing;
+  using State = cluster::OutcomeAnswer::State;
   if (given.json) {
     std::fputs(outcome_json(id, outcome).c_str(), stdout);
-  } else if (outcome.standing == Standing::kCompleted && !outcome.result_gone) {
+  } else if (outcome.state == State::kCompleted && !outcome.result_gone) {
     std::fwrite(outcome.result.data(), 1, outcome.result.size(), stdout);
   } else {
     std::fputs(outcome_text(id, outcome).c_str(), stderr);
   }
-  if (outcome.standing == Standing::kCompleted) return kExitOk;
-  if (outcome.standing == Standing::kFailed) return kExitRequestFailed;
-  return outcome.standing == Standing::kUnknown ? kExitNo : kExitUnfinished;
+  if (outcome.state == State::kCompleted) return kExitOk;
+  if (outcome.state == State::kFailed) return kExitRequestFailed;
+  return outcome.state == State::kUnknown ? kExitNo : kExitUnfinished;
 }
 
 int outcome_of(const ContextArguments& given, Asking& asking, RequestId id) {
-  using Standing = cluster::OutcomeAnswer::Standing;
+  using State = cluster::OutcomeAnswer::State;
   while (true) {
     const auto outcome = answer_of<cluster::OutcomeAnswer>(asking.ask_leader(cluster::AskOutcome{id}));
     if (!outcome) return told_no(outcome.error());
-    const bool is_live = outcome->standing == Standing::kQueued || outcome->standing == Standing::kActive;
+    const bool is_live = outcome->state == State::kQueued || outcome->state == State::kActive;
     if (!given.wait || !is_live || asking.late()) return show_outcome(given, to_string(id), *outcome);
     asking.pause(kAskAgain);
   }

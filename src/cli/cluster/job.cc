@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/cluster/job_format.h"
 #include "cli/cluster/job_session.h"
-#include "cli/cluster/job_words.h"
 #include "cli/run/reports.h"
 #include "cli/run/results.h"
 #include "cli/sources.h"

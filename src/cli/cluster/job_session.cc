@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/cluster/job_words.h"
+#include "cli/cluster/job_format.h"
 #include "cli/verb.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"
@@ -121,7 +121,7 @@ class Watcher final : public client::Listener {
   void note_workers(const client::Status& status) {
     if (recorder_ == nullptr) return;
     std::set<std::string> names;
-    for (const client::ShareStatus& share : status.shares) names.insert(share.worker);
+    for (const client::AssignmentStatus& assignment : status.assignments) names.insert(assignment.worker);
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
     if (std::exchange(cluster_.workers, text) != text) recorder_->cluster(cluster_);

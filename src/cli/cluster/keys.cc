@@ -70,7 +70,7 @@ Status check_split_given(const SplitGiven& given, std::size_t threshold) {
 }
 
 Result<SecretBytes> key_to_split(const std::string& file) {
-  if (!file.empty()) return node::read_secret_bytes(file, secret::kMostSecretBytes);
+  if (!file.empty()) return node::read_secret_bytes(file, secret::kMaxSecretBytes);
   SecretBytes drawn(kDrawnBytes);
   BW_RETURN_IF_ERROR(fill_random(drawn.bytes()));
   return drawn;
@@ -132,7 +132,7 @@ void add_split(CLI::App& keys, int& exit_code) {
       ->delimiter(',')
       ->type_name("NAME,…");
   command->add_option("--threshold", given->threshold, "So many key shares give the key (default: the majority)")
-      ->check(CLI::Range(std::size_t{1}, secret::kMostKeyShares));
+      ->check(CLI::Range(std::size_t{1}, secret::kMaxKeyShares));
   add_text(command, "--key", given->key, "FILE",
            "The key: a file of 1 to 4,096 bytes, taken as it is (default: 32 drawn)");
   add_text(command, "--out", given->folder, "FOLDER",
@@ -186,7 +186,7 @@ Status combine_shares(const SharesGiven& given) {
 CLI::App* add_shares(CLI::App& keys, const char* name, const char* help, SharesGiven& given) {
   CLI::App* command = new_verb(keys, name, help);
   add_text(command, "--commitment", given.commitment, "FILE", "What was written with the key shares")->required();
-  command->add_option("SHARE", given.shares, "Files of key shares")->required()->expected(1, secret::kMostKeyShares);
+  command->add_option("SHARE", given.shares, "Files of key shares")->required()->expected(1, secret::kMaxKeyShares);
   return command;
 }
 

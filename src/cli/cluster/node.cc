@@ -17,10 +17,10 @@
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/node_supplies.h"
 #include "core/runtime/epoll/signals.h"
+#include "jobs/assignment/assignment_process.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "jobs/roles/job_roles.h"
-#include "jobs/share/share_process.h"
 #include "lead/context_driver/command_manager.h"
 #include "lead/roles/context_role.h"
 #include "lead/roles/key_role.h"
@@ -56,12 +56,12 @@ task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeCon
   }
   if (config.role != wire::Role::kManager) co_return Status();
   if (!config.keeps_jobs()) {
-    journal.warn(runtime.wall_now(), config.keepers.empty()
-                                         ? "without 'keepers' there is nobody to keep jobs: this cluster takes none"
-                                         : "this manager is no keeper of jobs: it passes none on, and takes none");
+    journal.warn(runtime.wall_now(), config.replicas.empty()
+                                         ? "without 'replicas' there is nobody to keep jobs: this cluster takes none"
+                                         : "this manager is no replica of jobs: it passes none on, and takes none");
     co_return Status();
   }
-  auto kv = co_await cluster::open_sqlite_kv(runtime, config.data + "/copies.db");
+  auto kv = co_await cluster::open_sqlite_kv(runtime, config.data + "/blobs.db");
   if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
   const auto manager = std::make_shared<node::ManagerRole>(std::move(*kv), registers);
   roles.push_back(manager);
@@ -77,7 +77,7 @@ task<Result<Roles>> roles_of(runtime::Runtime& runtime, const cluster::NodeConfi
   if (config.role == wire::Role::kWorker) {
     BW_CO_TRY(auto settings, node::local_worker_settings(config));
     roles.push_back(
-        std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<node::ChildShares>(runtime)));
+        std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<node::ChildAssignments>(runtime)));
     co_return std::move(roles);
   }
   BW_CO_RETURN_IF_ERROR(co_await add_manager_roles(runtime, config, journal, roles));
@@ -124,7 +124,7 @@ int run_node(runtime::EpollRuntime& runtime, const node::NodeOptions& options, J
   if (!signals) return not_started(signals.error());
   auto supplies = runtime.run(node::local_supplies(runtime, options.config));
   if (!supplies) return not_started(supplies.error());
-  supplies->letters = &message::message_of<dispatch::Letter>();
+  supplies->messages = &message::message_of<dispatch::JobMessage>();
   auto roles = runtime.run(roles_of(runtime, options.config, journal));
   if (!roles) return not_started(roles.error());
   node::ClusterNode node(runtime, options, std::move(*supplies), std::move(*roles), journal);
@@ -196,7 +196,8 @@ CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<
   return command;
 }
 
-// --- share: the process in which a worker runs its part of a load test; not for people -------------------------------
+// --- assignment: the process in which a worker runs its part of a load test; not for people
+// -------------------------------
 
 constexpr uint64_t kShareDescriptors = 1 << 20;
 
@@ -205,17 +206,17 @@ Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
   return plan::plan_of(bundle);
 }
 
-int run_share(int socket) {
+int run_assignment(int socket) {
   if (socket < 0) {
     return refuse(
-        "share",
+        "assignment",
         "a worker starts this for its part of a load test, and speaks to it through a socket; it does nothing "
         "by hand.\nSee 'bellwether run --help'.");
   }
   raise_descriptors(kShareDescriptors);
-  const Status ended = node::share_main(socket, &plan_of_bytes);
+  const Status ended = node::assignment_main(socket, &plan_of_bytes);
   if (ended) return kExitOk;
-  return refuse("share", ended.error().message, kExitNo);
+  return refuse("assignment", ended.error().message, kExitNo);
 }
 
 }  // namespace
@@ -295,12 +296,12 @@ void add_config(CLI::App& app, int& exit_code) {
   show->callback([given, &exit_code] { exit_code = show_config(*given); });
 }
 
-void add_share(CLI::App& app, int& exit_code) {
+void add_assignment(CLI::App& app, int& exit_code) {
   auto socket = std::make_shared<int>(-1);
-  CLI::App* command = new_verb(app, "share", "Run a part of a load test for the worker that starts this");
+  CLI::App* command = new_verb(app, "assignment", "Run a part of a load test for the worker that starts this");
   command->group("");  // not in the list of commands
   command->add_option("--socket", *socket, "Descriptor of the socket to the worker");
-  command->callback([socket, &exit_code] { exit_code = run_share(*socket); });
+  command->callback([socket, &exit_code] { exit_code = run_assignment(*socket); });
 }
 
 }  // namespace bellwether::cli

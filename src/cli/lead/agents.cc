@@ -237,8 +237,8 @@ struct FleetArguments {
 };
 
 Duration in_proportion(Duration of_profile, Duration ttl, const lead::AgentProfile& profile) {
-  const double share = static_cast<double>(of_profile.ns()) / static_cast<double>(profile.lease.ns());
-  return Duration::nanos(static_cast<int64_t>(share * static_cast<double>(ttl.ns())));
+  const double ratio = static_cast<double>(of_profile.ns()) / static_cast<double>(profile.lease.ns());
+  return Duration::nanos(static_cast<int64_t>(ratio * static_cast<double>(ttl.ns())));
 }
 
 // The times of a profile; another lease scales all of them.

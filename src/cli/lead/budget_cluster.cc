@@ -8,7 +8,7 @@
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/membership/profile.h"
-#include "cluster/node/node_words.h"
+#include "cluster/node/node_format.h"
 #include "core/base/units.h"
 #include "election/lease_timing.h"
 #include "election/quorum/quorum_timing.h"
@@ -21,8 +21,8 @@ namespace {
 using election::Sum;
 
 constexpr std::size_t kUsualVoters = 5;
-constexpr std::size_t kMostVoters = 9;
-constexpr std::size_t kMostScoredVoters = 100;
+constexpr std::size_t kMaxVoters = 9;
+constexpr std::size_t kMaxScoredVoters = 100;
 // The assumption of the profiles.
 constexpr Duration kNear = Duration::millis(2);
 constexpr Duration kFar = Duration::millis(250);
@@ -87,7 +87,7 @@ Result<Shape> shape_of(const BudgetOptions& options) {
   } else {
     if (options.lease) return fail(Errc::kInvalid, "--ttl is of stores: the lease of votes is that of the profile");
     shape.voters = options.voters.value_or(shape.voters == 0 ? kUsualVoters : shape.voters);
-    const std::size_t most = shape.vote ? kMostScoredVoters : kMostVoters;
+    const std::size_t most = shape.vote ? kMaxScoredVoters : kMaxVoters;
     if (shape.voters == 0 || shape.voters > most) {
       return fail(Errc::kInvalid, "--voters is from 1 to {}", most);
     }

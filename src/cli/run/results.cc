@@ -233,7 +233,7 @@ Result<StoredRun> open_run(const std::string& name, const std::string& store) {
 
 Result<std::string> document_of(const std::string& name, const std::string& store) {
   if (looks_like_file(name) && is_file(name)) {
-    auto text = read_whole_file(name, report::kMostResultBytes);
+    auto text = read_whole_file(name, report::kMaxResultBytes);
     // A store begins like every file of SQLite; any other file should be a result file.
     if (!text || !text->starts_with("SQLite format 3")) return text;
   }

@@ -33,22 +33,22 @@ struct ResultsCompareArguments {
 };
 
 // "5%" or "0.05".
-Result<double> share_of(const std::string& option, const std::string& text) {
+Result<double> ratio_of(const std::string& option, const std::string& text) {
   const bool percent = text.ends_with('%');
   const std::string number = percent ? text.substr(0, text.size() - 1) : text;
   char* end = nullptr;
   const double value = std::strtod(number.c_str(), &end) / (percent ? 100 : 1);
   const bool whole = !number.empty() && end == number.c_str() + number.size();
   if (!whole || !std::isfinite(value) || value < 0 || value > 10) {
-    return fail(Errc::kInvalid, "{} '{}': write a share, for example 5%", option, text);
+    return fail(Errc::kInvalid, "{} '{}': write a ratio, for example 5%", option, text);
   }
   return value;
 }
 
-// How long a run is, and its longest stretch.
+// How long a run is, and its longest interval.
 class Extent final : public results::Store::Visitor {
  public:
-  void stretch(const metrics::Window& window, uint64_t span) override {
+  void interval(const metrics::Window& window, uint64_t span) override {
     if (window.covered < Duration::millis(100)) return;
     seconds = window.second + span;
     longest = std::max(longest, span);
@@ -60,7 +60,7 @@ class Extent final : public results::Store::Visitor {
 class IntoBatches final : public results::Store::Visitor {
  public:
   explicit IntoBatches(Batcher& batcher) : batcher_(batcher) {}
-  void stretch(const metrics::Window& window, uint64_t span) override { batcher_.add(window, span); }
+  void interval(const metrics::Window& window, uint64_t span) override { batcher_.add(window, span); }
 
  private:
   Batcher& batcher_;
@@ -121,9 +121,9 @@ void add(Batches& to, Batches more) {
   }
 }
 
-std::string signed_percent(double share) {
+std::string signed_percent(double ratio) {
   char out[40];
-  std::snprintf(out, sizeof out, "%+.2f%%", share * 100);
+  std::snprintf(out, sizeof out, "%+.2f%%", ratio * 100);
   return out;
 }
 
@@ -182,7 +182,7 @@ struct Said {
 Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
   if (of.judged == 0) {
     return {"not judged",
-            fmt::format("Nothing can be said: a run of at least {} stretches of time is needed, and requests in it",
+            fmt::format("Nothing can be said: a run of at least {} intervals of time is needed, and requests in it",
                         results::kLeastBatches),
             aggregate::kExitNoSamples};
   }
@@ -198,8 +198,8 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
 }
 
 Result<int> compare_command(const ResultsCompareArguments& given) {
-  BW_TRY(const auto tolerance, share_of("--tolerance", given.tolerance));
-  BW_TRY(const auto errors, share_of("--errors", given.errors));
+  BW_TRY(const auto tolerance, ratio_of("--tolerance", given.tolerance));
+  BW_TRY(const auto errors, ratio_of("--errors", given.errors));
   BW_TRY(auto runs, open_all(given));
   const std::vector<std::string> names = common_steps(runs);
   if (names.empty()) return fail(Errc::kInvalid, "the runs have no step in common");
@@ -247,7 +247,7 @@ void add_results_compare(CLI::App& results, int& exit_code) {
       ->required()
       ->expected(2, 50);
   command->add_option("--tolerance", given->tolerance, "How much worse a rate or a time may be")->capture_default_str();
-  command->add_option("--errors", given->errors, "How much the share of failed requests may grow")
+  command->add_option("--errors", given->errors, "How much the ratio of failed requests may grow")
       ->capture_default_str();
   add_store_option(command, given->store);
   command->add_flag("--json", given->json, "As JSON");

@@ -13,8 +13,8 @@ std::optional<double> share_done(const Report& report) {
   std::optional<double> worst;
   for (const Work& work : report.work) {
     if (work.possible == 0) continue;
-    const double share = static_cast<double>(work.done) / static_cast<double>(work.possible);
-    worst = std::min(worst.value_or(share), share);
+    const double ratio = static_cast<double>(work.done) / static_cast<double>(work.possible);
+    worst = std::min(worst.value_or(ratio), ratio);
   }
   return worst;
 }
@@ -63,14 +63,14 @@ void NodeHealth::reported(Instant now, const Report& report) {
   const std::optional<Instant> was_stuck = stuck_since(now);
   last_report_ = now;
   report_ = report;
-  const std::optional<double> share = share_done(report);
-  const bool nothing_done = report.has_work && share && *share <= 0;
+  const std::optional<double> ratio = share_done(report);
+  const bool nothing_done = report.has_work && ratio && *ratio <= 0;
   nothing_done_ = nothing_done ? nothing_done_ + 1 : 0;
   if (!report.has_work) {
     reported_ = Progress::kIdle;
-  } else if (!share || *share >= settings_.normal) {
+  } else if (!ratio || *ratio >= settings_.normal) {
     reported_ = Progress::kNormal;
-  } else if (*share >= settings_.slow) {
+  } else if (*ratio >= settings_.slow) {
     reported_ = Progress::kSlow;
   } else {
     reported_ = nothing_done_ >= settings_.stuck_reports ? Progress::kStuck : Progress::kDegraded;

@@ -29,7 +29,7 @@ void WorkerStates::shut_down() {
 }
 
 // How bad a sample is against `share` of each bound; remembers what is the worst of it.
-WorkerStates::Level WorkerStates::level_of(const WorkerSample& s, double share) {
+WorkerStates::Level WorkerStates::level_of(const WorkerSample& s, double ratio) {
   const struct {
     std::string_view name;
     double value;
@@ -43,8 +43,8 @@ WorkerStates::Level WorkerStates::level_of(const WorkerSample& s, double share) 
              {"health score", static_cast<double>(s.health_score), settings_.health_score}};
   Level worst = Level::kFine;
   for (const auto& [name, value, bound] : all) {
-    const Level level = value >= bound.critical * share   ? Level::kCritical
-                        : value >= bound.degraded * share ? Level::kDegraded
+    const Level level = value >= bound.critical * ratio   ? Level::kCritical
+                        : value >= bound.degraded * ratio ? Level::kDegraded
                                                           : Level::kFine;
     if (level <= worst) continue;
     worst = level;

@@ -68,7 +68,7 @@ class WorkerStates {
 
  private:
   enum class Level : unsigned char { kFine, kDegraded, kCritical };
-  Level level_of(const WorkerSample& sample, double share);
+  Level level_of(const WorkerSample& sample, double ratio);
   WorkerStateSettings settings_;
   WorkerState state_ = WorkerState::kRegistering;
   bool shutting_down_ = false;

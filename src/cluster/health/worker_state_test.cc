@@ -12,9 +12,9 @@ class WorkerStateTest : public testing::Test {
     for (int i = 0; i < samples; ++i) worker_.sample(sample, has_work);
     return to_string(worker_.state());
   }
-  static WorkerSample memory(double share) {
+  static WorkerSample memory(double ratio) {
     WorkerSample sample;
-    sample.memory = share;
+    sample.memory = ratio;
     return sample;
   }
   WorkerStates worker_;

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr int kTenYears = 3650;  // in days
 constexpr const char* kLock = "lock";
 constexpr const char* kRecord = "cluster.json";
-constexpr std::size_t kMostRecord = std::size_t{1} << 20;
+constexpr std::size_t kMaxRecord = std::size_t{1} << 20;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kLastWords = 2'000;
 
@@ -143,7 +143,7 @@ Result<std::optional<Layout>> Folder::read() const {
     if (code) return failed(code, fmt::format("looking into '{}'", path_));
     return std::nullopt;
   }
-  BW_TRY(const auto text, read_file(record, kMostRecord));
+  BW_TRY(const auto text, read_file(record, kMaxRecord));
   auto layout = decode_layout(text);
   if (!layout) return fail(layout.error().code, "'{}' cannot be read: {}", record, layout.error().message);
   return std::optional<Layout>(std::move(*layout));
@@ -198,7 +198,7 @@ Result<bool> Folder::purge(const Layout& layout) const {
   return ::rmdir(path_.c_str()) == 0;
 }
 
-std::string Folder::last_words(const LocalNode& node) const {
+std::string Folder::last_lines(const LocalNode& node) const {
   const int fd = ::open(log_of(node).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   std::string text(kLastWords, '\0');

@@ -36,7 +36,7 @@ class Folder {
   // Removes the cluster's files; and the folder, when it is empty then. True: it is gone.
   Result<bool> purge(const Layout& layout) const;
   // The last lines of a node's output, each behind two spaces; empty without output.
-  std::string last_words(const LocalNode& node) const;
+  std::string last_lines(const LocalNode& node) const;
 
  private:
   Folder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}

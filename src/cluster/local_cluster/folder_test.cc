@@ -82,12 +82,12 @@ TEST_F(FolderTest, purging_removes_what_is_its_own_and_nothing_else) {
   EXPECT_EQ(*folder.purge(layout()), true);
 }
 
-TEST_F(FolderTest, last_words_are_the_last_lines_of_what_was_said) {
+TEST_F(FolderTest, last_lines_are_the_end_of_its_log) {
   const Folder folder = open();
   const LocalNode m1 = layout().nodes[0];
-  EXPECT_EQ(folder.last_words(m1), "");
+  EXPECT_EQ(folder.last_lines(m1), "");
   folder_.file("cluster/m1.log", std::string(5'000, 'x') + "\none\ntwo\nthree\x1b[2J\nfour\nfive\n");
-  EXPECT_EQ(folder.last_words(m1), "\n  two\n  three?[2J\n  four\n  five");
+  EXPECT_EQ(folder.last_lines(m1), "\n  two\n  three?[2J\n  four\n  five");
 }
 
 }  // namespace

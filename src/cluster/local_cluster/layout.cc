@@ -103,10 +103,10 @@ Status signal_process(const ProcessMark& mark, int number) {
 }
 
 Status check_shape(const Shape& shape) {
-  Status good = check_number("--managers", shape.managers, 1, kMostManagers);
-  if (good) good = check_number("--workers", shape.workers, 0, kMostWorkers);
+  Status good = check_number("--managers", shape.managers, 1, kMaxManagers);
+  if (good) good = check_number("--workers", shape.workers, 0, kMaxWorkers);
   if (good) good = check_number("--cores-per-worker", shape.cores, 0, 4096);
-  if (good) good = check_number("--datacenters", shape.datacenters, 1, kMostDatacenters);
+  if (good) good = check_number("--datacenters", shape.datacenters, 1, kMaxDatacenters);
   return good;
 }
 
@@ -119,7 +119,7 @@ Layout make_layout(const Shape& shape, uint16_t base_port) {
   layout.shape = shape;
   const auto add = [&](const char* letter, wire::Role role, unsigned i) {
     LocalNode node;
-    node.name = letter + std::to_string(i + 1);
+    node.name = message + std::to_string(i + 1);
     node.role = role;
     node.datacenter = fmt::format("dc{}", i % shape.datacenters + 1);
     node.port = static_cast<uint16_t>(base_port + layout.nodes.size() * kPortsOfNode);

@@ -30,9 +30,9 @@ Status signal_process(const ProcessMark& mark, int number);
 
 inline constexpr const char* kClusterName = "local";
 inline constexpr const char* kClientName = "client";
-inline constexpr unsigned kMostManagers = 9;  // all of which vote
-inline constexpr unsigned kMostWorkers = 100;
-inline constexpr unsigned kMostDatacenters = 9;
+inline constexpr unsigned kMaxManagers = 9;  // all of which vote
+inline constexpr unsigned kMaxWorkers = 100;
+inline constexpr unsigned kMaxDatacenters = 9;
 inline constexpr unsigned kPortsOfNode = 2;  // TCP and UDP on the first, HTTP on the second
 
 struct Shape {

@@ -77,7 +77,7 @@ Result<Layout> place(const Shape& shape, std::optional<uint16_t> base_port, Prng
 using runtime::task;
 
 constexpr Duration kLookEvery = Duration::millis(100);
-constexpr Duration kKilledMost = Duration::seconds(5);
+constexpr Duration kMaxKilled = Duration::seconds(5);
 
 // --- ending ----------------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode
     if (alive.empty() || runtime.read_clock() < end) continue;
     if (killing) co_return fail(Errc::kIo, "'{}' does not end, not even when it is killed", alive.front()->name);
     killing = true;
-    end = runtime.read_clock() + kKilledMost;
+    end = runtime.read_clock() + kMaxKilled;
     for (const LocalNode* node : alive) {
       static_cast<void>(signal_process(node->process, SIGKILL));
       std::erase(ended.stopped, node->name);
@@ -170,7 +170,7 @@ class Start {
     if (done) co_return std::move(sight_);
     progress_("ending what was started");
     Ended ended;
-    const Status over = co_await end_processes(runtime_, started(), kKilledMost * 3, ended, progress_);
+    const Status over = co_await end_processes(runtime_, started(), kMaxKilled * 3, ended, progress_);
     co_return fail(done.error().code, done.error().message + (over ? "" : ". " + over.error().message));
   }
 
@@ -299,7 +299,7 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
       const LocalNode& node = sight_.layout.nodes[i];
       if (sight_.runs[i]) continue;
       co_return fail(Errc::kIo, "'{}' has ended; its last words in {}:{}", node.name, folder_.log_of(node),
-                     folder_.last_words(node));
+                     folder_.last_lines(node));
     }
     co_await ask_members(runtime_, folder_, sight_);
     std::string missing;

@@ -10,7 +10,7 @@ namespace {
 
 using runtime::task;
 
-constexpr Duration kAskMost = Duration::seconds(2);
+constexpr Duration kMaxAsk = Duration::seconds(2);
 
 Result<node::OperatorClient> make_client(const Folder& folder, const cluster::NodeConfig& config) {
   // The environment holds the secret of another cluster.
@@ -40,7 +40,7 @@ template <class Answer>
 task<Result<Answer>> ask(runtime::EpollRuntime& runtime, Client& client, const LocalNode& node,
                          node::AdminRequest request) {
   HostPort place{"127.0.0.1", node.port};
-  auto answer = co_await client.ask(runtime, std::move(place), std::move(request), kAskMost);
+  auto answer = co_await client.ask(runtime, std::move(place), std::move(request), kMaxAsk);
   co_return node::only<Answer>(std::move(answer));
 }
 

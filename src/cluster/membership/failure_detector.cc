@@ -5,8 +5,8 @@
 namespace bellwether::membership {
 namespace {
 
-constexpr std::size_t kMostProbes = 32;
-constexpr std::size_t kMostErrands = 64;
+constexpr std::size_t kMaxProbes = 32;
+constexpr std::size_t kMaxErrands = 64;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ std::optional<NodeIndex> FailureDetector::next_target() {
 void FailureDetector::probe_next(Effects& out) {
   if (self_.now < next_probe_) return;
   next_probe_ = self_.now + self_.jittered(trust_.stretched(figures_.probe_interval));
-  if (probes_.size() >= kMostProbes) return;
+  if (probes_.size() >= kMaxProbes) return;
   const auto target = next_target();
   if (!target) return;
   const double skipped = conduct(trust_.level()).skipped_probes;
@@ -142,7 +142,7 @@ void FailureDetector::probe_the_dead(Effects& out) {
 
 void FailureDetector::on_ping_req(const PacketHead& head, const Endpoint& from, Effects& out) {
   const auto target = table_.find(head.to);
-  if (!target || *target == roster_.me() || errands_.size() >= kMostErrands) return;
+  if (!target || *target == roster_.me() || errands_.size() >= kMaxErrands) return;
   const Instant deadline = self_.now + timeout(*target);
   errands_.push_back({gossip_.ping(*target, out), head.sequence, from, head.to, deadline});
   next_check_ = std::min(next_check_, deadline);

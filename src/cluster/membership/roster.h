@@ -84,8 +84,8 @@ class Roster {
   Self& self_;
   MemberTable table_;
   ProbeList order_;
-  static constexpr std::size_t kMostStates = 20'000;
-  VersionedClock clock_{kMostStates};
+  static constexpr std::size_t kMaxStates = 20'000;
+  VersionedClock clock_{kMaxStates};
   std::vector<Tombstone> tombstones_;
   NodeIndex me_ = 0;
   Instant last_change_;

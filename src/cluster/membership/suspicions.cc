@@ -7,8 +7,8 @@ namespace bellwether::membership {
 
 Duration suspicion_timeout(Duration min, Duration max, int confirmations, int enough) {
   if (enough < 1) return min;
-  const double share = std::log(confirmations + 1.0) / std::log(enough + 1.0);
-  return std::max(min, Duration::from_seconds_f(max.seconds_f() - (max - min).seconds_f() * share));
+  const double ratio = std::log(confirmations + 1.0) / std::log(enough + 1.0);
+  return std::max(min, Duration::from_seconds_f(max.seconds_f() - (max - min).seconds_f() * ratio));
 }
 
 Duration Suspicion::timeout() const {

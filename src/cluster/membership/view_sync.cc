@@ -5,14 +5,14 @@
 namespace bellwether::membership {
 namespace {
 
-constexpr std::size_t kMostExchanges = 16;
+constexpr std::size_t kMaxExchanges = 16;
 
 }  // namespace
 
 void ViewSync::begin(const Start& start, Effects& out) {
   last_sync_ = self_.now;
   for (const Endpoint& seed : start.seeds) {
-    if (seed != self_.config.profile.endpoint && islands_.size() < kMostIslands) islands_.push_back(seed);
+    if (seed != self_.config.profile.endpoint && islands_.size() < kMaxIslands) islands_.push_back(seed);
   }
   next_island_ = self_.now + self_.jittered(figures_.island_interval);
   next_reap_ = self_.now + self_.jittered(figures_.tombstone_ttl / 8);
@@ -69,8 +69,8 @@ void ViewSync::reap(Effects& out) {
   for (const NodeIndex node : roster_.take_old_tombstones()) {
     const Endpoint& where = table_.endpoint(node);
     if (!is_island(where)) {
-      if (islands_.size() >= kMostIslands) {
-        islands_.erase(islands_.begin() + static_cast<std::ptrdiff_t>(self_.prng.below(kMostIslands)));
+      if (islands_.size() >= kMaxIslands) {
+        islands_.erase(islands_.begin() + static_cast<std::ptrdiff_t>(self_.prng.below(kMaxIslands)));
       }
       islands_.push_back(where);
     }
@@ -88,7 +88,7 @@ void ViewSync::on_ack(const PacketHead& head, const Endpoint& from, std::optiona
 
 void ViewSync::on_ping(const PacketHead& head, const Endpoint& from, std::optional<NodeIndex> who, Effects& out) {
   // All seeds may have ended while a group still knows this name: a node that asks belongs to it.
-  if (self_.state == MembershipState::kJoining && !who && islands_.size() < kMostIslands && !is_island(from)) {
+  if (self_.state == MembershipState::kJoining && !who && islands_.size() < kMaxIslands && !is_island(from)) {
     islands_.push_back(from);
     next_join_ = self_.now;
   }
@@ -159,7 +159,7 @@ void ViewSync::read_records(PacketReader& in, Source source, Effects& out) {
 // --- streams ---------------------------------------------------------------------------------------------------------
 
 void ViewSync::ask(StreamKind kind, const Endpoint& to, std::string bytes, Effects& out) {
-  if (exchanges_.size() >= kMostExchanges) exchanges_.erase(exchanges_.begin());
+  if (exchanges_.size() >= kMaxExchanges) exchanges_.erase(exchanges_.begin());
   exchanges_.push_back({next_exchange_++, to, kind});
   out.emplace_back(SendStream{exchanges_.back().id, to, std::move(bytes)});
 }

@@ -44,7 +44,7 @@ class ViewSync {
     Endpoint peer;
     StreamKind kind = StreamKind::kJoin;
   };
-  static constexpr std::size_t kMostIslands = 64;
+  static constexpr std::size_t kMaxIslands = 64;
 
   bool is_island(const Endpoint& where) const {
     return std::find(islands_.begin(), islands_.end(), where) != islands_.end();

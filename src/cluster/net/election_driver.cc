@@ -14,7 +14,7 @@
 namespace bellwether::cluster {
 namespace {
 
-constexpr std::size_t kBytesMost = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 
 std::string_view wrong_members(const quorum::Configuration& of) {
   for (const auto* list : {&of.voters, &of.next}) {
@@ -46,13 +46,13 @@ constexpr auto kDescription<ConfigurationStamp> = describe<ConfigurationStamp>(
 
 template <>
 constexpr auto kDescription<Configuration> = describe<Configuration, &cluster::wrong_members>(
-    "a configuration", field<&Configuration::stamp>(1), field<&Configuration::voters>(2, list(kMostMembers, fixed())),
-    field<&Configuration::next>(3, list(kMostMembers, fixed())));
+    "a configuration", field<&Configuration::stamp>(1), field<&Configuration::voters>(2, list(kMaxMembers, fixed())),
+    field<&Configuration::next>(3, list(kMaxMembers, fixed())));
 
 template <>
-constexpr auto kDescription<Standing> =
-    describe<Standing>("a standing", field<&Standing::health>(1, at_most(8)), field<&Standing::priority>(2),
-                       field<&Standing::electable>(3), field<&Standing::active>(4), field<&Standing::state>(5));
+constexpr auto kDescription<Eligibility> = describe<Eligibility>(
+    "a eligibility", field<&Eligibility::health>(1, at_most(8)), field<&Eligibility::priority>(2),
+    field<&Eligibility::electable>(3), field<&Eligibility::active>(4), field<&Eligibility::state>(5));
 
 template <>
 constexpr auto kDescription<Permission> =
@@ -76,7 +76,7 @@ constexpr auto kDescription<WhoAreYou> = describe<WhoAreYou>("a question for a g
 template <>
 constexpr auto kDescription<PreVote> =
     describe<PreVote>("a pre-vote", field<&PreVote::number>(1), field<&PreVote::proposed>(2),
-                      field<&PreVote::members>(3), field<&PreVote::standing>(4));
+                      field<&PreVote::members>(3), field<&PreVote::eligibility>(4));
 
 template <>
 constexpr auto kDescription<PreVoteAnswer> =
@@ -85,8 +85,8 @@ constexpr auto kDescription<PreVoteAnswer> =
 
 template <>
 constexpr auto kDescription<Vote> =
-    describe<Vote>("a request for a vote", field<&Vote::number>(1), field<&Vote::members>(2), field<&Vote::standing>(3),
-                   field<&Vote::permission>(4));
+    describe<Vote>("a request for a vote", field<&Vote::number>(1), field<&Vote::members>(2),
+                   field<&Vote::eligibility>(3), field<&Vote::permission>(4));
 
 template <>
 constexpr auto kDescription<VoteAnswer> =
@@ -100,7 +100,7 @@ constexpr auto kDescription<Heartbeat> = describe<Heartbeat>(
 template <>
 constexpr auto kDescription<HeartbeatAnswer> = describe<HeartbeatAnswer>(
     "an answer to a heartbeat", field<&HeartbeatAnswer::round>(1), field<&HeartbeatAnswer::leader_life>(2, fixed()),
-    field<&HeartbeatAnswer::promised>(3), field<&HeartbeatAnswer::members>(4), field<&HeartbeatAnswer::standing>(5));
+    field<&HeartbeatAnswer::promised>(3), field<&HeartbeatAnswer::members>(4), field<&HeartbeatAnswer::eligibility>(5));
 
 template <>
 constexpr auto kDescription<StandNow> = describe<StandNow>("a hand-over");
@@ -109,8 +109,8 @@ constexpr auto kDescription<Resigned> = describe<Resigned>("a resignation");
 template <>
 constexpr auto kDescription<Configure> = describe<Configure, &cluster::wrong_configure>(
     "a configuration", field<&Configure::members, &Configuration::stamp>(1),
-    field<&Configure::members, &Configuration::voters>(2, list(kMostMembers, fixed())),
-    field<&Configure::members, &Configuration::next>(3, list(kMostMembers, fixed())));
+    field<&Configure::members, &Configuration::voters>(2, list(kMaxMembers, fixed())),
+    field<&Configure::members, &Configuration::next>(3, list(kMaxMembers, fixed())));
 
 template <>
 constexpr auto kDescription<quorum::Message> =
@@ -130,14 +130,14 @@ constexpr auto kDescription<quorum::Message> =
                               alternative<StandNow, &quorum::Message::body>(15, "stand_now"),
                               alternative<Resigned, &quorum::Message::body>(16, "resigned"),
                               alternative<Configure, &quorum::Message::body>(17, "configure"))
-        .within(cluster::kBytesMost);
+        .within(cluster::kMaxBytes);
 
 template <>
 constexpr auto kDescription<Record> =
     describe<Record>("a record of votes", field<&Record::version>(1, kSome), field<&Record::term>(2),
                      field<&Record::vote>(3, fixed()), field<&Record::longest_lease>(4, kLease),
                      field<&Record::members>(5), field<&Record::lost>(6))
-        .within(cluster::kBytesMost, Errc::kInvalid);
+        .within(cluster::kMaxBytes, Errc::kInvalid);
 
 template <>
 const Message& message_of<quorum::Message>() {
@@ -175,22 +175,22 @@ quorum::QuorumConfig config_of(const ElectionSettings& settings) {
 
 }  // namespace
 
-ElectionDriver::ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
+ElectionDriver::ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, MessageRouter& router,
                                Addresses addresses, ElectionSettings settings, uint64_t seed, Listener& listener)
     : runtime_(runtime),
       kv_(kv),
       links_(links),
-      switchboard_(switchboard),
+      router_(router),
       addresses_(addresses),
       settings_(std::move(settings)),
       listener_(listener),
       kernel_(config_of(settings_), seed) {
   learn(settings_.self);
   for (const std::string& name : settings_.voters) learn(name);
-  switchboard_.connect(message_type::kLeadership, *this);
+  router_.connect(message_type::kLeadership, *this);
 }
 
-ElectionDriver::~ElectionDriver() { switchboard_.disconnect(message_type::kLeadership); }
+ElectionDriver::~ElectionDriver() { router_.disconnect(message_type::kLeadership); }
 
 std::string ElectionDriver::name_of(quorum::MemberId member) const {
   const auto found = names_.find(member);
@@ -254,8 +254,7 @@ void ElectionDriver::on_message(link::Connection& connection, const wire::Inboun
   }
   if (message->from != member_id(sender)) {
     ++refused_;
-    return switchboard_.refuse(connection, wire::Refusal::kName,
-                               "a message of an election in the name of another node");
+    return router_.refuse(connection, wire::Refusal::kName, "a message of an election in the name of another node");
   }
   learn(sender);
   loop_.tell(quorum::Received{std::move(*message)});

@@ -52,7 +52,7 @@ class ElectionDriver final : public Leadership, private Service {
 
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the voters' names have different
   // ids.
-  ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, Addresses addresses,
+  ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, MessageRouter& router, Addresses addresses,
                  ElectionSettings settings, uint64_t seed, Listener& listener);
   ~ElectionDriver() override;
   ElectionDriver(const ElectionDriver&) = delete;
@@ -108,7 +108,7 @@ class ElectionDriver final : public Leadership, private Service {
   runtime::Runtime& runtime_;
   Kv& kv_;
   PeerLinks& links_;
-  Switchboard& switchboard_;
+  MessageRouter& router_;
   Addresses addresses_;
   ElectionSettings settings_;
   Listener& listener_;

@@ -23,17 +23,17 @@ membership::Endpoint from_runtime(const runtime::Endpoint& endpoint) {
 }
 
 MembershipDriver::MembershipDriver(runtime::Runtime& runtime, link::Datagrams& datagrams, PeerLinks& links,
-                                   Switchboard& switchboard, MembershipConfig config, uint64_t seed, Listener listener)
+                                   MessageRouter& router, MembershipConfig config, uint64_t seed, Listener listener)
     : runtime_(runtime),
       datagrams_(datagrams),
       links_(links),
-      switchboard_(switchboard),
+      router_(router),
       listener_(listener),
       kernel_(std::move(config), directory_, seed) {
-  switchboard_.connect(message_type::kMembershipStream, *this);
+  router_.connect(message_type::kMembershipStream, *this);
 }
 
-MembershipDriver::~MembershipDriver() { switchboard_.disconnect(message_type::kMembershipStream); }
+MembershipDriver::~MembershipDriver() { router_.disconnect(message_type::kMembershipStream); }
 
 task<void> MembershipDriver::run(std::vector<runtime::Endpoint> seeds, bool founds, runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);

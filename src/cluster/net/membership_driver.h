@@ -36,7 +36,7 @@ class MembershipDriver final : private Service {
   using Listener = Callback<void(const MembershipNews& news)>;
 
   // All must outlive it. `seed` must differ between nodes and starts.
-  MembershipDriver(runtime::Runtime& runtime, link::Datagrams& datagrams, PeerLinks& links, Switchboard& switchboard,
+  MembershipDriver(runtime::Runtime& runtime, link::Datagrams& datagrams, PeerLinks& links, MessageRouter& router,
                    membership::MembershipConfig config, uint64_t seed, Listener listener);
   ~MembershipDriver() override;
   MembershipDriver(const MembershipDriver&) = delete;
@@ -75,7 +75,7 @@ class MembershipDriver final : private Service {
   runtime::Runtime& runtime_;
   link::Datagrams& datagrams_;
   PeerLinks& links_;
-  Switchboard& switchboard_;
+  MessageRouter& router_;
   Listener listener_;
   membership::Directory directory_;
   membership::Membership kernel_;

@@ -23,7 +23,7 @@ struct Row {
   Roles senders;  // the roles from which the router takes it
 };
 
-// Every type of message except letters. A type without a row is refused.
+// Every type of message except messages. A type without a row is refused.
 constexpr Row kTable[] = {
     {message_type::kMembershipStream, "membership", {Urgency::kCritical, Operation::kHeartbeat}, kNodes},
     {message_type::kLeadership, "leadership", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
@@ -31,22 +31,22 @@ constexpr Row kTable[] = {
     {message_type::kKeyShare, "key_share", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     // An operator who mends a cluster must be heard when it is at its worst.
     {message_type::kAdmin, "admin", {Urgency::kCritical, Operation::kOther}, kOperators},
-    // Registers of jobs and blobs of their accounts. The register knows which managers are keepers.
+    // Registers of jobs and blobs of their accounts. The register knows which managers are replicas.
     {message_type::kJobs, "jobs", {Urgency::kCritical, Operation::kOther}, kVoters},
-    {message_type::kCopies, "copies", {Urgency::kCritical, Operation::kFetch}, kVoters},
+    {message_type::kBlobs, "blobs", {Urgency::kCritical, Operation::kFetch}, kVoters},
     {message_type::kContext, "context", {Urgency::kHigh, Operation::kOther}, kAsking},
     // The message of a chunk is known when all of it is there, and is checked again then.
-    {message_type::kParcelPiece, "parcel_piece", {Urgency::kHigh, Operation::kPiece}, kAll},
-    {message_type::kParcelFetch, "parcel_fetch", {Urgency::kHigh, Operation::kPiece}, kAll},
+    {message_type::kChunk, "chunk", {Urgency::kHigh, Operation::kPiece}, kAll},
+    {message_type::kChunkFetch, "chunk_fetch", {Urgency::kHigh, Operation::kPiece}, kAll},
 };
 
 std::optional<Row> row_of(const message::Message* letters, uint16_t type, Bytes body) {
   if (type == message_type::kDispatch) {
-    const message::Field* const letter =
-        letters == nullptr ? nullptr : message::alternative_in(*letters, as_text(body));
-    if (letter == nullptr) return std::nullopt;
-    const MessageClass is{static_cast<Urgency>(letter->urgency), static_cast<Operation>(letter->operation)};
-    return Row{type, letter->name, is, letter->senders};
+    const message::Field* const message =
+        messages == nullptr ? nullptr : message::alternative_in(*letters, as_text(body));
+    if (message == nullptr) return std::nullopt;
+    const MessageClass is{static_cast<Urgency>(message->urgency), static_cast<Operation>(message->operation)};
+    return Row{type, message->name, is, message->senders};
   }
   const auto* const found =
       std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& row) { return row.type == type; });
@@ -56,13 +56,13 @@ std::optional<Row> row_of(const message::Message* letters, uint16_t type, Bytes 
 }  // namespace
 
 std::optional<bool> MessageClasses::may_send(uint16_t type, Bytes body, Role sender) const {
-  const auto row = row_of(letters_, type, body);
+  const auto row = row_of(messages_, type, body);
   if (!row) return std::nullopt;
   return (row->senders & bit(sender)) != 0;
 }
 
 MessageClass MessageClasses::class_of(uint16_t type, Bytes body, Role sender) const {
-  const auto row = row_of(letters_, type, body);
+  const auto row = row_of(messages_, type, body);
   if (!row || (row->senders & bit(sender)) == 0) return kUnknown;
   const bool is_node = (kNodes & bit(sender)) != 0;
   // Of a node it may be of an account, which is never held back.
@@ -73,7 +73,7 @@ MessageClass MessageClasses::class_of(uint16_t type, Bytes body, Role sender) co
 }
 
 std::string MessageClasses::name(uint16_t type, Bytes body) const {
-  const auto row = row_of(letters_, type, body);
+  const auto row = row_of(messages_, type, body);
   return fmt::format("message {}{}", type, row ? fmt::format(" ({})", row->name) : "");
 }
 

@@ -1,6 +1,6 @@
-// The class of a message, for admission (switchboard.h) and for holding requests back (peer_links.h): who may send it,
-// how urgent it is, and which limit it counts against. One table of the types of messages (message_classes.cc); the
-// classes of letters about jobs stand in their description.
+// The class of a message, for admission (message_router.h) and for holding requests back (peer_links.h): who may send
+// it, how urgent it is, and which limit it counts against. One table of the types of messages (message_classes.cc); the
+// classes of messages about jobs stand in their description.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ inline constexpr uint16_t kVote = 201;              // one-way: of a scored vote
 inline constexpr uint16_t kKeyShare = 202;          // one-way: of the key of an admin (vote/vote_codec.h)
 inline constexpr uint16_t kAdmin = 300;             // request of an operator (cluster/node/admin_messages.h)
 inline constexpr uint16_t kJobs = 400;              // one-way: about registers of jobs (cluster/register/small.h)
-inline constexpr uint16_t kDispatch = 500;     // requests and one-way: letters about jobs (jobs/dispatch/letters.h)
-inline constexpr uint16_t kParcelPiece = 700;  // request: a chunk of a larger one (cluster/net/parcels.h)
-inline constexpr uint16_t kParcelFetch = 701;  // request: a chunk of an answer
-inline constexpr uint16_t kContext = 800;      // requests and one-way: of context leadership
-inline constexpr uint16_t kCopies = 600;       // request: about blobs of jobs (cluster/register/large.h)
+inline constexpr uint16_t kDispatch = 500;    // requests and one-way: messages about jobs (jobs/dispatch/messages.h)
+inline constexpr uint16_t kChunk = 700;       // request: a chunk of a larger one (cluster/net/chunks.h)
+inline constexpr uint16_t kChunkFetch = 701;  // request: a chunk of an answer
+inline constexpr uint16_t kContext = 800;     // requests and one-way: of context leadership
+inline constexpr uint16_t kBlobs = 600;       // request: about blobs of jobs (cluster/register/large.h)
 }  // namespace message_type
 
 struct MessageClass {
@@ -43,9 +43,9 @@ struct MessageClass {
 
 class MessageClasses {
  public:
-  // `letters`: the description of letters about jobs, which the room of jobs supplies; nullptr: no letter is known
+  // `messages`: the description of messages about jobs, which the room of jobs supplies; nullptr: no message is known
   // here.
-  explicit MessageClasses(const message::Message* letters = nullptr) : letters_(letters) {}
+  explicit MessageClasses(const message::Message* messages = nullptr) : messages_(messages) {}
 
   // Whether a role may send it; nothing: no such message exists. A message that is not allowed here is refused. Reads
   // `body` only where the type alone does not decide, and only its outermost fields.
@@ -57,7 +57,7 @@ class MessageClasses {
   std::string name(uint16_t type, Bytes body) const;
 
  private:
-  const message::Message* letters_;
+  const message::Message* messages_;
 };
 
 }  // namespace bellwether::cluster

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <regex>
 
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -13,25 +13,26 @@ using resilience::Operation;
 using resilience::Urgency;
 using wire::Role;
 
-const MessageClasses kClasses(&message::message_of<dispatch::Letter>());
+const MessageClasses kClasses(&message::message_of<dispatch::JobMessage>());
 constexpr MessageClass kLowest{Urgency::kLow, Operation::kOther};
 
-MessageClass class_of_letter(const dispatch::Letter& letter, Role sender) {
-  const std::string body = dispatch::encode(letter);
+MessageClass class_of_message(const dispatch::JobMessage& letter, Role sender) {
+  const std::string body = dispatch::encode(message);
   return kClasses.class_of(message_type::kDispatch, as_bytes(body), sender);
 }
 
 template <std::size_t kAt = 0>
 void expect_all_known() {
-  if constexpr (kAt < std::variant_size_v<dispatch::Letter>) {
-    const dispatch::Letter letter(std::in_place_index<kAt>);
-    EXPECT_TRUE(class_of_letter(letter, Role::kManager) != kLowest || class_of_letter(letter, Role::kWorker) != kLowest)
+  if constexpr (kAt < std::variant_size_v<dispatch::JobMessage>) {
+    const dispatch::JobMessage message(std::in_place_index<kAt>);
+    EXPECT_TRUE(class_of_message(letter, Role::kManager) != kLowest ||
+                class_of_message(letter, Role::kWorker) != kLowest)
         << kAt;
     expect_all_known<kAt + 1>();
   }
 }
 
-TEST(MessageClasses, every_letter_has_one) { expect_all_known(); }
+TEST(MessageClasses, every_message_has_one) { expect_all_known(); }
 
 TEST(MessageClasses, every_type_of_message_has_one) {
   std::ifstream file("src/cluster/net/message_classes.h");
@@ -50,15 +51,16 @@ TEST(MessageClasses, every_type_of_message_has_one) {
 
 TEST(MessageClasses, what_ends_work_or_carries_results_or_keeps_the_cluster_together_is_critical) {
   using namespace dispatch;
-  for (const Letter& letter : {Letter(WindowLetter()), Letter(EndLetter()), Letter(WorkerReport())}) {
-    EXPECT_EQ(class_of_letter(letter, Role::kWorker).urgency, Urgency::kCritical) << letter.index();
+  for (const JobMessage& message :
+       {JobMessage(WindowMessage()), JobMessage(EndMessage()), JobMessage(WorkerReport())}) {
+    EXPECT_EQ(class_of_message(letter, Role::kWorker).urgency, Urgency::kCritical) << message.index();
   }
-  for (const Letter& letter : {Letter(BeginLetter()), Letter(StopLetter()), Letter(AdoptLetter()),
-                               Letter(RetireLetter()), Letter(dispatch::Cancel())}) {
-    EXPECT_EQ(class_of_letter(letter, Role::kManager).urgency, Urgency::kCritical) << letter.index();
+  for (const JobMessage& message : {JobMessage(BeginMessage()), JobMessage(StopMessage()), JobMessage(AdoptMessage()),
+                                    JobMessage(RetireMessage()), JobMessage(dispatch::Cancel())}) {
+    EXPECT_EQ(class_of_message(letter, Role::kManager).urgency, Urgency::kCritical) << message.index();
   }
   for (const uint16_t type : {message_type::kMembershipStream, message_type::kLeadership, message_type::kJobs,
-                              message_type::kCopies, message_type::kContext}) {
+                              message_type::kBlobs, message_type::kContext}) {
     EXPECT_EQ(kClasses.class_of(type, {}, Role::kManager).urgency, Urgency::kCritical) << type;
   }
   EXPECT_EQ(kClasses.class_of(message_type::kAdmin, {}, Role::kOperator).urgency, Urgency::kCritical);
@@ -67,25 +69,25 @@ TEST(MessageClasses, what_ends_work_or_carries_results_or_keeps_the_cluster_toge
 
 TEST(MessageClasses, what_brings_work_goes_before_questions_and_those_before_curiosity) {
   using namespace dispatch;
-  EXPECT_EQ(class_of_letter(Submit(), Role::kClient), (MessageClass{Urgency::kHigh, Operation::kSubmit}));
-  EXPECT_EQ(class_of_letter(Offer(), Role::kManager), (MessageClass{Urgency::kHigh, Operation::kDispatch}));
-  EXPECT_EQ(class_of_letter(Watch(), Role::kClient), (MessageClass{Urgency::kNormal, Operation::kStatus}));
-  EXPECT_EQ(class_of_letter(FetchBundle(), Role::kClient), (MessageClass{Urgency::kNormal, Operation::kFetch}));
-  EXPECT_EQ(class_of_letter(ListJobs(), Role::kOperator), (MessageClass{Urgency::kLow, Operation::kStatus}));
+  EXPECT_EQ(class_of_message(Submit(), Role::kClient), (MessageClass{Urgency::kHigh, Operation::kSubmit}));
+  EXPECT_EQ(class_of_message(Offer(), Role::kManager), (MessageClass{Urgency::kHigh, Operation::kDispatch}));
+  EXPECT_EQ(class_of_message(Watch(), Role::kClient), (MessageClass{Urgency::kNormal, Operation::kStatus}));
+  EXPECT_EQ(class_of_message(FetchBundle(), Role::kClient), (MessageClass{Urgency::kNormal, Operation::kFetch}));
+  EXPECT_EQ(class_of_message(ListJobs(), Role::kOperator), (MessageClass{Urgency::kLow, Operation::kStatus}));
 }
 
 TEST(MessageClasses, of_what_is_critical_a_client_may_only_cancel) {
   using namespace dispatch;
-  EXPECT_EQ(class_of_letter(dispatch::Cancel(), Role::kClient).urgency, Urgency::kCritical);
-  EXPECT_EQ(class_of_letter(StopLetter(), Role::kClient), kLowest);
+  EXPECT_EQ(class_of_message(dispatch::Cancel(), Role::kClient).urgency, Urgency::kCritical);
+  EXPECT_EQ(class_of_message(StopMessage(), Role::kClient), kLowest);
   EXPECT_EQ(kClasses.class_of(message_type::kLeadership, {}, Role::kClient), kLowest);
   EXPECT_EQ(kClasses.class_of(message_type::kAdmin, {}, Role::kClient), kLowest);
   EXPECT_EQ(kClasses.class_of(message_type::kAdmin, {}, Role::kWorker), kLowest);
 }
 
 TEST(MessageClasses, a_submission_that_begins_as_a_cancellation_does_not_pass_for_one) {
-  const std::string cancel = dispatch::encode(dispatch::Letter(dispatch::Cancel{.job = "j"}));
-  const std::string submit = dispatch::encode(dispatch::Letter(dispatch::Submit{.job = "j"}));
+  const std::string cancel = dispatch::encode(dispatch::JobMessage(dispatch::Cancel{.job = "j"}));
+  const std::string submit = dispatch::encode(dispatch::JobMessage(dispatch::Submit{.job = "j"}));
   const std::string both = cancel + submit;
   EXPECT_EQ(kClasses.class_of(message_type::kDispatch, as_bytes(both), Role::kClient), kLowest);
   const std::string hidden = cancel + std::string("\xDA\x80\x80\x80\x10", 5) + submit.substr(1);
@@ -94,8 +96,8 @@ TEST(MessageClasses, a_submission_that_begins_as_a_cancellation_does_not_pass_fo
   EXPECT_EQ(kClasses.class_of(message_type::kDispatch, as_bytes(cut), Role::kClient), kLowest);
 }
 
-TEST(MessageClasses, fields_of_later_versions_do_not_hide_a_letter) {
-  std::string body = dispatch::encode(dispatch::Letter(dispatch::Cancel{.job = "j"}));
+TEST(MessageClasses, fields_of_later_versions_do_not_hide_a_message) {
+  std::string body = dispatch::encode(dispatch::JobMessage(dispatch::Cancel{.job = "j"}));
   body += std::string("\xF8\x07\x05", 3);  // field 127, a number
   body += std::string(
       "\xF9\x07"

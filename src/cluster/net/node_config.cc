@@ -16,7 +16,7 @@ using Kind = SettingSpec::Kind;
 constexpr std::size_t kVotersMax = 9;
 // In a scored vote every node sends to every node: beyond that an election is mostly messages.
 constexpr std::size_t kScoredVotersMax = 100;
-static_assert(kScoredVotersMax <= vote::kMostNodes);
+static_assert(kScoredVotersMax <= vote::kMaxNodes);
 
 using C = NodeConfig;
 using V = VoteChoice;
@@ -26,7 +26,7 @@ using X = ContextChoice;
 void take(const Settings& from, std::string_view name, std::string& into) { into = from.text(name); }
 void take(const Settings& from, std::string_view name, std::vector<std::string>& into) { into = from.texts(name); }
 void take(const Settings& from, std::string_view name, bool& into) { into = from.flag(name); }
-void take(const Settings& from, std::string_view name, double& into) { into = from.share(name); }
+void take(const Settings& from, std::string_view name, double& into) { into = from.ratio(name); }
 void take(const Settings& from, std::string_view name, uint32_t& into) {
   into = static_cast<uint32_t>(from.number(name));
 }
@@ -108,9 +108,9 @@ constexpr std::array kSpecs{
                 land<&C::store_lease>, Kind::kDuration},
     SettingSpec{"jobs", kQuorum, "Where it stands which manager has a job, and its state: quorum, or an etcd's URL",
                 land<&C::jobs>},
-    SettingSpec{"keepers", "",
+    SettingSpec{"replicas", "",
                 "The managers that keep jobs and results, the same everywhere (usual: the voters, up to 9)",
-                land<&C::keepers>, Kind::kTexts},
+                land<&C::replicas>, Kind::kTexts},
     SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", land<&C::priority>,
                 Kind::kNumber, "0..8"},
     SettingSpec{"gates", "false", "The cluster has gates: clients may ask these only", land<&C::has_gates>,
@@ -134,15 +134,15 @@ constexpr std::array kSpecs{
                 land<&C::vote, &V::key>},
     SettingSpec{"vote.keys", "", "A folder with the public key of each voter, NAME.pem", land<&C::vote, &V::keys>},
     SettingSpec{"vote.weights.uptime", "0.30", "What uptime counts in the score; the weights add up to 1",
-                land<&C::vote, &V::weights, &vote::ScoreWeights::uptime>, Kind::kShare},
+                land<&C::vote, &V::weights, &vote::ScoreWeights::uptime>, Kind::kRatio},
     SettingSpec{"vote.weights.capability", "0.20", "… capabilities; all weights are the same on all nodes",
-                land<&C::vote, &V::weights, &vote::ScoreWeights::capability>, Kind::kShare},
+                land<&C::vote, &V::weights, &vote::ScoreWeights::capability>, Kind::kRatio},
     SettingSpec{"vote.weights.resources", "0.20", "… what of the machine is free",
-                land<&C::vote, &V::weights, &vote::ScoreWeights::resources>, Kind::kShare},
+                land<&C::vote, &V::weights, &vote::ScoreWeights::resources>, Kind::kRatio},
     SettingSpec{"vote.weights.network", "0.15", "… the network between the nodes",
-                land<&C::vote, &V::weights, &vote::ScoreWeights::network>, Kind::kShare},
+                land<&C::vote, &V::weights, &vote::ScoreWeights::network>, Kind::kRatio},
     SettingSpec{"vote.weights.experience", "0.15", "… the uptime of all lives",
-                land<&C::vote, &V::weights, &vote::ScoreWeights::experience>, Kind::kShare},
+                land<&C::vote, &V::weights, &vote::ScoreWeights::experience>, Kind::kRatio},
     SettingSpec{"vote.operator_key", "",
                 "PEM, public: who attests capabilities; voters believe nothing else then. The same on all nodes",
                 land<&C::vote, &V::operator_key>},
@@ -196,7 +196,7 @@ constexpr std::array kSpecs{
                 Kind::kFlag},
     SettingSpec{"context.context_leadership_weight", "0.3", "Of fitness for contexts in the score for admin",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::context_leadership_weight>,
-                Kind::kShare},
+                Kind::kRatio},
     SettingSpec{"context.require_context_capability", "true", "Whoever has no context manager is handed nothing",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::require_context_capability>,
                 Kind::kFlag},
@@ -223,9 +223,9 @@ constexpr std::array kSpecs{
                 Kind::kDuration},
     SettingSpec{"context.cluster_health_threshold", "0.7", "Below it no new context is made",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::cluster_health_threshold>,
-                Kind::kShare},
+                Kind::kRatio},
     SettingSpec{"context.leader_health_threshold", "0.8", "A leader below it at two checks hands over",
-                land<&C::context, &X::settings, &context_lead::ContextSettings::leader_health_threshold>, Kind::kShare},
+                land<&C::context, &X::settings, &context_lead::ContextSettings::leader_health_threshold>, Kind::kRatio},
     SettingSpec{"context.max_queue_transfer_size", "1000", "Requests that are queued or active at once",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::max_queue_transfer_size>, Kind::kNumber,
                 "1..1000"},
@@ -300,10 +300,10 @@ class Check {
 
   void jobs(const NodeConfig& config) {
     if (config.role == Role::kWorker) return;
-    if (settings_.given("keepers")) {
-      majority_of("keepers", config.keepers, kVotersMax, "each change of a job");
+    if (settings_.given("replicas")) {
+      majority_of("replicas", config.replicas, kVotersMax, "each change of a job");
       if (!config.voters.empty() && !config.votes_by_score()) {
-        complain("keepers", "'keepers' is for clusters without voters: where there are voters, they keep the jobs",
+        complain("replicas", "'replicas' is for clusters without voters: where there are voters, they keep the jobs",
                  "leave it out");
       }
     }
@@ -319,9 +319,9 @@ class Check {
       complain("jobs",
                fmt::format("'jobs' is {}, but only etcd can have registers of jobs", yaml::in_quotes(config.jobs)),
                "jobs: etcd://HOST:PORT, or quorum");
-    } else if (config.keepers.empty()) {
+    } else if (config.replicas.empty()) {
       complain("jobs", "'jobs' is in etcd, but scenarios and results are too large for it, and no manager keeps them",
-               "name managers that do, the same everywhere: keepers: [m1, m2, m3]");
+               "name managers that do, the same everywhere: replicas: [m1, m2, m3]");
     }
   }
 
@@ -355,7 +355,7 @@ class Check {
     }
     if (config.context.serves && (config.role != Role::kManager || !config.keeps_jobs())) {
       complain("context.serve", "'context' needs a manager that keeps jobs, and this node is none",
-               "role: manager, and its name among 'voters' or 'keepers'");
+               "role: manager, and its name among 'voters' or 'replicas'");
     }
   }
 
@@ -367,7 +367,7 @@ class Check {
     if (vote.key_share.empty()) {
       if (!vote.key_command.empty()) {
         complain("vote.key_command", "'vote.key_command' works with a key, and this node has no key share of one",
-                 "bellwether keys split; then vote: {key_share: NAME.share, key_commitment: key.commitment}");
+                 "bellwether keys split; then vote: {key_share: NAME.assignment, key_commitment: key.commitment}");
       }
     } else if (vote.rule != vote::QuorumRule::kMajority) {
       complain(
@@ -410,7 +410,7 @@ class Check {
     if (scheme == "memory") return "what one process remembers is seen by no other node";
     if (scheme == "flock") return "locks of a host are seen by no node of another one";
     if (scheme == "file")
-      return "a file is safe only where all nodes share one disk whose locks and fsync can be trusted";
+      return "a file is safe only where all nodes assignment one disk whose locks and fsync can be trusted";
     return {};
   }
 
@@ -431,7 +431,7 @@ Status check_context(const ContextChoice& choice) {
 }
 
 bool NodeConfig::votes() const { return std::find(voters.begin(), voters.end(), name) != voters.end(); }
-bool NodeConfig::keeps_jobs() const { return std::find(keepers.begin(), keepers.end(), name) != keepers.end(); }
+bool NodeConfig::keeps_jobs() const { return std::find(replicas.begin(), replicas.end(), name) != replicas.end(); }
 
 Duration usual_store_lease(std::string_view profile) {
   return Duration::seconds(profile == "local" ? 2 : profile == "wan" ? 15 : 5);
@@ -451,7 +451,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   if (!settings.given("name")) config.name = host_name;
   if (config.leadership.empty()) config.leadership = kQuorum;
   if (config.jobs.empty()) config.jobs = kQuorum;
-  if (!settings.given("keepers") && config.voters.size() <= kVotersMax) config.keepers = config.voters;
+  if (!settings.given("replicas") && config.voters.size() <= kVotersMax) config.replicas = config.voters;
   if (config.store_lease <= Duration::zero()) config.store_lease = usual_store_lease(config.profile);
   if (!config.context.manager.empty()) config.context.serves = true;
   const context_lead::ContextSettings& contexts = config.context.settings;

@@ -75,7 +75,7 @@ struct NodeConfig {
   Duration store_lease;  // there
   std::string jobs;      // "quorum", or the URL of an etcd that has their registers
   std::vector<std::string>
-      keepers;             // managers that keep jobs: names; the majority of all of them counts; none: no jobs
+      replicas;            // managers that keep jobs: names; the majority of all of them counts; none: no jobs
   bool has_gates = false;  // clients ask these then, and managers take nothing from clients
   std::string profile;
   std::string data;  // a folder
@@ -93,7 +93,7 @@ struct NodeConfig {
   bool verify_hostname = true;
   bool has_tls() const { return !certificate.empty(); }
   bool votes() const;
-  bool keeps_jobs() const;  // it is one of the keepers
+  bool keeps_jobs() const;  // it is one of the replicas
   bool jobs_in_etcd() const { return jobs != kQuorum; }
   bool delegates() const { return leadership != kQuorum && leadership != kVote; }
   bool votes_by_score() const { return leadership == kVote; }

@@ -119,7 +119,7 @@ TEST_F(NodeConfigTest, what_is_wrong_elsewhere_names_the_variable_or_option) {
 
 TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
   EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
-  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 letters"));
+  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 messages"));
   EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("names a node twice"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("a vote must survive a restart"));
@@ -266,10 +266,10 @@ election_min_term = "60s"
 TEST_F(NodeConfigTest, weights_that_cannot_be_are_refused) {
   const auto with = [&](const char* weights) { return complaint(with_weights(weights)); };
   EXPECT_THAT(with("{uptime: 0.4}"), HasSubstr("add up to 1.1"));
-  EXPECT_THAT(with("{uptime: 30%}"), HasSubstr("a share from 0 to 1, such as 0.25"));
-  EXPECT_THAT(with("{uptime: 1.5}"), HasSubstr("a share from 0 to 1"));
-  EXPECT_THAT(with("{uptime: -0.1}"), HasSubstr("a share from 0 to 1"));
-  EXPECT_THAT(with("{uptime: nan}"), HasSubstr("a share from 0 to 1"));
+  EXPECT_THAT(with("{uptime: 30%}"), HasSubstr("an assignment from 0 to 1, such as 0.25"));
+  EXPECT_THAT(with("{uptime: 1.5}"), HasSubstr("an assignment from 0 to 1"));
+  EXPECT_THAT(with("{uptime: -0.1}"), HasSubstr("an assignment from 0 to 1"));
+  EXPECT_THAT(with("{uptime: nan}"), HasSubstr("an assignment from 0 to 1"));
   EXPECT_THAT(with("{upteim: 0.3}"), HasSubstr("'uptime'"));
 }
 
@@ -283,15 +283,15 @@ TEST_F(NodeConfigTest, a_scored_vote_may_have_a_hundred_voters_and_keeps_jobs_on
   auto config = read(with(100, ""));
   ASSERT_TRUE(config) << complaints;
   EXPECT_EQ(config->voters.size(), 100U);
-  EXPECT_TRUE(config->keepers.empty()) << "so many would make each change of a job slow";
-  config = read(with(10, "keepers: [m1, m2, m3]\n"));
+  EXPECT_TRUE(config->replicas.empty()) << "so many would make each change of a job slow";
+  config = read(with(10, "replicas: [m1, m2, m3]\n"));
   ASSERT_TRUE(config) << complaints;
-  EXPECT_THAT(config->keepers, ElementsAre("m1", "m2", "m3"));
-  EXPECT_THAT(complaint(with(10, "keepers: [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10]\n")),
-              HasSubstr("'keepers' has 10 names; at most 9"));
+  EXPECT_THAT(config->replicas, ElementsAre("m1", "m2", "m3"));
+  EXPECT_THAT(complaint(with(10, "replicas: [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10]\n")),
+              HasSubstr("'replicas' has 10 names; at most 9"));
   config = read(with(9, ""));
   ASSERT_TRUE(config) << complaints;
-  EXPECT_EQ(config->keepers, config->voters);
+  EXPECT_EQ(config->replicas, config->voters);
   EXPECT_THAT(complaint("cluster: prod\nname: m1\ndata: /d\nvoters: [m1, b, c, d, e, f, g, h, i, j]\n"),
               HasSubstr("'voters' has 10 names; at most 9"));
 }
@@ -339,8 +339,8 @@ TEST_F(NodeConfigTest, each_setting_of_context_leadership_has_its_default_and_ca
 
 TEST_F(NodeConfigTest, context_leadership_that_cannot_be_is_refused_with_the_remedy) {
   const std::string voter(kVoter);
-  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("a share from 0 to 1"));
-  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("a share from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("an assignment from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("an assignment from 0 to 1"));
   EXPECT_THAT(complaint(voter + "context: {jobs: 1001}\n"), HasSubstr("1..1000"));
   EXPECT_THAT(complaint(voter + "context: {manger: [x]}\n"), HasSubstr("did you mean 'manager'"));
   EXPECT_THAT(complaint(voter + "context: {queue_drain_timeout: 2m}\n"), HasSubstr("context_failover_timeout"));
@@ -355,13 +355,13 @@ TEST_F(NodeConfigTest, context_leadership_that_cannot_be_is_refused_with_the_rem
 TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
   auto config = read("cluster: prod\nname: m1\nvoters: [m1, m2, m3]\ndata: x\n");
   ASSERT_TRUE(config) << complaints;
-  EXPECT_EQ(config->keepers, config->voters);
+  EXPECT_EQ(config->replicas, config->voters);
   EXPECT_TRUE(config->keeps_jobs());
   EXPECT_FALSE(config->jobs_in_etcd());
-  config = read("cluster: prod\nname: m4\nleadership: k8s:ns\nkeepers: [m1, m2, m3]\n");
+  config = read("cluster: prod\nname: m4\nleadership: k8s:ns\nreplicas: [m1, m2, m3]\n");
   ASSERT_TRUE(config) << complaints;
   EXPECT_FALSE(config->keeps_jobs());
-  config = read("cluster: prod\nname: m1\nleadership: k8s:ns\nkeepers: [m1]\ndata: x\njobs: etcds://10.0.0.5\n");
+  config = read("cluster: prod\nname: m1\nleadership: k8s:ns\nreplicas: [m1]\ndata: x\njobs: etcds://10.0.0.5\n");
   ASSERT_TRUE(config) << complaints;
   EXPECT_TRUE(config->keeps_jobs());
   EXPECT_TRUE(config->jobs_in_etcd());
@@ -370,13 +370,13 @@ TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
 
 TEST_F(NodeConfigTest, jobs_that_nobody_could_keep_are_refused) {
   const std::string by_store = "cluster: prod\nname: m1\nleadership: k8s:ns\ndata: x\n";
-  EXPECT_THAT(complaint(by_store + "keepers: [m1, m2, m1]\n"), HasSubstr("'keepers' names a node twice"));
-  EXPECT_THAT(complaint(by_store + "jobs: etcd://10.0.0.5\n"), HasSubstr("keepers: [m1, m2, m3]"));
-  EXPECT_THAT(complaint(by_store + "keepers: [m1]\njobs: redis://10.0.0.5\n"), HasSubstr("only etcd can"));
-  EXPECT_THAT(complaint(by_store + "keepers: [m1]\njobs: disk\n"), HasSubstr("neither quorum nor the URL"));
-  EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: k8s:ns\nkeepers: [m1]\n"),
+  EXPECT_THAT(complaint(by_store + "replicas: [m1, m2, m1]\n"), HasSubstr("'replicas' names a node twice"));
+  EXPECT_THAT(complaint(by_store + "jobs: etcd://10.0.0.5\n"), HasSubstr("replicas: [m1, m2, m3]"));
+  EXPECT_THAT(complaint(by_store + "replicas: [m1]\njobs: redis://10.0.0.5\n"), HasSubstr("only etcd can"));
+  EXPECT_THAT(complaint(by_store + "replicas: [m1]\njobs: disk\n"), HasSubstr("neither quorum nor the URL"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: k8s:ns\nreplicas: [m1]\n"),
               HasSubstr("they must survive a restart"));
-  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: x\nkeepers: [m1]\n"), HasSubstr("leave it out"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: x\nreplicas: [m1]\n"), HasSubstr("leave it out"));
 }
 
 TEST_F(NodeConfigTest, no_two_settings_share_a_variable) {

@@ -44,15 +44,15 @@ class MemoryKv final : public Kv {
 struct TestNode {
   TestNode(runtime::Runtime& on, const std::string& called, wire::Role role = wire::Role::kManager,
            runtime::Endpoint at = {runtime::IpAddress::loopback(), 0}, MessageClasses classes = MessageClasses())
-      : runtime(on), name(called), switchboard(classes) {
+      : runtime(on), name(called), router(classes) {
     dialling.handshake = link::test_node(name, role);
     dialling.connect_timeout = Duration::seconds(1);
     link::ServerSettings serving;
     serving.handshake = dialling.handshake;
-    auto made = link::Server::listen(runtime, at, std::move(serving), keys, switchboard, refusals);
+    auto made = link::Server::listen(runtime, at, std::move(serving), keys, router, refusals);
     check(made.has_value(), "the port of a node is free");
     server = std::move(*made);
-    links = std::make_unique<PeerLinks>(runtime, dialling, keys, switchboard, refusals);
+    links = std::make_unique<PeerLinks>(runtime, dialling, keys, router, refusals);
     scope.spawn(server->serve(scope.cancellation()));
   }
   PeerAddress address() const { return {name, server->local()}; }
@@ -67,7 +67,7 @@ struct TestNode {
   wire::Keyring keys = link::test_keyring();
   link::RefusalWatch refusals;
   link::DialSettings dialling;
-  Switchboard switchboard;
+  MessageRouter router;
   std::unique_ptr<link::Server> server;
   std::unique_ptr<PeerLinks> links;
   runtime::Scope scope;

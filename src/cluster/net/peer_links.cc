@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/net/chunks.h"
 #include "cluster/net/message_classes.h"
-#include "cluster/net/parcels.h"
 #include "cluster/wire/session.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(5);
-constexpr std::size_t kLettersMost = 256;  // for one peer; the oldest is lost to make room
+constexpr std::size_t kMaxMessages = 256;  // for one peer; the oldest is lost to make room
 
 }  // namespace
 
@@ -29,12 +29,12 @@ std::string PeerLinks::key_of(const PeerAddress& address) {
 }
 
 PeerLinks::PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
-                     Switchboard& switchboard, link::RefusalWatch& refusals, std::optional<Listener> listener,
+                     MessageRouter& router, link::RefusalWatch& refusals, std::optional<Listener> listener,
                      Duration idle, resilience::BreakerSettings breakers)
     : runtime_(runtime),
       settings_(settings),
       keyring_(keyring),
-      switchboard_(switchboard),
+      router_(router),
       refusals_(refusals),
       listener_(listener),
       idle_(idle),
@@ -65,8 +65,8 @@ void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority p
                      Duration patience) {
   if (closing_) return;
   Peer& peer = peer_at(address);
-  if (peer.letters.size() == kLettersMost) peer.letters.pop_front();
-  peer.letters.push_back({type, priority, std::move(body), runtime_.now() + patience});
+  if (peer.messages.size() == kMaxMessages) peer.messages.pop_front();
+  peer.messages.push_back({type, priority, std::move(body), runtime_.now() + patience});
   deliver(peer);
   wake(peer);
 }
@@ -74,15 +74,15 @@ void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority p
 // Sends the waiting messages when a connection takes them.
 void PeerLinks::deliver(Peer& peer) {
   const Instant now = runtime_.now();
-  std::erase_if(peer.letters, [&](const Letter& letter) { return letter.best_before < now; });
+  std::erase_if(peer.letters, [&](const JobMessage& message) { return message.best_before < now; });
   link::Connection* connection = usable(peer);
   if (connection == nullptr) return;
-  while (!peer.letters.empty()) {
-    const Letter letter = std::move(peer.letters.front());
-    peer.letters.pop_front();
+  while (!peer.messages.empty()) {
+    const JobMessage message = std::move(peer.messages.front());
+    peer.messages.pop_front();
     // A message that finds no room is lost: its sender tolerates that, and waiting does not shorten a full queue.
     static_cast<void>(
-        connection->send({.type = letter.type, .priority = letter.priority, .body = as_bytes(letter.body)}));
+        connection->send({.type = message.type, .priority = message.priority, .body = as_bytes(message.body)}));
   }
 }
 
@@ -103,7 +103,7 @@ void PeerLinks::part(Peer& peer) {
 
 void PeerLinks::wake(Peer& peer) {
   if (peer.connecting || closing_) return;
-  if (!peer.letters.empty() || !peer.waiters.empty()) start(peer);
+  if (!peer.messages.empty() || !peer.waiters.empty()) start(peer);
 }
 
 void PeerLinks::start(Peer& peer) {
@@ -130,7 +130,7 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   const PeerAddress to = peer.address;
   // Of a peer whose name is not known yet, a certificate proves the address.
   const std::string certified = to.name.empty() ? to.endpoint.address.to_string() : to.name;
-  auto dialled = co_await link::dial(runtime_, to.endpoint, certified, settings_, keyring_, switchboard_, refusals_,
+  auto dialled = co_await link::dial(runtime_, to.endpoint, certified, settings_, keyring_, router_, refusals_,
                                      scope_.cancellation());
   if (to != peer.address) co_return nullptr;
   if (!dialled) {
@@ -177,7 +177,7 @@ task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
     self->release(*peer);
     self->deliver(*peer);  // drops what has waited for too long
     const bool in_doubt = peer->was_open && peer->pause < kLongestPause;
-    if (peer->letters.empty() && peer->waiters.empty() && !in_doubt) break;
+    if (peer->messages.empty() && peer->waiters.empty() && !in_doubt) break;
   }
   peer->connecting = false;
   self->release(*peer);
@@ -192,7 +192,7 @@ task<void> PeerLinks::retire_idle(PeerLinks* self) {
     const Instant now = self->runtime_.now();
     for (auto at = self->peers_.begin(); at != self->peers_.end();) {
       Peer& peer = *at->second;
-      const bool idle = now - peer.used > self->idle_ && peer.letters.empty() && peer.waiters.empty();
+      const bool idle = now - peer.used > self->idle_ && peer.messages.empty() && peer.waiters.empty();
       if (idle && peer.connection != nullptr && peer.connection->session().asking() == 0) self->part(peer);
       const bool gone = idle && !peer.connecting;
       at = gone ? self->peers_.erase(at) : std::next(at);
@@ -205,7 +205,7 @@ void PeerLinks::forget(const std::string& name) {
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
   Peer& peer = *found->second;
-  peer.letters.clear();
+  peer.messages.clear();
   peer.was_open = false;
   if (peer.connection != nullptr) part(peer);
 }
@@ -243,7 +243,7 @@ using resilience::Category;
 namespace {
 
 // Making more than that smaller takes milliseconds, in which no heartbeat leaves this thread.
-constexpr std::size_t kMostDeflated = 64 * 1024;
+constexpr std::size_t kMaxDeflated = 64 * 1024;
 
 // Errors that blame a peer, and not this node or the end of a connection.
 bool is_failure_of_peer(Errc code) {
@@ -312,8 +312,7 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
                                              Duration* again_after) {
   const Instant deadline = runtime_.read_clock() + timeout;
   const std::string key = key_of(address);
-  const MessageClass what =
-      switchboard_.classes().class_of(type, as_bytes(body), settings_.handshake.self.identity.role);
+  const MessageClass what = router_.classes().class_of(type, as_bytes(body), settings_.handshake.self.identity.role);
   const bool must_go = what.urgency == resilience::Urgency::kCritical;
   resilience::ClientLimiter::Call call;
   if (again_after != nullptr) *again_after = Duration::zero();
@@ -354,22 +353,22 @@ bool PeerLinks::is_still(const std::string& key, const link::Connection* connect
 task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection* connection, uint16_t type,
                                                wire::Priority priority, const std::string* body, Instant deadline,
                                                std::vector<std::byte>* answer, runtime::Cancellation* cancel) {
-  if (!needs_parcel(body->size())) {
-    const bool small = body->size() <= kMostDeflated;
+  if (!needs_chunks(body->size())) {
+    const bool small = body->size() <= kMaxDeflated;
     const wire::Outgoing message{.type = type, .priority = priority, .compress = small, .body = as_bytes(*body)};
     const auto status = co_await connection->request(message, deadline, *answer, cancel);
     co_return status;
   }
-  if (body->size() > wire::kMostBytesInPieces) {
+  if (body->size() > wire::kMaxBytesInPieces) {
     co_return fail(Errc::kTooLarge, "a message of {} bytes is above the limit of {}", body->size(),
-                   wire::kMostBytesInPieces);
+                   wire::kMaxBytesInPieces);
   }
-  const uint64_t id = ++parcel_;
+  const uint64_t id = ++chunked_;
   const std::size_t pieces = wire::pieces_of(body->size());
   for (uint32_t i = 0;; ++i) {
     if (i > 0 && !is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
-    const std::string piece = encode(ParcelPiece{id, body->size(), i, type, as_bytes(wire::piece_of(*body, i))});
-    const wire::Outgoing message{.type = message_type::kParcelPiece, .priority = priority, .body = as_bytes(piece)};
+    const std::string piece = encode(Chunk{id, body->size(), i, type, as_bytes(wire::piece_of(*body, i))});
+    const wire::Outgoing message{.type = message_type::kChunk, .priority = priority, .body = as_bytes(piece)};
     const auto status = co_await connection->request(message, deadline, *answer, cancel);
     if (!status || *status != wire::ReplyStatus::kOk || i + 1 == pieces) co_return status;
   }
@@ -378,17 +377,17 @@ task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection
 task<Result<std::string>> PeerLinks::fetch(std::string key, link::Connection* connection, wire::Priority priority,
                                            std::vector<std::byte>* answer, Instant deadline,
                                            runtime::Cancellation* cancel) {
-  BW_CO_TRY(const auto slip, decode_parcel_slip(*answer));
+  BW_CO_TRY(const auto manifest, decode_chunk_manifest(*answer));
   std::string whole;
-  for (uint32_t i = 0; i < wire::pieces_of(slip.size); ++i) {
+  for (uint32_t i = 0; i < wire::pieces_of(manifest.size); ++i) {
     if (!is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
-    const std::string question = encode(ParcelFetch{slip.id, i});
-    const wire::Outgoing message{.type = message_type::kParcelFetch, .priority = priority, .body = as_bytes(question)};
+    const std::string question = encode(ChunkFetch{manifest.id, i});
+    const wire::Outgoing message{.type = message_type::kChunkFetch, .priority = priority, .body = as_bytes(question)};
     BW_CO_TRY(const auto status, co_await connection->request(message, deadline, *answer, cancel));
     if (status != wire::ReplyStatus::kOk) co_return fail(Errc::kReset, std::string(as_text(*answer)));
     whole += as_text(*answer);
   }
-  if (whole.size() != slip.size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
+  if (whole.size() != manifest.size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
   co_return whole;
 }
 
@@ -409,7 +408,7 @@ task<PeerLinks::Outcome> PeerLinks::ask(PeerAddress address, uint16_t type, wire
       if (late) co_return Outcome{fail(Errc::kTimeout, name_of(address) + " did not answer in time")};
       if (!status) co_return Outcome{tl::unexpected(status.error())};
       switch (*status) {
-        case wire::ReplyStatus::kParcel: {
+        case wire::ReplyStatus::kChunked: {
           auto whole = co_await fetch(key, connection, priority, &answer, deadline, until.cancellation());
           const bool answered = whole.has_value();
           co_return Outcome{std::move(whole), answered};

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cluster/net/message_classes.h"
-#include "cluster/net/switchboard.h"
+#include "cluster/net/message_router.h"
 #include "cluster/wire/identity.h"
 #include "cluster/wire/link/client.h"
 #include "core/base/bytes.h"
@@ -43,7 +43,7 @@ class PeerLinks {
 
   // Closes a connection that was unused for `idle`. All must outlive it.
   PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
-            Switchboard& switchboard, link::RefusalWatch& refusals, std::optional<Listener> listener = {},
+            MessageRouter& router, link::RefusalWatch& refusals, std::optional<Listener> listener = {},
             Duration idle = Duration::seconds(60), resilience::BreakerSettings breakers = {});
   PeerLinks(const PeerLinks&) = delete;
   PeerLinks& operator=(const PeerLinks&) = delete;
@@ -81,7 +81,7 @@ class PeerLinks {
   std::vector<resilience::Breakers::Status> breakers() const { return breakers_.status(runtime_.now()); }
 
  private:
-  struct Letter {
+  struct JobMessage {
     uint16_t type = 0;
     wire::Priority priority = wire::Priority::kNormal;
     std::string body;
@@ -95,7 +95,7 @@ class PeerLinks {
     Instant used;
     Instant next_try;                      // not before
     Duration pause;                        // before the try after that
-    std::deque<Letter> letters;            // that wait for the connection
+    std::deque<JobMessage> messages;       // that wait for the connection
     std::vector<runtime::Event*> waiters;  // set when a try has ended
     Error trouble;                         // of the last try
   };
@@ -136,7 +136,7 @@ class PeerLinks {
   runtime::Runtime& runtime_;
   const link::DialSettings& settings_;
   const wire::Keyring& keyring_;
-  Switchboard& switchboard_;
+  MessageRouter& router_;
   link::RefusalWatch& refusals_;
   std::optional<Listener> listener_;  // nothing: no listener
   Duration idle_;
@@ -147,7 +147,7 @@ class PeerLinks {
   resilience::Breakers breakers_;  // by the keys of peers, as is:
   resilience::ClientLimiter limiter_;
   bool closing_ = false;
-  uint64_t parcel_ = 0;   // number of the last one
+  uint64_t chunked_ = 0;  // number of the last one
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 

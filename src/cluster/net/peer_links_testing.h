@@ -7,7 +7,7 @@
 #include "cluster/net/message_classes.h"
 #include "cluster/net/peer_links.h"
 #include "cluster/wire/link/link_testing.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "sim/machine_testing.h"
 
 namespace bellwether::cluster {
@@ -93,8 +93,8 @@ class PeerLinksTest : public sim::MachineTest {
   link::RefusalWatch refusals_;
   link::DialSettings dialling_;
   link::ServerSettings serving_;
-  Switchboard ours_{MessageClasses(&message::message_of<dispatch::Letter>())};
-  Switchboard theirs_{MessageClasses(&message::message_of<dispatch::Letter>())};
+  MessageRouter ours_{MessageClasses(&message::message_of<dispatch::JobMessage>())};
+  MessageRouter theirs_{MessageClasses(&message::message_of<dispatch::JobMessage>())};
   Echo echo_;
   runtime::Endpoint at_;
   std::unique_ptr<link::Server> server_;

@@ -30,7 +30,7 @@ std::vector<std::string> split(std::string_view text, char by) {
 }
 
 // Nothing for what is no number from 0 to 1.
-std::optional<double> share_of(std::string_view text) {
+std::optional<double> ratio_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   // Written so that what is no number is none.
@@ -56,7 +56,7 @@ std::string expected_of(const SettingSpec& spec) {
     case Kind::kPlaces: return "a list of HOST:PORT, such as 10.0.0.1:9000 or [fd00::1]:9000";
     case Kind::kDuration: return "a duration such as 250ms, 30s or 1h30m";
     case Kind::kNumber: return "a whole number, " + std::string(spec.choices);
-    case Kind::kShare: return "a share from 0 to 1, such as 0.25";
+    case Kind::kRatio: return "a ratio from 0 to 1, such as 0.25";
     case Kind::kFlag: return "true or false";
     case Kind::kChoice: {
       const std::vector<std::string> choices = split(spec.choices, '|');
@@ -86,7 +86,7 @@ std::optional<std::string> wrong(const SettingSpec& spec, const std::string& tex
       const Range range = range_of(spec.choices);
       return number && *number >= range.low && *number <= range.high ? std::nullopt : std::optional<std::string>("");
     }
-    case Kind::kShare: return share_of(text) ? std::nullopt : std::optional<std::string>("");
+    case Kind::kRatio: return ratio_of(text) ? std::nullopt : std::optional<std::string>("");
     case Kind::kFlag: return text == "true" || text == "false" ? std::nullopt : std::optional<std::string>("");
     case Kind::kChoice: {
       const std::vector<std::string> choices = split(spec.choices, '|');
@@ -262,7 +262,7 @@ Duration Settings::duration(std::string_view name) const { return parse_duration
 
 uint64_t Settings::number(std::string_view name) const { return parse_u64(text(name)).value_or(0); }
 
-double Settings::share(std::string_view name) const { return share_of(text(name)).value_or(0); }
+double Settings::ratio(std::string_view name) const { return ratio_of(text(name)).value_or(0); }
 
 bool Settings::flag(std::string_view name) const { return text(name) == "true"; }
 

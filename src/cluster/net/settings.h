@@ -19,7 +19,7 @@ struct NodeConfig;
 class Settings;
 
 struct SettingSpec {
-  enum class Kind : unsigned char { kText, kTexts, kPlace, kPlaces, kDuration, kNumber, kShare, kFlag, kChoice };
+  enum class Kind : unsigned char { kText, kTexts, kPlace, kPlaces, kDuration, kNumber, kRatio, kFlag, kChoice };
   std::string_view name;   // "tls.ca": the path of keys in the file, joined by dots
   std::string_view usual;  // the default
   std::string_view help;   // one line
@@ -55,7 +55,7 @@ class Settings {
   std::vector<HostPort> places(std::string_view name, uint16_t default_port) const;
   Duration duration(std::string_view name) const;
   uint64_t number(std::string_view name) const;
-  double share(std::string_view name) const;  // from 0 to 1
+  double ratio(std::string_view name) const;  // from 0 to 1
   bool flag(std::string_view name) const;
 
   const Value& value(std::string_view name) const;

@@ -51,7 +51,7 @@ struct VoteCounts {
   };
   std::array<Elections, vote::kTriggers> elections{};  // in which this node took part
   ElectionLengths lengths;                             // from its first word to its end, as this node heard them
-  double participation = 0;                            // of the last: the share of members whose vote was heard
+  double participation = 0;                            // of the last: the assignment of members whose vote was heard
   uint64_t beats_sent = 0;                             // as the admin
   uint64_t beats_heard = 0;                            // of the admin
   uint64_t beats_lost = 0;                             // that it must have sent between two that were heard

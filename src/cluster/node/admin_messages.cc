@@ -23,10 +23,10 @@ constexpr Rule kWords = cut(4096);
 // Below zero it says nothing, and counts as none.
 constexpr Rule kSince = clamped(at_least(Duration()));
 constexpr Rule kNumber = at_most(UINT32_MAX);
-constexpr std::size_t kMembersMost = 16'384;
-constexpr std::size_t kVotersMost = 256;
-constexpr std::size_t kVoteMessagesMost = 1'000;
-constexpr std::size_t kVoteJsonMost = 128 * 1024;
+constexpr std::size_t kMaxMembers = 16'384;
+constexpr std::size_t kMaxVoters = 256;
+constexpr std::size_t kMaxVoteMessages = 1'000;
+constexpr std::size_t kMaxVoteJson = 128 * 1024;
 
 std::string_view wrong_secret(const AskSecrets& ask) {
   using Act = AskSecrets::Act;
@@ -85,7 +85,7 @@ constexpr auto kDescription<MemberView> = describe<MemberView>(
     field<&MemberView::software>(8, kWords), field<&MemberView::leads>(9), field<&MemberView::self>(10));
 template <>
 constexpr auto kDescription<MembersAnswer> =
-    describe<MembersAnswer>("the members", field<&MembersAnswer::members>(1, list(kMembersMost)),
+    describe<MembersAnswer>("the members", field<&MembersAnswer::members>(1, list(kMaxMembers)),
                             field<&MembersAnswer::degradation>(2, kWords), field<&MembersAnswer::health_score>(3));
 
 template <>
@@ -100,7 +100,7 @@ constexpr auto kDescription<VoterView> = describe<VoterView>(
     field<&VoterView::self>(4), field<&VoterView::joining>(5), field<&VoterView::leaving>(6));
 template <>
 constexpr auto kDescription<QuorumView> = describe<QuorumView>(
-    "the quorum", field<&QuorumView::voters>(1, list(kVotersMost)), field<&QuorumView::needed>(2, kNumber),
+    "the quorum", field<&QuorumView::voters>(1, list(kMaxVoters)), field<&QuorumView::needed>(2, kNumber),
     field<&QuorumView::alive>(3, kNumber), field<&QuorumView::role>(4, kWords), field<&QuorumView::term>(5),
     field<&QuorumView::active>(6), field<&QuorumView::follows_only>(7), field<&QuorumView::has_quorum>(8),
     field<&QuorumView::changing>(9), field<&QuorumView::jobs>(10, kNumber), field<&QuorumView::jobs_unable>(11, kWords),
@@ -117,8 +117,8 @@ template <>
 constexpr auto kDescription<Candidate> = describe<Candidate>(
     "a node of an election", field<&Candidate::name>(1, kWords), field<&Candidate::took_part>(2),
     field<&Candidate::stood>(3),
-    field<&Candidate::claim, &vote::Claim::capabilities>(
-        4, list(vote::kMostCapabilities, text(vote::kMostCapabilityBytes))),
+    field<&Candidate::claim, &vote::Claim::capabilities>(4,
+                                                         list(vote::kMaxCapabilities, text(vote::kMaxCapabilityBytes))),
     field<&Candidate::claim, &vote::Claim::uptime>(5, kSince),
     field<&Candidate::claim, &vote::Claim::experience>(6, kSince),
     field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::cpu_used>(7).as("resources.cpu_usage"),
@@ -164,7 +164,7 @@ constexpr auto kDescription<VoteMessageView> = describe<VoteMessageView>(
     "a message of a vote", field<&VoteMessageView::at>(1, clamped(at_least(WallTime{}))),
     field<&VoteMessageView::sent>(2), field<&VoteMessageView::peer>(3, kWords),
     field<&VoteMessageView::kind>(4, kWords), field<&VoteMessageView::term>(5), field<&VoteMessageView::sequence>(6),
-    field<&VoteMessageView::refused>(7, kWords), field<&VoteMessageView::json>(8, cut(kVoteJsonMost)).as("message"));
+    field<&VoteMessageView::refused>(7, kWords), field<&VoteMessageView::json>(8, cut(kMaxVoteJson)).as("message"));
 
 using KeyRefused = VoteView::Keys::Refused;
 template <>
@@ -174,7 +174,7 @@ template <>
 constexpr auto kDescription<VoteView::Keys> = describe<VoteView::Keys>(
     "the key of an admin", field<&VoteView::Keys::term>(1), field<&VoteView::Keys::admin>(2, kWords),
     field<&VoteView::Keys::stage>(3, kWords), field<&VoteView::Keys::held>(4, kNumber),
-    field<&VoteView::Keys::needed>(5, kNumber), field<&VoteView::Keys::refused>(6, list(kVotersMost)));
+    field<&VoteView::Keys::needed>(5, kNumber), field<&VoteView::Keys::refused>(6, list(kMaxVoters)));
 
 template <>
 constexpr auto kDescription<VoteView::Unheard> =
@@ -187,12 +187,12 @@ constexpr auto kDescription<VotesAnswer> = describe<VotesAnswer>(
     field<&VotesAnswer::view, &VoteView::trigger>(3, kWords), field<&VotesAnswer::view, &VoteView::winner>(4, kWords),
     field<&VotesAnswer::view, &VoteView::why>(5, kWords), field<&VotesAnswer::view, &VoteView::rule>(6, kWords),
     field<&VotesAnswer::view, &VoteView::needed>(7, kNumber),
-    field<&VotesAnswer::view, &VoteView::nodes>(8, list(kVotersMost)), field<&VotesAnswer::weights>(9, list(6)),
+    field<&VotesAnswer::view, &VoteView::nodes>(8, list(kMaxVoters)), field<&VotesAnswer::weights>(9, list(6)),
     field<&VotesAnswer::answered_by>(10, kWords),
     field<&VotesAnswer::view, &VoteView::status, &VoteStatus::heartbeat>(11),
-    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::promises>(12, list(kVotersMost)),
-    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::followers>(13, list(kVotersMost)),
-    field<&VotesAnswer::refused>(14, list(64)), field<&VotesAnswer::unsigned_of>(15, list(kVotersMost, kWords)),
+    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::promises>(12, list(kMaxVoters)),
+    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::followers>(13, list(kMaxVoters)),
+    field<&VotesAnswer::refused>(14, list(64)), field<&VotesAnswer::unsigned_of>(15, list(kMaxVoters, kWords)),
     field<&VotesAnswer::view, &VoteView::status, &VoteStatus::elections_last_hour>(16, kNumber)
         .as("elections_last_hour.all"),
     field<&VotesAnswer::view, &VoteView::status, &VoteStatus::failed_last_hour>(17, kNumber)
@@ -201,9 +201,9 @@ constexpr auto kDescription<VotesAnswer> = describe<VotesAnswer>(
         "heartbeats_heard"),
     field<&VotesAnswer::view, &VoteView::status, &VoteStatus::counts, &cluster::VoteCounts::beats_lost>(19).as(
         "heartbeats_lost"),
-    field<&VotesAnswer::messages>(20, list(kVoteMessagesMost)), field<&VotesAnswer::view, &VoteView::state>(30, kWords),
+    field<&VotesAnswer::messages>(20, list(kMaxVoteMessages)), field<&VotesAnswer::view, &VoteView::state>(30, kWords),
     field<&VotesAnswer::view, &VoteView::keys>(31).as("key"),
-    field<&VotesAnswer::view, &VoteView::unheard>(32, list(kVotersMost)),
+    field<&VotesAnswer::view, &VoteView::unheard>(32, list(kMaxVoters)),
     field<&VotesAnswer::view, &VoteView::in_minority>(33));
 
 template <>

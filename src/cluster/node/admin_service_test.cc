@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster/node/admin_messages.h"
-#include "cluster/node/desk_testing.h"
+#include "cluster/node/control_testing.h"
 #include "cluster/node/node_admin.h"
 #include "core/base/prng.h"
 #include "core/message/message_testing.h"
@@ -29,8 +29,8 @@ class AdminServiceTest : public testing::Test {
     return answer ? "it was taken" : answer.error().message;
   }
 
-  FakeDesk desk;
-  AdminService service{desk, "a", desk.audit()};
+  FakeControl kernel;
+  AdminService service{kernel, "a", kernel.audit()};
 };
 
 TEST(AdminMessages, what_holds_for_all_messages) {
@@ -58,26 +58,26 @@ TEST_F(AdminServiceTest, questions_change_nothing_and_are_not_audited) {
   EXPECT_EQ(answer<QuorumView>(AskQuorum()).voters.size(), 1u);
   EXPECT_EQ(answer<VotesAnswer>(AskVotes()).view.winner, "a");
   EXPECT_THAT(answer<SecretsAnswer>(AskSecrets()).ids, ElementsAre(1, 2));
-  EXPECT_THAT(desk.acts, IsEmpty());
-  EXPECT_THAT(desk.audited, IsEmpty());
+  EXPECT_THAT(kernel.acts, IsEmpty());
+  EXPECT_THAT(kernel.audited, IsEmpty());
   EXPECT_THAT(only<QuorumView>(ask(AskLeader())).error().message, HasSubstr("not asked"));
 }
 
 TEST_F(AdminServiceTest, an_act_is_audited_with_who_wanted_it_and_what_came_of_it) {
   EXPECT_EQ(answer<std::string>(Transfer{"b"}), "transfer to b");
-  desk.refuses = "not now";
+  kernel.refuses = "not now";
   EXPECT_EQ(refusal(Transfer{"b"}), "not now");
-  EXPECT_THAT(desk.audited,
+  EXPECT_THAT(kernel.audited,
               ElementsAre("ops: transfer to 'b': transfer to b", "ops: transfer to 'b': refused: not now"));
 }
 
 TEST_F(AdminServiceTest, a_secret_is_learned_and_appears_nowhere) {
   EXPECT_TRUE(ask(AskSecrets{.act = AskSecrets::Act::kLearn, .text = "a secret of some length"}));
-  EXPECT_EQ(desk.learned, "a secret of some length");
-  EXPECT_THAT(desk.audited, ElementsAre("ops: learn a secret: learn"));
+  EXPECT_EQ(kernel.learned, "a secret of some length");
+  EXPECT_THAT(kernel.audited, ElementsAre("ops: learn a secret: learn"));
 }
 
-TEST_F(AdminServiceTest, what_cannot_be_meant_reaches_no_desk) {
+TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
   EXPECT_THAT(refusal(Transfer{"b\nand more"}), HasSubstr("is no name of a node"));
   EXPECT_THAT(refusal(Transfer{"b\nand more"}), testing::Not(HasSubstr("\n")))
       << "nor does it reach a terminal as it is";
@@ -98,28 +98,28 @@ TEST_F(AdminServiceTest, what_cannot_be_meant_reaches_no_desk) {
   EXPECT_FALSE(service.answer("\xff\xff", "ops"));
   EXPECT_THAT(service.answer(std::string(kAdminRequestMax + 1, 'x'), "ops").error().message,
               HasSubstr("may have 4096"));
-  EXPECT_THAT(desk.acts, IsEmpty());
-  EXPECT_THAT(desk.audited, IsEmpty());
+  EXPECT_THAT(kernel.acts, IsEmpty());
+  EXPECT_THAT(kernel.audited, IsEmpty());
 }
 
-// The desk checks that nothing reaches it that must not.
+// The kernel checks that nothing reaches it that must not.
 TEST(AdminService, whatever_is_asked_is_answered_and_every_act_is_audited_and_nothing_else) {
   Prng prng(1);
   for (int i = 0; i < 2'000; ++i) {
-    FakeDesk desk;
-    if (prng.chance(0.2)) desk.refuses = "not now";
-    AdminService service(desk, "a", desk.audit());
+    FakeControl kernel;
+    if (prng.chance(0.2)) kernel.refuses = "not now";
+    AdminService service(kernel, "a", kernel.audit());
     std::string asked = message::encode(message::random_value<AdminRequest>(prng));
     if (prng.chance(0.5)) asked[prng.below(asked.size())] = static_cast<char>(prng.below(256));
     const auto bytes = service.answer(asked, "ops");
     if (!message::decode<AdminRequest>(asked)) {
       EXPECT_TRUE(!bytes && !bytes.error().message.empty());
-      EXPECT_TRUE(desk.acts.empty() && desk.audited.empty());
+      EXPECT_TRUE(kernel.acts.empty() && kernel.audited.empty());
       continue;
     }
-    ASSERT_TRUE(bytes || !desk.refuses.empty());
+    ASSERT_TRUE(bytes || !kernel.refuses.empty());
     const bool is_act = !bytes || only<std::string>(message::decode<AdminAnswer>(*bytes));
-    EXPECT_EQ(desk.audited.size(), is_act ? 1u : 0u);
+    EXPECT_EQ(kernel.audited.size(), is_act ? 1u : 0u);
   }
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using runtime::task;
 
-constexpr Duration kLeaveMost = Duration::seconds(10);
-constexpr Duration kCloseMost = Duration::millis(500);
+constexpr Duration kMaxLeave = Duration::seconds(10);
+constexpr Duration kMaxClose = Duration::millis(500);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ ClusterNode::ClusterNode(runtime::Runtime& runtime, const NodeOptions& options, 
       config_(options.config),
       supplies_(std::move(supplies)),
       log_(runtime, journal, options.config.name),
-      meter_(runtime, supplies_.vitals.get(), callback_to<&ClusterNode::on_loop_lag>(*this),
+      meter_(runtime, supplies_.usage.get(), callback_to<&ClusterNode::on_loop_lag>(*this),
              callback_to<&ClusterNode::on_vital_signs>(*this)),
       port_(std::make_unique<NodePort>(runtime, config_, supplies_, log_)),
       members_(std::make_unique<NodeMembers>(runtime, config_, supplies_, *port_, log_, *this)),
@@ -79,7 +79,7 @@ task<int> ClusterNode::run() {
     exit_code_ = kExitNotJoined;
   }
   outer.cancel();
-  co_await port_->links().close(kCloseMost);
+  co_await port_->links().close(kMaxClose);
   co_await outer.join();
   log_.say("ended", fmt::format("node '{}' has ended", config_.name));
   co_return exit_code_;
@@ -122,13 +122,13 @@ task<void> ClusterNode::depart() {
   {
     runtime::Cancellation winding_up(scope_->cancellation());
     winding_up_ = &winding_up;
-    co_await roles_->wind_up(runtime_.read_clock() + config_.hand_over + kLeaveMost, &winding_up);
+    co_await roles_->wind_up(runtime_.read_clock() + config_.hand_over + kMaxLeave, &winding_up);
     winding_up_ = nullptr;
   }
-  co_await election_->resign(leave_cause_, kLeaveMost / 2);
+  co_await election_->resign(leave_cause_, kMaxLeave / 2);
   if (!gone_) members_->leave();
   const auto gone = [this] { return gone_; };
-  co_await gone_changed_.wait(runtime_, gone, runtime_.read_clock() + kLeaveMost / 2);
+  co_await gone_changed_.wait(runtime_, gone, runtime_.read_clock() + kMaxLeave / 2);
 }
 
 bool ClusterNode::drain(const std::string& cause) {
@@ -185,9 +185,9 @@ void ClusterNode::on_loop_lag(double ratio) {
   port_->on_loop_lag(ratio);
 }
 
-void ClusterNode::on_vital_signs(const cluster::VitalSigns& signs) {
+void ClusterNode::on_vital_signs(const cluster::ResourceUsage& signs) {
   roles_->each([&](NodeRole& role) { role.on_vital_signs(signs, members_->kernel().health_score()); });
-  vital_ = signs;
+  usage_ = signs;
   admin_->on_vital_signs(signs);
   port_->on_vital_signs(signs);
   tell_state();
@@ -227,8 +227,8 @@ void ClusterNode::tell_state() {
   state.electable = leadership != nullptr && leadership->electable();
   state.health_score = members_->kernel().health_score();
   state.degradation = static_cast<uint32_t>(members_->kernel().degradation());
-  state.cpu_percent = static_cast<uint32_t>(vital_.cpu_share * 100);
-  state.memory_percent = static_cast<uint32_t>(vital_.memory_share() * 100);
+  state.cpu_percent = static_cast<uint32_t>(usage_.cpu_ratio * 100);
+  state.memory_percent = static_cast<uint32_t>(usage_.memory_ratio() * 100);
   state.stuck = roles_->progress() == to_string(health::Progress::kStuck);
   members_->say(state);
 }

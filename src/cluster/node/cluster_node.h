@@ -72,7 +72,7 @@ class ClusterNode final {
   void on_name_taken(const runtime::Endpoint& holder);
   void on_degraded();
   // Sends its leadership, or the leader that it follows, to others.
-  void on_standing_changed() { tell_state(); }
+  void on_state_changed() { tell_state(); }
   // Why it is not ready for work; empty: it is.
   std::string not_ready() const;
   // Takes nothing new, and leaves when its work is done. False: it has nothing to drain.
@@ -80,7 +80,7 @@ class ClusterNode final {
 
  private:
   void on_loop_lag(double ratio);
-  void on_vital_signs(const cluster::VitalSigns& signs);
+  void on_vital_signs(const cluster::ResourceUsage& signs);
 
   runtime::task<void> take_part(cluster::Joining::Way way, runtime::Scope& outer);
   runtime::task<void> serve(cluster::Joining::Way way);
@@ -96,8 +96,8 @@ class ClusterNode final {
   const cluster::NodeConfig& config_;
   NodeSupplies supplies_;
   NodeLog log_;
-  cluster::VitalMeter meter_;
-  cluster::VitalSigns vital_;
+  cluster::ResourceMonitor meter_;
+  cluster::ResourceUsage usage_;
   runtime::Scope* scope_ = nullptr;  // of all that runs while it takes part
   runtime::Cancellation* joining_ = nullptr;
   runtime::Cancellation* winding_up_ = nullptr;

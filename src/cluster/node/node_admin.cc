@@ -32,35 +32,37 @@ struct ActOf {
 struct Answering {
   using Answer = Result<AdminAnswer>;
 
-  NodeDesk& desk;
+  NodeControl& kernel;
   const std::string& self;
   const std::string& by;
 
-  Answer operator()(AskMembers&) { return MembersAnswer{desk.members(), desk.degradation(), desk.health_score()}; }
+  Answer operator()(AskMembers&) {
+    return MembersAnswer{kernel.members(), kernel.degradation(), kernel.health_score()};
+  }
   Answer operator()(AskLeader&) {
-    LeaderView leader = desk.leader();
+    LeaderView leader = kernel.leader();
     leader.answered_by = self;
     return leader;
   }
-  Answer operator()(AskQuorum&) { return desk.quorum(); }
+  Answer operator()(AskQuorum&) { return kernel.quorum(); }
   Answer operator()(AskVotes& ask) {
-    BW_TRY(auto vote, desk.last_vote());
-    auto messages = ask.messages ? desk.vote_messages() : std::vector<cluster::VoteMessageView>();
+    BW_TRY(auto vote, kernel.last_vote());
+    auto messages = ask.messages ? kernel.vote_messages() : std::vector<cluster::VoteMessageView>();
     return votes_answer(std::move(vote), std::move(messages), self);
   }
-  Answer operator()(CallElection& ask) { return desk.call_election(ask.forced); }
-  Answer operator()(Leave&) { return desk.leave(by); }
-  Answer operator()(Drain&) { return desk.drain(by); }
-  Answer operator()(Transfer& ask) { return desk.transfer(ask.to); }
-  Answer operator()(ChangeVoters& ask) { return desk.change_voters(ask.add, ask.name); }
+  Answer operator()(CallElection& ask) { return kernel.call_election(ask.forced); }
+  Answer operator()(Leave&) { return kernel.leave(by); }
+  Answer operator()(Drain&) { return kernel.drain(by); }
+  Answer operator()(Transfer& ask) { return kernel.transfer(ask.to); }
+  Answer operator()(ChangeVoters& ask) { return kernel.change_voters(ask.add, ask.name); }
   Answer operator()(AskSecrets& ask) {
     switch (ask.act) {
       case AskSecrets::Act::kList: break;
-      case AskSecrets::Act::kLearn: return desk.learn_secret(std::move(ask.text));
-      case AskSecrets::Act::kUse: return desk.use_secret(ask.id);
-      case AskSecrets::Act::kForget: return desk.forget_secret(ask.id);
+      case AskSecrets::Act::kLearn: return kernel.learn_secret(std::move(ask.text));
+      case AskSecrets::Act::kUse: return kernel.use_secret(ask.id);
+      case AskSecrets::Act::kForget: return kernel.forget_secret(ask.id);
     }
-    return SecretsAnswer{desk.secrets()};
+    return SecretsAnswer{kernel.secrets()};
   }
 };
 
@@ -69,7 +71,7 @@ struct Answering {
 Result<std::string> AdminService::answer(std::string_view bytes, const std::string& by) {
   BW_TRY(auto request, message::decode<AdminRequest>(bytes));
   const std::string act = std::visit(ActOf(), request);
-  const Result<AdminAnswer> answer = std::visit(Answering{desk_, self_, by}, request);
+  const Result<AdminAnswer> answer = std::visit(Answering{kernel_, self_, by}, request);
   if (!act.empty()) {
     audit_(by, act, answer ? std::get<std::string>(*answer) : "refused: " + answer.error().message);
   }
@@ -107,12 +109,12 @@ NodeAdmin::NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& confi
       page_(*this, probes_, callback_to<&NodeAdmin::figures>(*this)) {}
 
 NodeAdmin::~NodeAdmin() {
-  if (connected_) port_.switchboard().disconnect(cluster::message_type::kAdmin);
+  if (connected_) port_.router().disconnect(cluster::message_type::kAdmin);
 }
 
 task<Status> NodeAdmin::open(runtime::Scope& scope) {
   scope.spawn(probes_.run(scope.cancellation()));
-  port_.switchboard().connect(cluster::message_type::kAdmin, service_);
+  port_.router().connect(cluster::message_type::kAdmin, service_);
   connected_ = true;
   if (!config_.http) co_return Status();
   const std::string place = to_string(*config_.http);
@@ -218,8 +220,8 @@ std::vector<Figure> NodeAdmin::figures() const {
                       .refusals = port_.refusals().counts(),
                       .datagrams = port_.datagrams().counts(),
                       .discovery = port_.discovery(),
-                      .vital = vital_,
-                      .front_desk = port_.front_desk(),
+                      .usage = usage_,
+                      .admission_control = port_.admission_control(),
                       .member_changes = members_.changes()};
   sources.leads = election_.leads();
   sources.term = election_.leader_term();

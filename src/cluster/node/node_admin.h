@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/net/switchboard.h"
+#include "cluster/net/message_router.h"
 #include "cluster/node/node_election.h"
 #include "cluster/node/node_page.h"
 #include "cluster/node/node_view.h"
@@ -16,26 +16,27 @@
 
 namespace bellwether::node {
 
-// Answers operators (admin_messages.h) from a node's desk. One thread, that of its runtime.
+// Answers operators (admin_messages.h) from a node's kernel. One thread, that of its runtime.
 class AdminService final : public cluster::Service {
  public:
   // Called with the author and the request for everything that changes something.
   using Audit = Callback<void(const std::string& by, const std::string& what, const std::string& outcome)>;
 
   // Both must outlive it.
-  AdminService(NodeDesk& desk, std::string self, Audit audit) : desk_(desk), self_(std::move(self)), audit_(audit) {}
+  AdminService(NodeControl& kernel, std::string self, Audit audit)
+      : kernel_(kernel), self_(std::move(self)), audit_(audit) {}
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   // The answer to the request of an operator named `by`, as bytes; an error is sent to the operator.
   Result<std::string> answer(std::string_view request, const std::string& by);
 
  private:
-  NodeDesk& desk_;
+  NodeControl& kernel_;
   std::string self_;
   Audit audit_;
 };
 
-class NodeAdmin final : public NodeDesk {
+class NodeAdmin final : public NodeControl {
  public:
   // All must outlive it.
   NodeAdmin(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodePort& port, NodeMembers& members,
@@ -46,7 +47,7 @@ class NodeAdmin final : public NodeDesk {
 
   // Answers from now on, in `scope`. REQUIRES members and an election that are made. An error: the page has no address.
   runtime::task<Status> open(runtime::Scope& scope);
-  void on_vital_signs(const cluster::VitalSigns& signs) { vital_ = signs; }
+  void on_vital_signs(const cluster::ResourceUsage& signs) { usage_ = signs; }
 
   std::vector<MemberView> members() const override;
   LeaderView leader() const override { return election_.view(); }
@@ -83,7 +84,7 @@ class NodeAdmin final : public NodeDesk {
   NodeRoles& roles_;
   NodeLog& log_;
   ClusterNode& node_;
-  cluster::VitalSigns vital_;
+  cluster::ResourceUsage usage_;
   NodeProbes probes_;
   AdminService service_;
   bool connected_ = false;

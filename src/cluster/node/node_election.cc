@@ -12,7 +12,7 @@ namespace {
 using namespace std::string_literals;
 using runtime::task;
 
-constexpr Duration kHandOverMost = Duration::seconds(2);
+constexpr Duration kMaxHandOver = Duration::seconds(2);
 
 }  // namespace
 
@@ -72,7 +72,7 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
                                 "majority with three nodes or more",
                                 to_string(settings.rule)));
   }
-  return std::make_unique<cluster::VoteDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(),
+  return std::make_unique<cluster::VoteDriver>(runtime_, *supplies_.kv, port_.links(), port_.router(),
                                                callback_to<&NodeMembers::find>(members_), *supplies_.vote_seal,
                                                *supplies_.resources, std::move(settings), seed, *this);
 }
@@ -85,7 +85,7 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_quorum(uint64_t seed) {
   settings.timing = timing_named(config_.profile);
   settings.priority = config_.priority;
   settings.first_start = options_.first_start;
-  return std::make_unique<cluster::ElectionDriver>(runtime_, *supplies_.kv, port_.links(), port_.switchboard(),
+  return std::make_unique<cluster::ElectionDriver>(runtime_, *supplies_.kv, port_.links(), port_.router(),
                                                    callback_to<&NodeMembers::find>(members_), std::move(settings), seed,
                                                    *this);
 }
@@ -106,7 +106,7 @@ task<void> NodeElection::resign(std::string cause, Duration at_most) {
   const auto over = [this] { return end_at_once_ || term_.end == nullptr; };
   co_await changed_.wait(runtime_, over, deadline);
   // The successor still needs this voter; a store must still learn that the key is free.
-  const Instant known = std::min(deadline, runtime_.read_clock() + kHandOverMost);
+  const Instant known = std::min(deadline, runtime_.read_clock() + kMaxHandOver);
   const auto done = [this, led] {
     if (end_at_once_) return true;
     return leadership_->votes() ? !led || !(leader_.empty() || leader_ == config_.name) : retired_;
@@ -156,7 +156,7 @@ void NodeElection::on_elected(const election::TermOfOffice& term) {
     log_.say("elected", fmt::format("this node leads, term {}", term.epoch.value()),
              {{"term", static_cast<int64_t>(term.epoch.value())}});
   }
-  node_.on_standing_changed();
+  node_.on_state_changed();
   roles_.each([&](NodeRole& role) { role.on_elected(term); });
 }
 
@@ -178,7 +178,7 @@ void NodeElection::on_term_ended(const election::TermEnded& ended) {
     log_.say(resigned ? "resigned" : "deposed", "no longer leads ("s + to_string(ended.reason) + "): " + ended.why,
              {{"term", static_cast<int64_t>(ended.epoch.value())}, {"reason", std::string(to_string(ended.reason))}});
   }
-  node_.on_standing_changed();
+  node_.on_state_changed();
   changed_.changed();
   roles_.each([&](NodeRole& role) { role.on_term_ended(ended); });
   if (ended.work_runs && !roles_.work_while_leading()) leadership_->work_stopped();
@@ -191,7 +191,7 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
   leader_since_ = runtime_.now();
   leader_evidence_ = evidence;
   changed_.changed();
-  node_.on_standing_changed();
+  node_.on_state_changed();
   // The current leader is all the state of a group that a node must learn before it may lead itself.
   if (leadership_ != nullptr && !leader.empty()) leadership_->synced();
   if (!roles_.tell_of_terms()) {

@@ -88,7 +88,7 @@ task<void> NodeMembers::make(const cluster::Joining::Way& way) {
     const auto stored = co_await supplies_.kv->get(kIncarnation);
     if (stored && *stored) config.incarnation = static_cast<uint32_t>(parse_u64(**stored).value_or(0));
   }
-  driver_ = std::make_unique<cluster::MembershipDriver>(runtime_, port_.datagrams(), port_.links(), port_.switchboard(),
+  driver_ = std::make_unique<cluster::MembershipDriver>(runtime_, port_.datagrams(), port_.links(), port_.router(),
                                                         std::move(config), runtime_.prng().next(),
                                                         callback_to<&NodeMembers::on_news>(*this));
   port_.report_to(this);

@@ -13,8 +13,8 @@
 #include "cluster/net/joining.h"
 #include "cluster/net/membership_driver.h"
 #include "cluster/net/peer_links.h"
+#include "cluster/node/node_format.h"
 #include "cluster/node/node_port.h"
-#include "cluster/node/node_words.h"
 #include "cluster/node/store_election.h"
 #include "core/runtime/address.h"
 

@@ -178,12 +178,12 @@ void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
 // Admission: what this node takes and refuses, and which peers it leaves alone.
 void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   using namespace resilience;
-  const cluster::FrontDesk::Counts& counts = sources.front_desk.counts();
+  const cluster::AdmissionControl::Counts& counts = sources.admission_control.counts();
   out.push_back({"bellwether_load_state",
                  kGauge,
                  "0 healthy, 1 busy, 2 stressed, 3 overloaded.",
                  {},
-                 static_cast<double>(sources.front_desk.state())});
+                 static_cast<double>(sources.admission_control.state())});
   const auto by_urgency = [&](std::string_view name, std::string_view help, const auto& values) {
     for (std::size_t i = 0; i < kUrgencies; ++i) {
       const std::string labels = label("urgency", to_string(static_cast<Urgency>(i)));
@@ -193,7 +193,8 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   by_urgency("bellwether_messages_admitted_total", "Messages of other nodes that were taken in.", counts.admitted);
   by_urgency("bellwether_messages_shed_total", "Those turned away for there was too much to do.", counts.shed);
   for (std::size_t i = 0; i < kOperations; ++i) {
-    out.push_back({"bellwether_messages_limited_total", kCounter, "Those turned away for their sender had its share.",
+    out.push_back({"bellwether_messages_limited_total", kCounter,
+                   "Those turned away for their sender had its assignment.",
                    label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
   }
   for (const Breakers::Status& one : sources.breakers) {
@@ -207,16 +208,16 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
 
 }  // namespace
 
-NodeProbes::NodeProbes(runtime::Runtime& runtime, const NodeDesk& desk)
-    : runtime_(runtime), desk_(desk), probes_(settings_, runtime.read_clock(), runtime.prng().fork()) {}
+NodeProbes::NodeProbes(runtime::Runtime& runtime, const NodeControl& kernel)
+    : runtime_(runtime), kernel_(kernel), probes_(settings_, runtime.read_clock(), runtime.prng().fork()) {}
 
 void NodeProbes::look(Instant due) {
   const Instant now = runtime_.read_clock();
   const health::Probes::Due what = probes_.tick(now);
-  if (what.startup) probes_.startup_result(now, desk_.joined());
+  if (what.startup) probes_.startup_result(now, kernel_.joined());
   // A loop that turns this late would have answered a request as late.
   if (what.liveness) probes_.liveness_result(now - due <= settings_.liveness.timeout);
-  if (what.readiness) probes_.readiness_result(desk_.not_ready().empty());
+  if (what.readiness) probes_.readiness_result(kernel_.not_ready().empty());
 }
 
 runtime::task<void> NodeProbes::run(runtime::Cancellation* cancel) {
@@ -241,10 +242,10 @@ web::Answer NodePage::answer_to(const web::Request& request) const {
     return verdict(probes_.verdicts().live() ? "" : "its loop stalled whenever it was looked at, or it does not start");
   }
   // At once, without the threshold: an orchestrator has its own threshold, and a load balancer needs none.
-  if (request.path == "/readyz") return verdict(desk_.not_ready());
-  if (request.path == "/startupz") return verdict(desk_.joined() ? "" : "it has not joined its cluster yet");
+  if (request.path == "/readyz") return verdict(kernel_.not_ready());
+  if (request.path == "/startupz") return verdict(kernel_.joined() ? "" : "it has not joined its cluster yet");
   if (request.path == "/leader") {
-    return verdict(desk_.leader().valid_for.value_or(Duration()) > Duration::zero() ? "" : "this node does not lead");
+    return verdict(kernel_.leader().valid_for.value_or(Duration()) > Duration::zero() ? "" : "this node does not lead");
   }
   if (request.path == "/health") return health();
   if (request.path == "/metrics") return metrics();
@@ -252,26 +253,26 @@ web::Answer NodePage::answer_to(const web::Request& request) const {
 }
 
 web::Answer NodePage::health() const {
-  const LeaderView leader = desk_.leader();
-  const QuorumView quorum = desk_.quorum();
-  const std::string not_ready = desk_.not_ready();
+  const LeaderView leader = kernel_.leader();
+  const QuorumView quorum = kernel_.quorum();
+  const std::string not_ready = kernel_.not_ready();
   nlohmann::ordered_json out;
   out["ready"] = not_ready.empty();
   if (!not_ready.empty()) out["not_ready"] = not_ready;
-  out["joined"] = desk_.joined();
+  out["joined"] = kernel_.joined();
   if (!quorum.state.empty()) out["state"] = quorum.state;
   const health::Probes& probes = probes_.verdicts();
   out["probes"] = {{"startup", probes.started()}, {"liveness", probes.live()}, {"readiness", probes.ready()}};
-  if (std::string progress = desk_.progress(); !progress.empty()) out["progress"] = std::move(progress);
-  out["degradation"] = desk_.degradation();
-  out["health_score"] = desk_.health_score();
+  if (std::string progress = kernel_.progress(); !progress.empty()) out["progress"] = std::move(progress);
+  out["degradation"] = kernel_.degradation();
+  out["health_score"] = kernel_.health_score();
   out["leader"] = {{"name", leader.name}, {"term", leader.term}, {"evidence", leader.evidence}};
   out["decided_by"] = quorum.decided_by;
   if (!quorum.obstacle.empty()) out["obstacle"] = quorum.obstacle;
   if (!quorum.voters.empty())
     out["quorum"] = {{"voters", quorum.voters.size()}, {"needed", quorum.needed}, {"alive", quorum.alive}};
   std::map<std::string, std::size_t> states;
-  for (const MemberView& member : desk_.members()) ++states[member.state];
+  for (const MemberView& member : kernel_.members()) ++states[member.state];
   out["members"] = states;
   return {.status = not_ready.empty() ? 200 : 503,
           .type = "application/json",
@@ -319,16 +320,16 @@ std::vector<Figure> figures_of(const NodeFigures& sources) {
   gauge("bellwether_health_score", "Local health: 0 good to 8 bad.", sources.health_score);
   gauge("bellwether_degradation", "0 normal, 1 elevated, 2 high, 3 severe, 4 critical.", sources.degradation);
   gauge("bellwether_loop_lag_ratio", "How late the loop ran, over its period; worst of the last second.",
-        sources.vital.loop_lag);
-  gauge("bellwether_cpu_share", "Of the processors that this node may use.", sources.vital.cpu_share);
-  gauge("bellwether_memory_bytes", "In use.", static_cast<double>(sources.vital.memory));
-  gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.vital.memory_most));
-  gauge("bellwether_descriptors", "Open files and connections.", static_cast<double>(sources.vital.descriptors));
+        sources.usage.loop_lag);
+  gauge("bellwether_cpu_ratio", "Of the processors that this node may use.", sources.usage.cpu_ratio);
+  gauge("bellwether_memory_bytes", "In use.", static_cast<double>(sources.usage.memory));
+  gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.usage.memory_most));
+  gauge("bellwether_descriptors", "Open files and connections.", static_cast<double>(sources.usage.descriptors));
   gauge("bellwether_descriptor_limit", "That this node may have; 0 when there is no limit.",
-        static_cast<double>(sources.vital.descriptors_most));
+        static_cast<double>(sources.usage.descriptors_most));
   gauge("bellwether_run_delay_seconds",
         "For how long its control thread could have run and had no processor, of the last second.",
-        sources.vital.run_delay.seconds_f());
+        sources.usage.run_delay.seconds_f());
   put_members(sources, out);
   put_wire(sources, out);
   put_connections(sources, out);

@@ -12,8 +12,8 @@
 #include "cluster/discovery/metrics.h"
 #include "cluster/health/probe.h"
 #include "cluster/membership/member_table.h"
-#include "cluster/net/switchboard.h"
-#include "cluster/net/vital_signs.h"
+#include "cluster/net/message_router.h"
+#include "cluster/net/resource_monitor.h"
 #include "cluster/net/vote_view.h"
 #include "cluster/node/node_view.h"
 #include "cluster/wire/handshake.h"
@@ -31,7 +31,7 @@ namespace bellwether::node {
 class NodeProbes {
  public:
   // Both must outlive it.
-  NodeProbes(runtime::Runtime& runtime, const NodeDesk& desk);
+  NodeProbes(runtime::Runtime& runtime, const NodeControl& kernel);
 
   // Until it is cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
@@ -41,7 +41,7 @@ class NodeProbes {
   void look(Instant due);
 
   runtime::Runtime& runtime_;
-  const NodeDesk& desk_;
+  const NodeControl& kernel_;
   health::Probes::Settings settings_;
   health::Probes probes_;
 };
@@ -66,8 +66,8 @@ class NodePage final : public web::Handler {
   using Figures = Callback<std::vector<Figure>()>;
 
   // All must outlive it.
-  NodePage(const NodeDesk& desk, const NodeProbes& probes, Figures figures)
-      : desk_(desk), probes_(probes), figures_(figures) {}
+  NodePage(const NodeControl& kernel, const NodeProbes& probes, Figures figures)
+      : kernel_(kernel), probes_(probes), figures_(figures) {}
 
   runtime::task<web::Answer> answer(web::Request request, runtime::Cancellation* cancel) override;
 
@@ -76,7 +76,7 @@ class NodePage final : public web::Handler {
   web::Answer health() const;
   web::Answer metrics() const;
 
-  const NodeDesk& desk_;
+  const NodeControl& kernel_;
   const NodeProbes& probes_;
   Figures figures_;
 };
@@ -89,8 +89,8 @@ struct NodeFigures {
   const wire::RefusalCounts& refusals;
   const link::Datagrams::Counts& datagrams;
   const discovery::Metrics& discovery;
-  const cluster::VitalSigns& vital;
-  const cluster::FrontDesk& front_desk;
+  const cluster::ResourceUsage& usage;
+  const cluster::AdmissionControl& admission_control;
   const std::map<std::string, uint64_t>& member_changes;
   bool leads = false;
   bool ready = false;

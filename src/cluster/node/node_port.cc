@@ -17,11 +17,11 @@ NodePort::NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config,
       supplies_(supplies),
       log_(log),
       refusals_({callback_to<&NodePort::on_refused>(*this), callback_to<&NodePort::on_mismatch>(*this)}),
-      switchboard_(cluster::MessageClasses(supplies.letters)),
-      front_desk_(runtime, switchboard_.classes(), callback_to<&NodePort::on_load_changed>(*this)) {
-  switchboard_.report_to(callback_to<&NodePort::on_open>(*this));
-  switchboard_.guard(callback_to<&cluster::FrontDesk::turns_away>(front_desk_));
-  switchboard_.report_refusals(&refusals_);
+      router_(cluster::MessageClasses(supplies.messages)),
+      admission_(runtime, router_.classes(), callback_to<&NodePort::on_load_changed>(*this)) {
+  router_.report_to(callback_to<&NodePort::on_open>(*this));
+  router_.guard(callback_to<&cluster::AdmissionControl::turns_away>(admission_));
+  router_.report_refusals(&refusals_);
 }
 
 // TCP and UDP share one port.
@@ -44,13 +44,13 @@ task<Status> NodePort::open() {
   link::ServerSettings serving;
   serving.tls = supplies_.serve_tls;
   serving.handshake = dialling_.handshake;
-  auto server = link::Server::listen(runtime_, local_, std::move(serving), supplies_.keyring, switchboard_, refusals_);
+  auto server = link::Server::listen(runtime_, local_, std::move(serving), supplies_.keyring, router_, refusals_);
   if (!server) {
     co_return fail(server.error().code, "listen {} (TCP): {}", local_.to_string(), server.error().message);
   }
   server_ = std::move(*server);
   links_ =
-      std::make_unique<cluster::PeerLinks>(runtime_, dialling_, supplies_.keyring, switchboard_, refusals_,
+      std::make_unique<cluster::PeerLinks>(runtime_, dialling_, supplies_.keyring, router_, refusals_,
                                            cluster::PeerLinks::Listener{callback_to<&NodePort::on_peer_gone>(*this),
                                                                         callback_to<&NodePort::on_trouble>(*this)});
   co_return Status();
@@ -58,9 +58,9 @@ task<Status> NodePort::open() {
 
 task<void> NodePort::serve(runtime::Cancellation* cancel) { return server_->serve(cancel); }
 
-void NodePort::on_vital_signs(const cluster::VitalSigns& signs) {
-  front_desk_.on_vital_signs(signs);
-  front_desk_.on_connections(server_->connections());
+void NodePort::on_vital_signs(const cluster::ResourceUsage& signs) {
+  admission_.on_vital_signs(signs);
+  admission_.on_connections(server_->connections());
 }
 
 std::vector<const wire::Agreement*> NodePort::agreements() const {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cluster/discovery/metrics.h"
+#include "cluster/net/message_router.h"
 #include "cluster/net/node_config.h"
 #include "cluster/net/peer_links.h"
-#include "cluster/net/switchboard.h"
+#include "cluster/node/node_format.h"
 #include "cluster/node/node_supplies.h"
-#include "cluster/node/node_words.h"
 #include "cluster/wire/link/datagrams.h"
 #include "cluster/wire/link/server.h"
 
@@ -32,9 +32,9 @@ class NodePort final {
   runtime::task<void> serve(runtime::Cancellation* cancel);
   // Receives reports of processes that are gone; nullptr: no receiver (any more). Outlives these calls.
   void report_to(NodeMembers* members) { members_ = members; }
-  // From the measurement of vital signs (cluster/net/vital_signs.h).
-  void on_loop_lag(double ratio) { front_desk_.on_loop_lag(ratio); }
-  void on_vital_signs(const cluster::VitalSigns& signs);
+  // From the measurement of usage signs (cluster/net/resource_monitor.h).
+  void on_loop_lag(double ratio) { admission_.on_loop_lag(ratio); }
+  void on_vital_signs(const cluster::ResourceUsage& signs);
 
   // Each of them returns a description of its result. kInvalid, kExists and the like say why not.
   Result<std::string> learn_secret(std::string text);
@@ -44,8 +44,8 @@ class NodePort final {
   const wire::Keyring& keyring() const { return supplies_.keyring; }
   link::RefusalWatch& refusals() { return refusals_; }
   const link::RefusalWatch& refusals() const { return refusals_; }
-  cluster::Switchboard& switchboard() { return switchboard_; }
-  const cluster::FrontDesk& front_desk() const { return front_desk_; }
+  cluster::MessageRouter& router() { return router_; }
+  const cluster::AdmissionControl& admission_control() const { return admission_; }
   discovery::Metrics& discovery() { return discovery_; }
   const discovery::Metrics& discovery() const { return discovery_; }
   const link::DialSettings& dialling() const { return dialling_; }
@@ -73,8 +73,8 @@ class NodePort final {
   NodeLog& log_;
   NodeMembers* members_ = nullptr;
   link::RefusalWatch refusals_;
-  cluster::Switchboard switchboard_;
-  cluster::FrontDesk front_desk_;
+  cluster::MessageRouter router_;
+  cluster::AdmissionControl admission_;
   discovery::Metrics discovery_;
   link::DialSettings dialling_;
   std::unique_ptr<link::Datagrams> datagrams_;

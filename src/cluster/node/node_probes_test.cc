@@ -8,7 +8,7 @@ namespace bellwether::node {
 namespace {
 
 // A node that says of itself what the test wants it to say.
-class Desk final : public NodeDesk {
+class Kernel final : public NodeControl {
  public:
   std::vector<MemberView> members() const override { return {}; }
   LeaderView leader() const override { return {}; }
@@ -35,13 +35,13 @@ class Desk final : public NodeDesk {
 };
 
 struct Watched {
-  Desk desk;
+  Kernel kernel;
   const NodeProbes* probes = nullptr;
 };
 
 runtime::task<void> look_at_itself(runtime::Runtime& runtime, void* context) {
   auto& watched = *static_cast<Watched*>(context);
-  NodeProbes probes(runtime, watched.desk);
+  NodeProbes probes(runtime, watched.kernel);
   watched.probes = &probes;
   runtime::Cancellation never;
   co_await probes.run(&never);
@@ -60,19 +60,19 @@ class NodeProbesTest : public testing::Test {
 };
 
 TEST_F(NodeProbesTest, a_node_has_started_when_it_has_joined) {
-  watched_.desk.has_joined = false;
+  watched_.kernel.has_joined = false;
   start();
   world_.run_for(Duration::seconds(60));
   EXPECT_FALSE(verdicts().started());
   EXPECT_TRUE(verdicts().live());
-  watched_.desk.has_joined = true;
+  watched_.kernel.has_joined = true;
   world_.run_for(Duration::seconds(6));
   EXPECT_TRUE(verdicts().started());
   EXPECT_TRUE(verdicts().ready());
 }
 
 TEST_F(NodeProbesTest, a_node_that_never_joins_is_not_alive_in_the_end) {
-  watched_.desk.has_joined = false;
+  watched_.kernel.has_joined = false;
   start();
   world_.run_for(Duration::seconds(170));
   EXPECT_FALSE(verdicts().live());
@@ -81,13 +81,13 @@ TEST_F(NodeProbesTest, a_node_that_never_joins_is_not_alive_in_the_end) {
 TEST_F(NodeProbesTest, three_looks_make_it_unready_and_one_makes_it_ready) {
   start();
   world_.run_for(Duration::seconds(12));
-  watched_.desk.trouble = "nobody is known to lead";
+  watched_.kernel.trouble = "nobody is known to lead";
   world_.run_for(Duration::seconds(21));
   EXPECT_TRUE(verdicts().ready());
   world_.run_for(Duration::seconds(13));
   EXPECT_FALSE(verdicts().ready());
   EXPECT_TRUE(verdicts().live());
-  watched_.desk.trouble.clear();
+  watched_.kernel.trouble.clear();
   world_.run_for(Duration::seconds(12));
   EXPECT_TRUE(verdicts().ready());
 }
@@ -103,11 +103,11 @@ runtime::task<void> ask_health(NodePage* page, std::string* body) {
 TEST_F(NodeProbesTest, the_page_says_whether_a_manager_does_what_it_could) {
   start();
   const auto figures = [] { return std::vector<Figure>(); };
-  NodePage page(watched_.desk, *watched_.probes, figures);
+  NodePage page(watched_.kernel, *watched_.probes, figures);
   std::string body;
   const auto nothing = ask_health(&page, &body);
   EXPECT_EQ(body.find("progress"), std::string::npos);
-  watched_.desk.moves = "stuck";
+  watched_.kernel.moves = "stuck";
   const auto asked = ask_health(&page, &body);
   EXPECT_NE(body.find("\"progress\": \"stuck\""), std::string::npos) << body;
 }

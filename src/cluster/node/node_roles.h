@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cluster/net/leadership.h"
-#include "cluster/net/vital_signs.h"
+#include "cluster/net/resource_monitor.h"
+#include "cluster/node/node_format.h"
 #include "cluster/node/node_page.h"
 #include "cluster/node/node_supplies.h"
-#include "cluster/node/node_words.h"
 #include "cluster/vote/vote_driver.h"
 #include "core/base/result.h"
 #include "core/runtime/runtime.h"
@@ -32,7 +32,7 @@ struct NodeTools {
   runtime::Runtime& runtime;
   const NodeOptions& options;
   NodeSupplies& supplies;
-  NodePort& port;              // its links and its switchboard, where a role registers its messages
+  NodePort& port;              // its links and its router, where a role registers its messages
   const NodeMembers& members;  // the members of the cluster
   NodeElection& election;      // the leader
   NodeLog& log;
@@ -57,7 +57,7 @@ class NodeRole : public election::TermListener {
   virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
   virtual void on_there(const std::string& /*name*/) {}
   // About once a second. `health_score`: of this node, 0 to 8.
-  virtual void on_vital_signs(const cluster::VitalSigns&, int /*health_score*/) {}
+  virtual void on_vital_signs(const cluster::ResourceUsage&, int /*health_score*/) {}
 
   // The events of the election (cluster/net/leadership.h). A role with work that only a leader may do calls
   // work_stopped() of the leadership itself, as stated there; a node has at most one such role.
@@ -70,7 +70,8 @@ class NodeRole : public election::TermListener {
   virtual runtime::task<void> work_ended() { co_return; }
   // Whether it reports terms to people itself; else the node does.
   virtual bool tells_of_terms() const { return false; }
-  // Whether it works with the key that only an elected admin has. on_admin_key() gives it (cluster/vote/key_keeper.h).
+  // Whether it works with the key that only an elected admin has. on_admin_key() gives it
+  // (cluster/vote/key_recovery.h).
   virtual bool takes_admin_key() const { return false; }
   virtual void on_admin_key(const election::TermOfOffice&, secret::SecretBytes) {}
   // The fitness of this node as a leader of contexts, 0 to 1; nothing while it leads none.

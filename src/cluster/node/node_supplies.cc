@@ -14,7 +14,7 @@
 #include "cluster/net/node_config.h"
 #include "cluster/node/dialling.h"
 #include "cluster/node/secrets.h"
-#include "cluster/vote/key_keeper.h"
+#include "cluster/vote/key_recovery.h"
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_codec.h"
@@ -29,12 +29,12 @@ namespace {
 
 // The keys of a scored vote, as a node has them on its disk: its own, and the public ones of all voters.
 
-constexpr std::size_t kMostFileBytes = 1 << 16;
+constexpr std::size_t kMaxFileBytes = 1 << 16;
 
 Result<std::string> read_public_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(Errc::kInvalid, "there is no '{}' to read", path);
-  std::string text(kMostFileBytes, '\0');
+  std::string text(kMaxFileBytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
@@ -75,11 +75,11 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
 // as of secrets.h; kInvalid: the key share is not the one that was split, or too few nodes exist to ever have the key.
 Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeConfig& config) {
   if (config.vote.key_share.empty()) return std::nullopt;
-  auto share = read_key_share(config.vote.key_share);
-  if (!share) return fail(share.error().code, "'vote.key_share': " + share.error().message);
+  auto assignment = read_key_share(config.vote.key_share);
+  if (!assignment) return fail(assignment.error().code, "'vote.key_share': " + assignment.error().message);
   auto commitment = read_commitment(config.vote.key_commitment);
   if (!commitment) return fail(commitment.error().code, "'vote.key_commitment': " + commitment.error().message);
-  if (const Status good = commitment->check(*share); !good) {
+  if (const Status good = commitment->check(*assignment); !good) {
     return fail(Errc::kInvalid,
                 "'vote.key_share': '{}' is not what '{}' says was split: {}. Bring this node its key share of that "
                 "splitting again",
@@ -91,7 +91,7 @@ Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeC
                 "'vote.key_commitment': it takes {} key shares to have the key, and there are {} voters: split it anew",
                 rule.threshold, config.voters.size());
   }
-  return cluster::KeyHolding{std::move(*commitment), std::move(*share)};
+  return cluster::KeyHolding{std::move(*commitment), std::move(*assignment)};
 }
 
 // How this node vets candidates, and its own attestation. Waits for the disk. Errors: a missing or invalid file;
@@ -187,7 +187,7 @@ task<Result<NodeSupplies>> local_supplies(runtime::Runtime& runtime, const clust
   BW_CO_TRY(auto keyring, read_secrets(config, &store::own_environment));
   NodeSupplies supplies(std::move(keyring));
   supplies.own_address = &own_address_towards;
-  supplies.vitals = std::make_unique<cluster::ProcessVitals>(runtime);
+  supplies.usage = std::make_unique<cluster::ProcessResources>(runtime);
 
   BW_CO_TRY(auto dialling, dialling_as(config, config.name, config.role));
   supplies.dial_tls = std::move(dialling.tls);

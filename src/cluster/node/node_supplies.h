@@ -7,8 +7,8 @@
 
 #include "cluster/net/kv.h"
 #include "cluster/net/node_config.h"
-#include "cluster/net/vital_signs.h"
-#include "cluster/vote/key_keeper.h"
+#include "cluster/net/resource_monitor.h"
+#include "cluster/vote/key_recovery.h"
 #include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_codec.h"
 #include "cluster/vote/vote_driver.h"
@@ -27,8 +27,8 @@ struct NodeSupplies {
   wire::Keyring keyring;
   std::shared_ptr<runtime::TlsContext> dial_tls;  // both or none
   std::shared_ptr<runtime::TlsContext> serve_tls;
-  // The description of letters about jobs, of a node that takes part in them; nullptr: it refuses them.
-  const message::Message* letters = nullptr;
+  // The description of messages about jobs, of a node that takes part in them; nullptr: it refuses them.
+  const message::Message* messages = nullptr;
   std::unique_ptr<cluster::Kv> kv;  // nothing: this node has nothing to remember; required of a voter
   // The store that decides the leader, where one does and this node may lead; and the key in it.
   std::unique_ptr<store::LeaseStore> store;
@@ -38,7 +38,7 @@ struct NodeSupplies {
   std::optional<cluster::KeyHolding> key_holding = {};
   cluster::VettingSettings vetting = {};
   std::unique_ptr<cluster::ResourceSource> resources;  // required of a node that votes by scores, or leads contexts
-  std::unique_ptr<cluster::VitalSource> vitals;        // nothing: only the lag of its loop is known
+  std::unique_ptr<cluster::ResourceSource> usage;      // nothing: only the lag of its loop is known
   // The address of this machine from which the route to an endpoint begins; nothing where no route exists.
   std::optional<runtime::IpAddress> (*own_address)(const runtime::Endpoint& there) = nullptr;
 

@@ -63,9 +63,9 @@ struct QuorumView {
 };
 
 // The source of answers for pages and operators, and of the acts of operators.
-class NodeDesk {
+class NodeControl {
  public:
-  virtual ~NodeDesk() = default;
+  virtual ~NodeControl() = default;
   virtual std::vector<MemberView> members() const = 0;
   virtual LeaderView leader() const = 0;
   virtual QuorumView quorum() const = 0;

@@ -93,8 +93,8 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
   for (fs::directory_iterator at(folder, wrong), end; !wrong && at != end; at.increment(wrong)) {
     const std::string extension = at->path().extension().string();
     if (extension == ".pub" || extension == ".pem") out.push_back(at->path().string());
-    if (out.size() > signature::kKeysMost) {
-      return fail(Errc::kTooLarge, "'{}' has more than {} keys", folder, signature::kKeysMost);
+    if (out.size() > signature::kMaxKeys) {
+      return fail(Errc::kTooLarge, "'{}' has more than {} keys", folder, signature::kMaxKeys);
     }
   }
   if (wrong) return fail(Errc::kIo, "cannot read the folder '{}': {}", folder, wrong.message());
@@ -165,14 +165,14 @@ Result<SecretBytes> read_secret_bytes(const std::string& path, std::size_t most)
 }
 
 Result<secret::KeyShare> read_key_share(const std::string& path) {
-  BW_TRY(const auto bytes, read_secret_bytes(path, secret::kMostKeyShareBytes));
+  BW_TRY(const auto bytes, read_secret_bytes(path, secret::kMaxKeyShareBytes));
   auto share = secret::decode_key_share(bytes.bytes());
   if (!share) return fail(share.error().code, "'{}': {}", path, share.error().message);
   return share;
 }
 
 Result<secret::Commitment> read_commitment(const std::string& path) {
-  BW_TRY(const auto bytes, read_guarded(path, secret::kMostCommitmentBytes, 022U, "go-w"));
+  BW_TRY(const auto bytes, read_guarded(path, secret::kMaxCommitmentBytes, 022U, "go-w"));
   auto commitment = secret::decode_commitment(bytes.bytes());
   if (!commitment) return fail(commitment.error().code, "'{}': {}", path, commitment.error().message);
   return commitment;
@@ -203,8 +203,8 @@ Result<std::vector<signature::PublicKey>> read_keyring(const std::string& path) 
     const auto keys = read_file(file);
     if (!keys) return keys;
     out.insert(out.end(), keys->begin(), keys->end());
-    if (out.size() > signature::kKeysMost) {
-      return fail(Errc::kTooLarge, "'{}' has more than {} keys", path, signature::kKeysMost);
+    if (out.size() > signature::kMaxKeys) {
+      return fail(Errc::kTooLarge, "'{}' has more than {} keys", path, signature::kMaxKeys);
     }
   }
   return out;

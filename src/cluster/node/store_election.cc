@@ -54,7 +54,7 @@ const Rival* fittest(std::span<const Rival> rivals) {
   return best;
 }
 
-std::string why_not_standing(const Situation& now) {
+std::string why_not_candidate(const Situation& now) {
   if (const Rival* other = other_minded(now.rivals, now.decided_by); other != nullptr) {
     return fmt::format(
         "'{}' leaves it to {} who leads, and this node to {}, so that there could be two leaders: 'leadership' must be "
@@ -191,7 +191,7 @@ void StoreElection::review() {
   if (vacant_since_) situation.vacant = now - *vacant_since_;
   const election::LeaseRecord& record = elector.seen().record;
   situation.named = !record.held() && record.heir == settings_.self;
-  const std::string why = elector.holds() ? std::string() : why_not_standing(situation);
+  const std::string why = elector.holds() ? std::string() : why_not_candidate(situation);
   if (why != why_not_) {
     why_not_ = why;
     if (why.empty()) {

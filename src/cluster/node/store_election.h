@@ -42,7 +42,7 @@ struct Situation {
 };
 
 // Why this node does not stand now; empty: it does.
-std::string why_not_standing(const Situation& now);
+std::string why_not_candidate(const Situation& now);
 // Another node that leaves the decision to a different source: two leaders would be possible. Nothing: no such node.
 const Rival* other_minded(std::span<const Rival> rivals, const std::string& decided_by);
 // The node to hand over to; nothing when no other node is electable.

@@ -31,7 +31,7 @@ void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects&
 void JobAcceptor::start(Instant now, const AcceptorStart& start) {
   check(slots_.empty(), "an acceptor starts once");
   readable_ = start.readable;
-  for (const JobRecord& record : start.records) {
+  for (const RegisterRecord& record : start.records) {
     Slot slot;
     slot.record = record;
     lease(now, slot, record.longest_lease);
@@ -40,7 +40,7 @@ void JobAcceptor::start(Instant now, const AcceptorStart& start) {
   }
 }
 
-const JobRecord* JobAcceptor::find(const std::string& key) const {
+const RegisterRecord* JobAcceptor::find(const std::string& key) const {
   const auto slot = slots_.find(key);
   return slot == slots_.end() ? nullptr : &slot->second.record;
 }
@@ -52,7 +52,7 @@ bool JobAcceptor::is_leased(Instant now, const std::string& key) const {
 
 void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
   const Ask& ask = asked.ask;
-  if (ask.key.empty() || ask.key.size() > kMostKeyBytes) return;
+  if (ask.key.empty() || ask.key.size() > kMaxKeyBytes) return;
   if (ask.lease <= Duration::zero() || ask.lease > kLongestJobLease) return;
   auto place = slots_.find(ask.key);
   const bool is_new = place == slots_.end();
@@ -86,7 +86,7 @@ void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask
       Answer leased = answer(slot, ask, Verdict::kLeased);
       leased.again_after = slot.leased_until - now;
       const bool known = std::find(slot.waiting.begin(), slot.waiting.end(), from) != slot.waiting.end();
-      if (!known && slot.waiting.size() < kMostWaiting) slot.waiting.push_back(from);
+      if (!known && slot.waiting.size() < kMaxWaiting) slot.waiting.push_back(from);
       return out.push_back(Reply{from, std::move(leased)});
     }
     // No lease yet: of several nodes that take a job at once each would hold a part of the peers, and none a majority.
@@ -104,7 +104,7 @@ void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId f
                          AcceptorEffects& out) {
   const Claim& promised = slot.record.promised;
   const Place place{ask.claim.fence, body.write};
-  if (ask.claim.owner != from || body.value.size() > kMostValueBytes) return;
+  if (ask.claim.owner != from || body.value.size() > kMaxValueBytes) return;
   if (ask.claim != promised && ask.claim.fence <= promised.fence) {
     BW_PROBE("register: a write under an older fence is refused");
     return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
@@ -175,7 +175,7 @@ void JobAcceptor::grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects&
   if (slot.failed) keep(slot, out);
   if (slot.durable >= slot.wanted) return out.push_back(Reply{to, std::move(answer)});
   std::erase_if(slot.held, [&](const Held& one) { return one.to == to; });
-  if (slot.held.size() < kMostHeld) slot.held.push_back({to, std::move(answer), slot.wanted});
+  if (slot.held.size() < kMaxHeld) slot.held.push_back({to, std::move(answer), slot.wanted});
 }
 
 void JobAcceptor::kept(const JobKept& kept, AcceptorEffects& out) {

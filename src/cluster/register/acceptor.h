@@ -22,7 +22,7 @@ struct JobAcceptorConfig {
 
 struct AcceptorStart {
   bool readable = true;  // else nothing is promised or accepted any more: the peer is to be replaced
-  std::vector<JobRecord> records;
+  std::vector<RegisterRecord> records;
 };
 struct Asked {
   MemberId from;
@@ -45,7 +45,7 @@ using AcceptorEvent = std::variant<AcceptorStart, Asked, JobKept, Forget>;
 // Make it durable, then send JobKept with its number. Answers that depend on it come only after that.
 struct KeepJob {
   uint64_t number = 0;
-  JobRecord record;
+  RegisterRecord record;
 };
 struct DropJob {
   uint64_t number = 0;
@@ -79,11 +79,11 @@ class JobAcceptor {
   // A node holds the job, as far as this peer has promised it.
   bool is_leased(Instant now, const std::string& key) const;
   // Nothing when it has never heard of it.
-  const JobRecord* find(const std::string& key) const;
+  const RegisterRecord* find(const std::string& key) const;
 
  private:
-  static constexpr std::size_t kMostHeld = 64;     // answers that wait for the disk, for each job
-  static constexpr std::size_t kMostWaiting = 16;  // nodes that wait for the end of a lease, for each job
+  static constexpr std::size_t kMaxHeld = 64;     // answers that wait for the disk, for each job
+  static constexpr std::size_t kMaxWaiting = 16;  // nodes that wait for the end of a lease, for each job
 
   struct Held {
     MemberId to;
@@ -91,7 +91,7 @@ class JobAcceptor {
     uint64_t keep;  // until this is durable
   };
   struct Slot {
-    JobRecord record;
+    RegisterRecord record;
     Instant leased_until;
     uint64_t wanted = 0;   // number of the newest KeepJob
     uint64_t durable = 0;  // the newest that was confirmed

@@ -44,7 +44,7 @@ class JobAcceptorTest : public testing::Test {
   Instant now_ = Instant::from_ns(1'000'000'000);
   JobAcceptor acceptor_{{}};
   AcceptorEffects effects_;
-  JobRecord kept_;
+  RegisterRecord kept_;
   uint64_t number_ = 0;
 };
 
@@ -178,7 +178,7 @@ TEST_F(JobAcceptorTest, is_bounded) {
   acceptor_.step(now_, Asked{kA, {"another", 1, kLease, claim(1, kA), Prepare{}}}, effects_);
   EXPECT_EQ(std::get<Reply>(effects_.front()).answer.verdict, Verdict::kUnable);
   effects_.clear();
-  const std::string long_value(kMostValueBytes + 1, 'x');
+  const std::string long_value(kMaxValueBytes + 1, 'x');
   acceptor_.step(now_, Asked{kA, {"job", 2, kLease, claim(1, kA), Accept{1, long_value}}}, effects_);
   acceptor_.step(now_, Asked{kA, {"", 3, kLease, claim(1, kA), Prepare{}}}, effects_);
   acceptor_.step(now_, Asked{kA, {"job", 4, kLongestJobLease * 2, claim(2, kA), Prepare{}}}, effects_);

@@ -6,19 +6,19 @@
 namespace bellwether::registers {
 namespace {
 
-constexpr std::size_t kMostSmallBytes = kMostValueBytes + 4096;
-constexpr std::size_t kMostLargeBytes = copies::kPieceBytes + 64 * 1024;
+constexpr std::size_t kMaxSmallBytes = kMaxValueBytes + 4096;
+constexpr std::size_t kMaxLargeBytes = blobs::kPieceBytes + 64 * 1024;
 
-std::string fit_why(std::string_view why) { return printable(why).substr(0, kMostWhyBytes); }
+std::string fit_why(std::string_view why) { return printable(why).substr(0, kMaxWhyBytes); }
 
 std::string_view wrong_ask(const Ask& ask) {
   return ask.claim.fence == JobFence() || ask.claim.owner == quorum::kNobody ? "a claim of nobody" : "";
 }
-std::string_view wrong_record(const JobRecord& record) {
+std::string_view wrong_record(const RegisterRecord& record) {
   return record.accepted.fence > record.promised.fence ? "a write that is newer than every promise" : "";
 }
-std::string_view wrong_head(const copies::CopyHead& head) {
-  return head.pieces.size() == copies::pieces_of(head.size) ? "" : "another number of pieces than its size has";
+std::string_view wrong_head(const blobs::BlobHead& head) {
+  return head.pieces.size() == blobs::pieces_of(head.size) ? "" : "another number of pieces than its size has";
 }
 
 }  // namespace
@@ -30,11 +30,11 @@ using namespace registers;  // NOLINT(google-build-using-namespace): the words o
 
 namespace {
 
-constexpr Rule kKey = not_empty(text(kMostKeyBytes));
-constexpr Rule kValue = text(kMostValueBytes);
+constexpr Rule kKey = not_empty(text(kMaxKeyBytes));
+constexpr Rule kValue = text(kMaxValueBytes);
 constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that a next one always exists
-constexpr Rule kWhy = fitted(kMostWhyBytes, &fit_why);
-constexpr Rule kPiece = at_most(static_cast<uint32_t>(copies::kMostPieces - 1));
+constexpr Rule kWhy = fitted(kMaxWhyBytes, &fit_why);
+constexpr Rule kPiece = at_most(static_cast<uint32_t>(blobs::kMaxPieces - 1));
 
 }  // namespace
 
@@ -85,96 +85,94 @@ constexpr auto kDescription<registers::Message> =
                                  alternative<registers::Answer, &registers::Message::body>(3, "answer"),
                                  alternative<Freed, &registers::Message::body>(4, "freed"),
                                  alternative<Unable, &registers::Message::body>(5, "unable"))
-        .within(kMostSmallBytes);
+        .within(kMaxSmallBytes);
 
 template <>
-constexpr auto kDescription<JobRecord> =
-    describe<JobRecord, &wrong_record>(
-        "the record of a register", field<&JobRecord::key>(1, kKey), field<&JobRecord::promised>(2),
-        field<&JobRecord::accepted>(3), field<&JobRecord::value>(4, kValue),
-        field<&JobRecord::longest_lease>(5, at_most(kLongestJobLease)), field<&JobRecord::unsettled>(6))
-        .within(kMostSmallBytes, Errc::kInvalid);
+constexpr auto kDescription<RegisterRecord> =
+    describe<RegisterRecord, &wrong_record>(
+        "the record of a register", field<&RegisterRecord::key>(1, kKey), field<&RegisterRecord::promised>(2),
+        field<&RegisterRecord::accepted>(3), field<&RegisterRecord::value>(4, kValue),
+        field<&RegisterRecord::longest_lease>(5, at_most(kLongestJobLease)), field<&RegisterRecord::unsettled>(6))
+        .within(kMaxSmallBytes, Errc::kInvalid);
 
 // --- large values ----------------------------------------------------------------------------------------------------
 
 template <>
-constexpr auto kDescription<copies::CopyKey> = describe<copies::CopyKey>(
-    "the key of a copy", field<&copies::CopyKey::job>(1, kKey),
-    field<&copies::CopyKey::kind>(2, text(copies::kMostKindBytes, "kind of a copy", &copies::is_copy_kind, "abz09-")));
+constexpr auto kDescription<blobs::BlobKey> = describe<blobs::BlobKey>(
+    "the key of a blob", field<&blobs::BlobKey::job>(1, kKey),
+    field<&blobs::BlobKey::kind>(2, text(blobs::kMaxKindBytes, "kind of a blob", &blobs::is_blob_kind, "abz09-")));
 template <>
-constexpr auto kDescription<copies::Version> = describe<copies::Version>(
-    "the version of a copy", field<&copies::Version::fence>(1, kKnownFence), field<&copies::Version::number>(2));
+constexpr auto kDescription<blobs::Version> = describe<blobs::Version>(
+    "the version of a blob", field<&blobs::Version::fence>(1, kKnownFence), field<&blobs::Version::number>(2));
 template <>
-constexpr auto kDescription<copies::CopyHead> = describe<copies::CopyHead, &wrong_head>(
-    "the head of a copy", field<&copies::CopyHead::version>(1),
-    field<&copies::CopyHead::size>(2, at_most(uint64_t{copies::kMostCopyBytes})),
-    field<&copies::CopyHead::pieces>(3, list(copies::kMostPieces)));
+constexpr auto kDescription<blobs::BlobHead> =
+    describe<blobs::BlobHead, &wrong_head>("the head of a blob", field<&blobs::BlobHead::version>(1),
+                                           field<&blobs::BlobHead::size>(2, at_most(uint64_t{blobs::kMaxBlobBytes})),
+                                           field<&blobs::BlobHead::pieces>(3, list(blobs::kMaxPieces)));
 
 template <>
-constexpr auto kDescription<copies::Look> = describe<copies::Look>("a look at a copy", field<&copies::Look::key>(1),
-                                                                   field<&copies::Look::fence>(2, kKnownFence));
+constexpr auto kDescription<blobs::Look> =
+    describe<blobs::Look>("a look at a blob", field<&blobs::Look::key>(1), field<&blobs::Look::fence>(2, kKnownFence));
 template <>
-constexpr auto kDescription<copies::Offer> =
-    describe<copies::Offer>("an offer of a copy", field<&copies::Offer::key>(1), field<&copies::Offer::head>(2),
-                            field<&copies::Offer::again>(3));
+constexpr auto kDescription<blobs::Offer> = describe<blobs::Offer>(
+    "an offer of a blob", field<&blobs::Offer::key>(1), field<&blobs::Offer::head>(2), field<&blobs::Offer::again>(3));
 template <>
-constexpr auto kDescription<copies::Piece> =
-    describe<copies::Piece>("a piece of a copy", field<&copies::Piece::key>(1), field<&copies::Piece::version>(2),
-                            field<&copies::Piece::index>(3, kPiece), field<&copies::Piece::again>(4),
-                            field<&copies::Piece::bytes>(5, text(copies::kPieceBytes)));
+constexpr auto kDescription<blobs::Piece> =
+    describe<blobs::Piece>("a piece of a blob", field<&blobs::Piece::key>(1), field<&blobs::Piece::version>(2),
+                           field<&blobs::Piece::index>(3, kPiece), field<&blobs::Piece::again>(4),
+                           field<&blobs::Piece::bytes>(5, text(blobs::kPieceBytes)));
 template <>
-constexpr auto kDescription<copies::Fetch> =
-    describe<copies::Fetch>("a fetch of a piece", field<&copies::Fetch::key>(1), field<&copies::Fetch::version>(2),
-                            field<&copies::Fetch::index>(3, kPiece));
+constexpr auto kDescription<blobs::Fetch> =
+    describe<blobs::Fetch>("a fetch of a piece", field<&blobs::Fetch::key>(1), field<&blobs::Fetch::version>(2),
+                           field<&blobs::Fetch::index>(3, kPiece));
 template <>
-constexpr auto kDescription<copies::Drop> =
-    describe<copies::Drop>("a drop of copies", field<&copies::Drop::job>(1, kKey), field<&copies::Drop::leftover>(2));
+constexpr auto kDescription<blobs::Drop> =
+    describe<blobs::Drop>("a drop of blobs", field<&blobs::Drop::job>(1, kKey), field<&blobs::Drop::leftover>(2));
 
 template <>
-constexpr auto kDescription<copies::Asked> =
-    describe<copies::Asked>("a question about copies", field<&copies::Asked::peers>(1, fixed()),
-                            alternative<copies::Look, &copies::Asked::question>(2, "look"),
-                            alternative<copies::Offer, &copies::Asked::question>(3, "offer"),
-                            alternative<copies::Piece, &copies::Asked::question>(4, "piece"),
-                            alternative<copies::Fetch, &copies::Asked::question>(5, "fetch"),
-                            alternative<copies::Drop, &copies::Asked::question>(6, "drop"))
-        .within(kMostLargeBytes);
+constexpr auto kDescription<blobs::Asked> =
+    describe<blobs::Asked>("a question about blobs", field<&blobs::Asked::peers>(1, fixed()),
+                           alternative<blobs::Look, &blobs::Asked::question>(2, "look"),
+                           alternative<blobs::Offer, &blobs::Asked::question>(3, "offer"),
+                           alternative<blobs::Piece, &blobs::Asked::question>(4, "piece"),
+                           alternative<blobs::Fetch, &blobs::Asked::question>(5, "fetch"),
+                           alternative<blobs::Drop, &blobs::Asked::question>(6, "drop"))
+        .within(kMaxLargeBytes);
 
 template <>
-constexpr auto kDescription<copies::Answer> =
-    describe<copies::Answer>("an answer about copies",
-                             field<&copies::Answer::verdict>(1, one_of(copies::kVerdicts, copies::Verdict::kUnable)),
-                             field<&copies::Answer::head>(2),
-                             field<&copies::Answer::wanted>(3, list(copies::kMostPieces, kPiece)),
-                             field<&copies::Answer::bytes>(4, text(copies::kPieceBytes)),
-                             field<&copies::Answer::fence>(5, kKnownFence), field<&copies::Answer::why>(6, kWhy))
-        .within(kMostLargeBytes);
+constexpr auto kDescription<blobs::Answer> =
+    describe<blobs::Answer>(
+        "an answer about blobs", field<&blobs::Answer::verdict>(1, one_of(blobs::kVerdicts, blobs::Verdict::kUnable)),
+        field<&blobs::Answer::head>(2), field<&blobs::Answer::wanted>(3, list(blobs::kMaxPieces, kPiece)),
+        field<&blobs::Answer::bytes>(4, text(blobs::kPieceBytes)), field<&blobs::Answer::fence>(5, kKnownFence),
+        field<&blobs::Answer::why>(6, kWhy))
+        .within(kMaxLargeBytes);
 
 template <>
-constexpr auto kDescription<copies::CopyRecord> =
-    describe<copies::CopyRecord>("the record of a copy", field<&copies::CopyRecord::key>(1),
-                                 field<&copies::CopyRecord::head>(2), field<&copies::CopyRecord::slot>(3, fixed()))
-        .within(kMostLargeBytes, Errc::kInvalid);
+constexpr auto kDescription<blobs::BlobRecord> =
+    describe<blobs::BlobRecord>("the record of a blob", field<&blobs::BlobRecord::key>(1),
+                                field<&blobs::BlobRecord::head>(2), field<&blobs::BlobRecord::slot>(3, fixed()))
+        .within(kMaxLargeBytes, Errc::kInvalid);
 
 template <>
 const Message& message_of<registers::Message>() {
   return described<registers::Message>();
 }
 template <>
-const Message& message_of<JobRecord>() {
-  return described<JobRecord>();
+const Message& message_of<RegisterRecord>() {
+  return described<RegisterRecord>();
 }
 template <>
-const Message& message_of<copies::Asked>() {
-  return described<copies::Asked>();
+const Message& message_of<blobs::Asked>() {
+  return described<blobs::Asked>();
 }
 template <>
-const Message& message_of<copies::Answer>() {
-  return described<copies::Answer>();
+const Message& message_of<blobs::Answer>() {
+  return described<blobs::Answer>();
 }
 template <>
-const Message& message_of<copies::CopyRecord>() {
-  return described<copies::CopyRecord>();
+const Message& message_of<blobs::BlobRecord>() {
+  return described<blobs::BlobRecord>();
 }
 
 }  // namespace bellwether::message

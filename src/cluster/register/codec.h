@@ -11,12 +11,12 @@ namespace bellwether::message {
 template <>
 const Message& message_of<registers::Message>();
 template <>
-const Message& message_of<registers::JobRecord>();
+const Message& message_of<registers::RegisterRecord>();
 template <>
-const Message& message_of<copies::Asked>();
+const Message& message_of<blobs::Asked>();
 template <>
-const Message& message_of<copies::Answer>();
+const Message& message_of<blobs::Answer>();
 template <>
-const Message& message_of<copies::CopyRecord>();
+const Message& message_of<blobs::BlobRecord>();
 
 }  // namespace bellwether::message

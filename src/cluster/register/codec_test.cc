@@ -13,12 +13,10 @@ namespace {
 using testing::HasSubstr;
 
 TEST(RegisterCodec, words_about_small_values_travel_within_their_limits) { message::expect_sound<Message>(2'000); }
-TEST(RegisterCodec, records_of_small_values_are_kept_within_their_limits) { message::expect_sound<JobRecord>(); }
-TEST(RegisterCodec, questions_about_copies_travel_within_their_limits) { message::expect_sound<copies::Asked>(2'000); }
-TEST(RegisterCodec, answers_about_copies_travel_within_their_limits) { message::expect_sound<copies::Answer>(1'000); }
-TEST(RegisterCodec, records_of_copies_are_kept_within_their_limits) {
-  message::expect_sound<copies::CopyRecord>(1'000);
-}
+TEST(RegisterCodec, records_of_small_values_are_kept_within_their_limits) { message::expect_sound<RegisterRecord>(); }
+TEST(RegisterCodec, questions_about_blobs_travel_within_their_limits) { message::expect_sound<blobs::Asked>(2'000); }
+TEST(RegisterCodec, answers_about_blobs_travel_within_their_limits) { message::expect_sound<blobs::Answer>(1'000); }
+TEST(RegisterCodec, records_of_blobs_are_kept_within_their_limits) { message::expect_sound<blobs::BlobRecord>(1'000); }
 
 // The corpora of the fuzzers were written by the code that protoc had generated: words each with two bytes before it,
 // the first of which is its length; and one record.
@@ -39,7 +37,7 @@ int understood(const std::string& folder) {
 }
 TEST(RegisterCodec, words_of_older_versions_are_understood) {
   EXPECT_GE(understood<Message>("small_fuzz"), 20);
-  EXPECT_GE(understood<copies::Asked>("large_fuzz"), 10);
+  EXPECT_GE(understood<blobs::Asked>("large_fuzz"), 10);
 }
 
 std::string corpus(const std::string& name) {
@@ -48,7 +46,7 @@ std::string corpus(const std::string& name) {
 }
 // A node of another version reads its disk.
 TEST(RegisterCodec, what_is_kept_has_the_bytes_of_older_versions) {
-  const JobRecord record{"job", {JobFence(7), MemberId(1), 2}, {JobFence(6), 4}, "ab", Duration::seconds(30)};
+  const RegisterRecord record{"job", {JobFence(7), MemberId(1), 2}, {JobFence(6), 4}, "ab", Duration::seconds(30)};
   const std::string bytes(
       "\x0a\x03job"
       "\x12\x14\x08\x07\x11\x01\0\0\0\0\0\0\0\x19\x02\0\0\0\0\0\0\0"
@@ -58,9 +56,9 @@ TEST(RegisterCodec, what_is_kept_has_the_bytes_of_older_versions) {
       "\x28\x80\xd8\x8e\xe1\x6f",
       43);
   EXPECT_EQ(message::encode(record), bytes);
-  const auto copy = message::decode<copies::CopyRecord>(corpus("large_fuzz/record"));
-  ASSERT_TRUE(copy) << copy.error().message;
-  EXPECT_EQ(message::encode(*copy), corpus("large_fuzz/record"));
+  const auto blob = message::decode<blobs::BlobRecord>(corpus("large_fuzz/record"));
+  ASSERT_TRUE(blob) << blob.error().message;
+  EXPECT_EQ(message::encode(*blob), corpus("large_fuzz/record"));
 }
 
 template <class T>
@@ -77,15 +75,15 @@ TEST(RegisterCodec, what_contradicts_itself_is_refused) {
   EXPECT_EQ(says(claim), "");
   EXPECT_THAT(says({JobFence(), MemberId(1), 1}), HasSubstr("a claim of nobody"));
   EXPECT_THAT(says({JobFence(1), quorum::kNobody, 1}), HasSubstr("a claim of nobody"));
-  EXPECT_EQ(refusal(JobRecord{"job", claim, {JobFence(7), 1}, "", {}}), "");
-  EXPECT_THAT(refusal(JobRecord{"job", claim, {JobFence(8), 1}, "", {}}), HasSubstr("newer than every promise"));
-  copies::CopyHead head{{JobFence(7), 9}, copies::kPieceBytes, {{}}};
-  EXPECT_EQ(refusal(copies::CopyRecord{{"job", "bundle"}, head, 1}), "");
+  EXPECT_EQ(refusal(RegisterRecord{"job", claim, {JobFence(7), 1}, "", {}}), "");
+  EXPECT_THAT(refusal(RegisterRecord{"job", claim, {JobFence(8), 1}, "", {}}), HasSubstr("newer than every promise"));
+  blobs::BlobHead head{{JobFence(7), 9}, blobs::kPieceBytes, {{}}};
+  EXPECT_EQ(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), "");
   ++head.size;
-  EXPECT_THAT(refusal(copies::CopyRecord{{"job", "bundle"}, head, 1}), HasSubstr("number of pieces"));
-  EXPECT_THAT(refusal(copies::Asked{1, copies::Look{{"job", "Bundle"}, {}}}), HasSubstr("no kind of a copy"));
+  EXPECT_THAT(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), HasSubstr("number of pieces"));
+  EXPECT_THAT(refusal(blobs::Asked{1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("no kind of a blob"));
   EXPECT_EQ(message::decode<Message>("").error().code, Errc::kUnsupported) << "no body";
-  EXPECT_EQ(message::decode<copies::Asked>("").error().code, Errc::kUnsupported) << "no question";
+  EXPECT_EQ(message::decode<blobs::Asked>("").error().code, Errc::kUnsupported) << "no question";
 }
 
 TEST(RegisterCodec, a_verdict_of_a_newer_version_is_a_refusal) {
@@ -93,9 +91,9 @@ TEST(RegisterCodec, a_verdict_of_a_newer_version_is_a_refusal) {
   const auto read = message::decode<Message>(message::encode(Message{5, answer}));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(std::get<Answer>(read->body).verdict, Verdict::kUnable);
-  const auto copy = message::decode<copies::Answer>(message::encode(copies::answer(static_cast<copies::Verdict>(77))));
-  ASSERT_TRUE(copy) << copy.error().message;
-  EXPECT_EQ(copy->verdict, copies::Verdict::kUnable);
+  const auto blob = message::decode<blobs::Answer>(message::encode(blobs::answer(static_cast<blobs::Verdict>(77))));
+  ASSERT_TRUE(blob) << blob.error().message;
+  EXPECT_EQ(blob->verdict, blobs::Verdict::kUnable);
 }
 
 TEST(RegisterCodec, words_of_a_peer_neither_steer_a_terminal_nor_go_on_for_ever) {
@@ -103,7 +101,7 @@ TEST(RegisterCodec, words_of_a_peer_neither_steer_a_terminal_nor_go_on_for_ever)
   const auto read = message::decode<Message>(message::encode(message));
   ASSERT_TRUE(read) << read.error().message;
   const std::string& why = std::get<Unable>(read->body).why;
-  EXPECT_EQ(why.size(), kMostWhyBytes);
+  EXPECT_EQ(why.size(), kMaxWhyBytes);
   EXPECT_EQ(why.front(), '?');
 }
 

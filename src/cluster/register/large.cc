@@ -5,24 +5,24 @@
 #include "core/base/encoding.h"
 #include "core/base/enum_names.h"
 
-namespace bellwether::copies {
+namespace bellwether::blobs {
 
-bool is_copy_kind(std::string_view kind) {
+bool is_blob_kind(std::string_view kind) {
   const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-  return !kind.empty() && kind.size() <= kMostKindBytes && std::all_of(kind.begin(), kind.end(), good);
+  return !kind.empty() && kind.size() <= kMaxKindBytes && std::all_of(kind.begin(), kind.end(), good);
 }
 
-Status check_key(const CopyKey& key) {
-  if (key.job.empty() || key.job.size() > registers::kMostKeyBytes) {
-    return fail(Errc::kInvalid, "the key of a job has 1 to {} bytes, and this one {}", registers::kMostKeyBytes,
+Status check_key(const BlobKey& key) {
+  if (key.job.empty() || key.job.size() > registers::kMaxKeyBytes) {
+    return fail(Errc::kInvalid, "the key of a job has 1 to {} bytes, and this one {}", registers::kMaxKeyBytes,
                 key.job.size());
   }
-  if (is_copy_kind(key.kind)) return {};
-  return fail(Errc::kInvalid, "the kind of a copy is 1 to 32 of a-z, 0-9 and '-', and not '{}'",
-              printable(key.kind.substr(0, kMostKindBytes)));
+  if (is_blob_kind(key.kind)) return {};
+  return fail(Errc::kInvalid, "the kind of a blob is 1 to 32 of a-z, 0-9 and '-', and not '{}'",
+              printable(key.kind.substr(0, kMaxKindBytes)));
 }
 
-std::string to_string(const CopyKey& key) {
+std::string to_string(const BlobKey& key) {
   return fmt::format("'{}' of job '{}'", printable(key.kind), printable(key.job));
 }
 
@@ -30,7 +30,7 @@ std::string to_string(const Version& version) {
   return fmt::format("{} under fence {}", version.number, version.fence.value());
 }
 
-bool fits(const CopyHead& head, std::size_t index, std::string_view piece) {
+bool fits(const BlobHead& head, std::size_t index, std::string_view piece) {
   return index < head.pieces.size() && piece.size() == wire::piece_bytes(head.size, index) &&
          wire::sha256(as_bytes(piece)) == head.pieces[index];
 }
@@ -41,4 +41,4 @@ const char* to_string(Verdict verdict) {
   return kNames[verdict];
 }
 
-}  // namespace bellwether::copies
+}  // namespace bellwether::blobs

@@ -22,29 +22,29 @@
 #include "cluster/wire/pieces.h"
 #include "core/base/result.h"
 
-namespace bellwether::copies {
+namespace bellwether::blobs {
 
 using registers::JobFence;
 
-using wire::kMostPieces;
+using wire::kMaxPieces;
 using wire::kPieceBytes;
 using wire::piece_of;
 using wire::pieces_of;
 
-inline constexpr std::size_t kMostCopyBytes = wire::kMostBytesInPieces;
-inline constexpr std::size_t kMostKindBytes = 32;
-inline constexpr std::size_t kMostWhyBytes = 256;
+inline constexpr std::size_t kMaxBlobBytes = wire::kMaxBytesInPieces;
+inline constexpr std::size_t kMaxKindBytes = 32;
+inline constexpr std::size_t kMaxWhyBytes = 256;
 
-struct CopyKey {
-  std::string job;   // 1 to registers::kMostKeyBytes bytes
+struct BlobKey {
+  std::string job;   // 1 to registers::kMaxKeyBytes bytes
   std::string kind;  // "bundle", "account": 1 to 32 of a-z, 0-9 and '-'
-  auto operator<=>(const CopyKey&) const = default;
+  auto operator<=>(const BlobKey&) const = default;
 };
-bool is_copy_kind(std::string_view kind);
+bool is_blob_kind(std::string_view kind);
 // kInvalid says what is wrong with it.
-Status check_key(const CopyKey& key);
+Status check_key(const BlobKey& key);
 // For people.
-std::string to_string(const CopyKey& key);
+std::string to_string(const BlobKey& key);
 
 struct Version {
   JobFence fence;
@@ -54,36 +54,36 @@ struct Version {
 std::string to_string(const Version& version);
 
 // A version of a value without the value: enough to identify each piece of it.
-struct CopyHead {
+struct BlobHead {
   Version version;
   uint64_t size = 0;
   std::vector<wire::Digest> pieces;  // SHA-256 of each; all but the last have kPieceBytes
-  bool operator==(const CopyHead&) const = default;
+  bool operator==(const BlobHead&) const = default;
 };
-bool fits(const CopyHead& head, std::size_t index, std::string_view piece);
+bool fits(const BlobHead& head, std::size_t index, std::string_view piece);
 
 // --- requests to the voters that keep blobs --------------------------------------------------------------------------
 
 // Asks for the newest version. With a fence: and for a promise to take nothing more that is written under a lower one.
 struct Look {
-  CopyKey key;
+  BlobKey key;
   JobFence fence;  // 0: no promise is wanted
 };
 // Here is a version; which pieces of it do you want?
 struct Offer {
-  CopyKey key;
-  CopyHead head;
+  BlobKey key;
+  BlobHead head;
   bool again = false;  // by a reader, which writes it for later readers: no promise is against it
 };
 struct Piece {
-  CopyKey key;
+  BlobKey key;
   Version version;
   uint32_t index = 0;
   bool again = false;
   std::string bytes;
 };
 struct Fetch {
-  CopyKey key;
+  BlobKey key;
   Version version;
   uint32_t index = 0;
 };
@@ -114,7 +114,7 @@ const char* to_string(Verdict verdict);
 
 struct Answer {
   Verdict verdict = Verdict::kUnable;
-  CopyHead head;                 // kKept, to a Look; kNewer, without its pieces
+  BlobHead head;                 // kKept, to a Look; kNewer, without its pieces
   std::vector<uint32_t> wanted;  // kWanted
   std::string bytes;             // kKept, to a Fetch
   JobFence fence;                // kFenced
@@ -122,15 +122,15 @@ struct Answer {
 };
 
 // The record that a voter with a complete version must never forget.
-struct CopyRecord {
-  CopyKey key;
-  CopyHead head;
+struct BlobRecord {
+  BlobKey key;
+  BlobHead head;
   uint64_t slot = 0;  // where its pieces are
-  bool operator==(const CopyRecord&) const = default;
+  bool operator==(const BlobRecord&) const = default;
 };
 
 inline Answer answer(Verdict verdict) { return {verdict, {}, {}, {}, {}, {}}; }
 inline Answer unable(std::string why) { return {Verdict::kUnable, {}, {}, {}, {}, std::move(why)}; }
 inline Answer newer(Version version) { return {Verdict::kNewer, {version, 0, {}}, {}, {}, {}, {}}; }
 
-}  // namespace bellwether::copies
+}  // namespace bellwether::blobs

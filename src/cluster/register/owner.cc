@@ -15,8 +15,8 @@ JobOwner::JobOwner(JobOwnerConfig config, uint64_t seed)
       prng_(seed),
       renewals_(Period::up_to(config_.renew_every), prng_.fork()),
       number_(prng_.next() >> 1) {
-  check(!config_.key.empty() && config_.key.size() <= kMostKeyBytes, "keys are validated before they are used");
-  check(!config_.peers.empty() && config_.peers.size() <= quorum::kMostMembers, "peers are validated");
+  check(!config_.key.empty() && config_.key.size() <= kMaxKeyBytes, "keys are validated before they are used");
+  check(!config_.peers.empty() && config_.peers.size() <= quorum::kMaxMembers, "peers are validated");
   check(config_.lease <= kLongestJobLease && config_.renew_every * 3 <= config_.lease &&
             config_.renew_every > Duration::zero() && config_.retry > Duration::zero(),
         "times are validated before they are used");
@@ -102,11 +102,11 @@ void JobOwner::give_back(Instant now, OwnerEffects& out) {
 }
 
 void JobOwner::want(Instant now, Wish wish, OwnerEffects& out) {
-  if (!owning() || waiting_.size() >= kMostWaiting || wish.value.size() > kMostValueBytes) {
+  if (!owning() || waiting_.size() >= kMaxWaiting || wish.value.size() > kMaxValueBytes) {
     out.push_back(JobFailed{wish.ticket, false,
-                            !owning()                             ? "this node does not own the job"
-                            : wish.value.size() > kMostValueBytes ? "the value is longer than 64 KiB"
-                                                                  : "too much waits for this job already"});
+                            !owning()                            ? "this node does not own the job"
+                            : wish.value.size() > kMaxValueBytes ? "the value is longer than 64 KiB"
+                                                                 : "too much waits for this job already"});
     return;
   }
   waiting_.push_back(std::move(wish));
@@ -242,7 +242,7 @@ void JobOwner::finish(OwnerEffects& out) {
 
 // Until then a majority gives promises to no other node, as this node's clock shows it.
 Instant JobOwner::leased_until() const {
-  std::array<Instant, quorum::kMostMembers> sent;
+  std::array<Instant, quorum::kMaxMembers> sent;
   std::size_t count = 0;
   for (const Peer& peer : peers_) sent[count++] = peer.acked ? peer.acked_sent : Instant();
   const auto nth = sent.begin() + static_cast<std::ptrdiff_t>(quorum::majority_of(count) - 1);

@@ -103,7 +103,7 @@ using OwnerEffects = std::vector<OwnerEffect>;
 class JobOwner {
  public:
   // `seed` decides claims and jitter; it must differ between nodes and between starts.
-  // REQUIRES a key of at most kMostKeyBytes, 1 to quorum::kMostMembers peers, and 3 renewals in a lease.
+  // REQUIRES a key of at most kMaxKeyBytes, 1 to quorum::kMaxMembers peers, and 3 renewals in a lease.
   JobOwner(JobOwnerConfig config, uint64_t seed);
 
   void step(Instant now, const OwnerEvent& event, OwnerEffects& out);
@@ -115,7 +115,7 @@ class JobOwner {
   JobFence fence() const { return claim_.fence; }
 
  private:
-  static constexpr std::size_t kMostWaiting = 256;  // writes and reads
+  static constexpr std::size_t kMaxWaiting = 256;  // writes and reads
 
   enum class State : uint8_t { kIdle, kWaiting, kPreparing, kAdopting, kOwning };
 

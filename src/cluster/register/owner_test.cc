@@ -311,7 +311,7 @@ TEST_F(JobOwnerTest, finds_out_first_that_it_slept_past_its_lease) {
 
 TEST_F(JobOwnerTest, refuses_what_is_too_much) {
   take(1);
-  tell(1, WriteJob{1, std::string(kMostValueBytes + 1, 'x')});
+  tell(1, WriteJob{1, std::string(kMaxValueBytes + 1, 'x')});
   ASSERT_NE(last<JobFailed>(1), nullptr);
   EXPECT_THAT(last<JobFailed>(1)->why, HasSubstr("64 KiB"));
   tell(2, ReadJob{2});

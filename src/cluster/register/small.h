@@ -48,8 +48,8 @@ inline Result<Content> parse_content(std::string_view bytes) {
 using election::JobFence;
 using quorum::MemberId;
 
-inline constexpr std::size_t kMostValueBytes = 64 * 1024;
-inline constexpr std::size_t kMostKeyBytes = 200;
+inline constexpr std::size_t kMaxValueBytes = 64 * 1024;
+inline constexpr std::size_t kMaxKeyBytes = 200;
 inline constexpr Duration kLongestJobLease = Duration::minutes(5);
 
 // The order of writes: of two owners the later one's, of one owner the later one.
@@ -115,9 +115,9 @@ struct Freed {
 // The sender will promise or accept nothing.
 struct Unable {
   std::string key;
-  std::string why;  // for people; at most kMostWhyBytes are kept
+  std::string why;  // for people; at most kMaxWhyBytes are kept
 };
-inline constexpr std::size_t kMostWhyBytes = 256;
+inline constexpr std::size_t kMaxWhyBytes = 256;
 
 // A message between the owners of registers and their replicas.
 struct Message {
@@ -126,19 +126,19 @@ struct Message {
 };
 
 // The record that a replica must never forget.
-struct JobRecord {
+struct RegisterRecord {
   std::string key;
   Claim promised;
   Place accepted;
   std::string value;
   Duration longest_lease;  // that any owner was promised
   bool unsettled = false;  // not yet known here that a majority has accepted it, too
-  bool operator==(const JobRecord&) const = default;
+  bool operator==(const RegisterRecord&) const = default;
 };
 
 // The writer of the last accepted value; none when a newer claim was promised since: its node may never get the job,
 // and its fence may be above that of an owner who has it and goes on.
-inline MemberId writer_of(const JobRecord& record) {
+inline MemberId writer_of(const RegisterRecord& record) {
   return record.promised.fence == record.accepted.fence ? record.promised.owner : quorum::kNobody;
 }
 

@@ -39,7 +39,7 @@ class Receiver {
       for (std::size_t i = 0; i < effects.size(); ++i) {
         const auto* keep = std::get_if<KeepJob>(&effects[i]);
         if (keep == nullptr) continue;
-        const auto kept = message::decode<JobRecord>(message::encode(keep->record));
+        const auto kept = message::decode<RegisterRecord>(message::encode(keep->record));
         check(kept.has_value() && *kept == keep->record, "whatever is kept can be read again");
         acceptor_.step(now_, JobKept{keep->number, true}, effects);
       }
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;
   using namespace bellwether::registers;
   std::string_view rest(reinterpret_cast<const char*>(data), size);
-  if (const auto record = message::decode<JobRecord>(rest)) {
+  if (const auto record = message::decode<RegisterRecord>(rest)) {
     static_cast<void>(parse_content(record->value));
   }
   // Messages one after the other, each with its length and its sender before it.

@@ -94,7 +94,7 @@ TEST_F(JobConformance, whatever_two_nodes_do_it_holds_what_was_written_last) {
         }
         case 3:
         case 4: {
-          const std::string bytes(prng.below(3) == 0 ? kMostStateBytes : prng.below(100), static_cast<char>(step));
+          const std::string bytes(prng.below(3) == 0 ? kMaxStateBytes : prng.below(100), static_cast<char>(step));
           const auto written = one.write(bytes);
           ASSERT_EQ(written.has_value(), holds == &one);
           if (written) value = bytes;
@@ -174,12 +174,12 @@ TEST_F(JobConformance, what_is_too_large_is_refused_and_what_is_just_not_is_kept
   Owner one(node(0), key("job"));
   ASSERT_TRUE(one.take());
   ASSERT_TRUE(one.write("small"));
-  const auto large = one.write(std::string(kMostStateBytes + 1, 'x'));
+  const auto large = one.write(std::string(kMaxStateBytes + 1, 'x'));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().error.code, Errc::kTooLarge);
   EXPECT_FALSE(large.error().perhaps);
   EXPECT_EQ(value_of(one.read()), "small");
-  const std::string most(kMostStateBytes, '\xff');
+  const std::string most(kMaxStateBytes, '\xff');
   ASSERT_TRUE(one.write(most));
   EXPECT_TRUE(value_of(one.read()) == most);
 }
@@ -244,8 +244,8 @@ TEST_F(JobConformance, keys_are_bytes_within_limits_and_a_node_has_one_handle_of
     };
     EXPECT_EQ(code(odd), Errc::kExists);
     EXPECT_EQ(code(""), Errc::kInvalid);
-    EXPECT_EQ(code(std::string(kMostKeyBytes + 1, 'k')), Errc::kInvalid);
-    EXPECT_EQ(code(std::string(kMostKeyBytes, 'k')), Errc::kOk);
+    EXPECT_EQ(code(std::string(kMaxKeyBytes + 1, 'k')), Errc::kInvalid);
+    EXPECT_EQ(code(std::string(kMaxKeyBytes, 'k')), Errc::kOk);
   });
 }
 

@@ -1,5 +1,5 @@
-// The behaviours of every store of jobs whose owners stand still, and whose keepers are gone or start again. What is
-// done to the keepers is asked for; what cannot be done is skipped.
+// The behaviours of every store of jobs whose owners stand still, and whose replicas are gone or start again. What is
+// done to the replicas is asked for; what cannot be done is skipped.
 #include "cluster/replication/conformance_testing.h"
 
 namespace bellwether::jobs {

@@ -19,7 +19,7 @@ using store::EtcdTransaction;
 
 constexpr Duration kRetiredKept = Duration::hours(1);
 constexpr Duration kAgainAfter = Duration::millis(200);
-constexpr Duration kOneTryMost = Duration::seconds(5);
+constexpr Duration kMaxOneTry = Duration::seconds(5);
 
 int64_t seconds_of(Duration span) { return (span.ms() + 999) / 1000; }
 
@@ -55,7 +55,7 @@ void EtcdJob::close() {
 task<Result<std::string>> EtcdJob::call(const char* path, std::string body, bool repeatable, Time& time) {
   while (true) {
     const Instant now = store_.runtime_.read_clock();
-    const Duration most = std::min(kOneTryMost, store_.settings_.lease / 6);
+    const Duration most = std::min(kMaxOneTry, store_.settings_.lease / 6);
     const Instant until = std::min(time.deadline(), now + most);
     auto answer = co_await store_.api_.call(path, body, repeatable, until, time.cancellation());
     if (answer || !repeatable || !resilience::is_retryable(answer.error().code)) co_return answer;
@@ -86,7 +86,7 @@ Result<EtcdJob::View> EtcdJob::view_of(const std::string& body) const {
   if (shown.entries[1].empty()) return view;
   const store::EtcdEntry& state = shown.entries[1].front();
   view.modified = state.modified;
-  auto record = message::decode<registers::JobRecord>(state.value);
+  auto record = message::decode<registers::RegisterRecord>(state.value);
   if (!record || record->key != key_) {
     return fail(Errc::kInvalid, "what etcd has under '{}' is no state of job '{}'{}", state_name(), key_,
                 record ? std::string() : ": " + record.error().message);
@@ -170,7 +170,7 @@ task<Result<std::optional<TakenJob>>> EtcdJob::claim(View seen, Time& time) {
 
   const JobFence fence(seen.record.promised.fence.value() + 1);
   const registers::Claim claim{fence, cluster::member_id(store_.self_), store_.prng_.next() | 1};
-  registers::JobRecord record{key_, claim, {fence, 1}, seen.record.value, store_.settings_.lease};
+  registers::RegisterRecord record{key_, claim, {fence, 1}, seen.record.value, store_.settings_.lease};
   EtcdTransaction take = transaction();
   take.if_created(owner_name(), seen.owner ? seen.owner->created : 0);
   take.if_modified(state_name(), seen.modified);
@@ -202,7 +202,7 @@ task<Result<std::optional<TakenJob>>> EtcdJob::claim(View seen, Time& time) {
 
 task<Written> EtcdJob::write(std::shared_ptr<EtcdJob> self, std::string value, Instant deadline,
                              runtime::Cancellation* cancel) {
-  if (value.size() > kMostStateBytes) co_return not_written(too_large(self->key_, value.size()), false);
+  if (value.size() > kMaxStateBytes) co_return not_written(too_large(self->key_, value.size()), false);
   std::string content = registers::bytes_of_value(value);
   auto written = co_await change(self, std::move(content), false, deadline, cancel);
   co_return written;
@@ -246,7 +246,7 @@ task<Written> EtcdJob::put(std::string content, uint64_t tombstone, Time& time) 
   if (!held()) co_return not_written({Errc::kRefused, fmt::format("this node does not hold job '{}'", key_)}, false);
   const registers::Place place{fence_, ++last_write_};
   const std::string record =
-      message::encode(registers::JobRecord{key_, claim_, place, content, store_.settings_.lease});
+      message::encode(registers::RegisterRecord{key_, claim_, place, content, store_.settings_.lease});
   bool sent = false;
   while (true) {
     if (unsure_) {

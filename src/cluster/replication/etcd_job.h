@@ -73,7 +73,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
     bool succeeded = false;  // the transaction that showed it
     std::optional<Owner> owner;
     uint64_t modified = 0;  // revision of the state; 0: none
-    registers::JobRecord record;
+    registers::RegisterRecord record;
   };
 
   runtime::task<Result<std::string>> call(const char* path, std::string body, bool repeatable, Time& time);

@@ -14,7 +14,7 @@ namespace {
 using runtime::task;
 
 constexpr Duration kWatchAgainAfter = Duration::seconds(1);
-constexpr Duration kOneLookMost = Duration::seconds(5);
+constexpr Duration kMaxOneLook = Duration::seconds(5);
 
 // The user's handle of a store.
 class Handle final : public JobHandle {
@@ -72,7 +72,7 @@ void EtcdJobView::visit_keys(VisitKey visit, void* context) const {
   for (const auto& [key, record] : records_) visit(context, key);
 }
 
-const registers::JobRecord* EtcdJobView::find(const std::string& key) const {
+const registers::RegisterRecord* EtcdJobView::find(const std::string& key) const {
   const auto at = records_.find(key);
   return at == records_.end() ? nullptr : &at->second;
 }
@@ -95,10 +95,10 @@ task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
 // Owner and first state of a job are written together. Owners are looked at after the changes, and both are shown
 // together, so that no job seems to be without an owner that it has had from its beginning.
 task<Status> EtcdJobView::look(runtime::Cancellation* cancel) {
-  std::vector<registers::JobRecord> changed;
+  std::vector<registers::RegisterRecord> changed;
   BW_CO_TRY(const auto next, co_await look_at_changes(changed, cancel));
   BW_CO_RETURN_IF_ERROR(co_await look_at_owners(cancel));
-  for (registers::JobRecord& record : changed) {
+  for (registers::RegisterRecord& record : changed) {
     std::string key = record.key;
     records_[std::move(key)] = std::move(record);
   }
@@ -112,7 +112,7 @@ task<Status> EtcdJobView::look(runtime::Cancellation* cancel) {
 }
 
 task<Result<store::EtcdRange>> EtcdJobView::ask(std::string body, runtime::Cancellation* cancel) {
-  const Instant until = runtime_.read_clock() + kAnswerMost;
+  const Instant until = runtime_.read_clock() + kMaxAnswer;
   BW_CO_TRY(const auto answer, co_await api_.call("/v3/kv/range", std::move(body), true, until, cancel));
   auto range = store::parse_range(answer);
   if (!range) co_return range;
@@ -135,15 +135,15 @@ task<Status> EtcdJobView::look_at_owners(runtime::Cancellation* cancel) {
   co_return Status();
 }
 
-task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<registers::JobRecord>& changed,
+task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<registers::RegisterRecord>& changed,
                                                     runtime::Cancellation* cancel) {
   uint64_t from = next_revision_;
   while (true) {
     std::string body = store::changes_body(states_, store::after_prefix(states_), from, kAtOnce);
     BW_CO_TRY(auto range, co_await ask(std::move(body), cancel));
     for (const store::EtcdEntry& one : range.entries) {
-      auto record =
-          one.key.starts_with(states_) ? message::decode<registers::JobRecord>(one.value) : fail(Errc::kInvalid, "");
+      auto record = one.key.starts_with(states_) ? message::decode<registers::RegisterRecord>(one.value)
+                                                 : fail(Errc::kInvalid, "");
       // An unreadable record is no job for this version; a node that takes the job reports it.
       if (record && record->key == one.key.substr(states_.size())) changed.push_back(std::move(*record));
       from = one.modified + 1;
@@ -184,7 +184,7 @@ Result<std::unique_ptr<JobHandle>> EtcdJobStore::open(std::string key, JobHandle
   BW_RETURN_IF_ERROR(check_key(key));
   if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
   if (jobs_.contains(key)) return fail(Errc::kExists, "job '{}' is open already: a node has one handle of it", key);
-  if (jobs_.size() >= kMostHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
+  if (jobs_.size() >= kMaxHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
   auto job = std::make_shared<EtcdJob>(*this, key, listener);
   jobs_[std::move(key)] = job.get();
   return std::make_unique<Handle>(std::move(job));
@@ -243,7 +243,7 @@ task<void> EtcdJobStore::revoke(EtcdJobStore* self, uint64_t lease) {
   const Instant over = self->runtime_.read_clock() + self->settings_.lease;
   while (self->runtime_.read_clock() < over) {
     std::string which = store::lease_body(lease);
-    const Instant until = self->runtime_.read_clock() + kOneLookMost;
+    const Instant until = self->runtime_.read_clock() + kMaxOneLook;
     const auto done = co_await self->api_.call("/v3/lease/revoke", std::move(which), true, until, cancel);
     if (done || done.error().code == Errc::kNotFound) co_return;
     const bool slept = co_await self->runtime_.sleep(kWatchAgainAfter, cancel);

@@ -3,7 +3,7 @@
 //   bellwether/jobs/GROUP/owner/KEY   the name of the owner, bound to a lease that the server ends unless it is kept
 //                                     alive
 //   bellwether/jobs/GROUP/state/KEY   fence, number of the last write, and value, as a peer keeps them
-//                                     (proto/jobs.proto, JobRecord); never expires while the job lives
+//                                     (proto/jobs.proto, RegisterRecord); never expires while the job lives
 //
 // Taking a job, writing, and retiring it are one transaction each, which compares both the owner and the state with
 // their last known values. Every owner writes the state under the next fence as it takes the job. So the fence does not
@@ -36,7 +36,7 @@ class EtcdJobView final : public JobView {
  public:
   static constexpr Duration kLookEvery = Duration::millis(300);
   static constexpr Duration kNamesEvery = Duration::seconds(30);
-  static constexpr Duration kAnswerMost = Duration::seconds(5);
+  static constexpr Duration kMaxAnswer = Duration::seconds(5);
   static constexpr std::size_t kAtOnce = 32;  // registers in one answer, of 64 KiB each at most
 
   // Reports to people.
@@ -54,7 +54,7 @@ class EtcdJobView final : public JobView {
   runtime::task<Status> look(runtime::Cancellation* cancel);
 
   bool has_read() const override { return has_read_; }
-  const registers::JobRecord* find(const std::string& key) const override;
+  const registers::RegisterRecord* find(const std::string& key) const override;
   bool is_leased(const std::string& key) const override { return owned_.contains(key); }
   // Empty while etcd answers, else what is wrong.
   const std::string& trouble() const { return trouble_; }
@@ -66,7 +66,7 @@ class EtcdJobView final : public JobView {
   runtime::task<Result<store::EtcdRange>> ask(std::string body, runtime::Cancellation* cancel);
   runtime::task<Status> look_at_owners(runtime::Cancellation* cancel);
   // Into `changed`; gives the revision from which on changes were not seen.
-  runtime::task<Result<uint64_t>> look_at_changes(std::vector<registers::JobRecord>& changed,
+  runtime::task<Result<uint64_t>> look_at_changes(std::vector<registers::RegisterRecord>& changed,
                                                   runtime::Cancellation* cancel);
   runtime::task<Status> look_at_names(runtime::Cancellation* cancel);
 
@@ -76,7 +76,7 @@ class EtcdJobView final : public JobView {
   std::string owners_;  // the names before the keys
   std::string states_;
   Note note_;
-  std::map<std::string, registers::JobRecord> records_;
+  std::map<std::string, registers::RegisterRecord> records_;
   std::set<std::string> owned_;
   uint64_t next_revision_ = 0;  // from which on changes were not seen
   std::string cluster_;         // the identity of the etcd

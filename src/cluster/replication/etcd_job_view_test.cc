@@ -26,7 +26,7 @@ class EtcdJobViewTest : public JobConformance {
   std::string seen(const std::string& job) {
     std::string out = "(none)";
     node(0).act([&] {
-      const registers::JobRecord* const record = view_->find(job);
+      const registers::RegisterRecord* const record = view_->find(job);
       if (record == nullptr) return;
       const auto content = registers::parse_content(record->value);
       out = !content ? "(unreadable)" : content->retired ? "(retired)" : content->value.value_or("(nothing)");

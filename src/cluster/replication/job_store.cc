@@ -5,13 +5,13 @@
 namespace bellwether::jobs {
 
 Status check_key(const std::string& key) {
-  if (!key.empty() && key.size() <= kMostKeyBytes) return {};
-  return fail(Errc::kInvalid, "the key of a job has 1 to {} bytes, and this one {}", kMostKeyBytes, key.size());
+  if (!key.empty() && key.size() <= kMaxKeyBytes) return {};
+  return fail(Errc::kInvalid, "the key of a job has 1 to {} bytes, and this one {}", kMaxKeyBytes, key.size());
 }
 
 Error too_large(const std::string& key, std::size_t bytes) {
   return {Errc::kTooLarge,
-          fmt::format("the state of job '{}' has {} bytes, and may have {}", key, bytes, kMostStateBytes)};
+          fmt::format("the state of job '{}' has {} bytes, and may have {}", key, bytes, kMaxStateBytes)};
 }
 
 Status check_settings(const JobSettings& settings) {

@@ -21,8 +21,8 @@
 #include "core/base/result.h"
 #include "core/runtime/runtime.h"
 
-namespace bellwether::copies {
-class Copies;
+namespace bellwether::blobs {
+class Blobs;
 }
 
 namespace bellwether::jobs {
@@ -49,7 +49,7 @@ class JobView {
         &visit);
   }
   // The content of one job's register; nullptr: no such job is seen. Good until the next turn of the loop.
-  virtual const registers::JobRecord* find(const std::string& key) const = 0;
+  virtual const registers::RegisterRecord* find(const std::string& key) const = 0;
   // A node holds it under a lease, as far as is seen.
   virtual bool is_leased(const std::string& key) const = 0;
 
@@ -61,9 +61,9 @@ class JobView {
 using registers::JobFence;
 using registers::MemberId;
 
-using registers::kMostKeyBytes;
-inline constexpr std::size_t kMostStateBytes = registers::kMostValueBytes - 1;  // one byte says what it is
-inline constexpr std::size_t kMostHandles = 10'000;                             // of one store at a time
+using registers::kMaxKeyBytes;
+inline constexpr std::size_t kMaxStateBytes = registers::kMaxValueBytes - 1;  // one byte says what it is
+inline constexpr std::size_t kMaxHandles = 10'000;                            // of one store at a time
 
 struct JobSettings {
   Duration lease = Duration::seconds(30);  // no other node is given the job while it runs; 2 s to 5 min
@@ -149,7 +149,7 @@ Error too_large(const std::string& key, std::size_t bytes);
 // A node's stores, for its other roles: set when the role that keeps one is prepared, and good until that role ends.
 struct NodeStores {
   JobStore* registers = nullptr;
-  copies::Copies* copies = nullptr;
+  blobs::Blobs* blobs = nullptr;
 };
 
 }  // namespace bellwether::jobs

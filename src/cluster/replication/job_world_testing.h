@@ -75,16 +75,16 @@ class Node {
  private:
   template <class Call>
   void post(Call call) {
-    struct Letter {
+    struct Posted {
       Call call;
     };
-    auto* letter = new Letter{std::move(call)};
+    auto* message = new Posted{std::move(call)};
     const bool posted = runtime_->post(
         [](void* context) {
-          const std::unique_ptr<Letter> mine(static_cast<Letter*>(context));
+          const std::unique_ptr<Posted> mine(static_cast<Posted*>(context));
           mine->call();
         },
-        letter);
+        message);
     check(posted, "the mailbox of a node in tests has room");
   }
   template <class Value>

@@ -1,4 +1,4 @@
-// Carries messages about registers between nodes, and within this one. The switchboard knows who may send at all; here
+// Carries messages about registers between nodes, and within this one. The router knows who may send at all; here
 // only the configured replicas answer, and all must know the same set of replicas. Messages about registers may be
 // lost: the sender of an important one repeats it. Those about blobs are requests. One thread, that of its runtime.
 #pragma once
@@ -7,60 +7,60 @@
 #include <string>
 #include <vector>
 
+#include "cluster/net/message_router.h"
 #include "cluster/net/peer_links.h"
-#include "cluster/net/switchboard.h"
 #include "cluster/register/codec.h"
 #include "core/runtime/scope.h"
 
 namespace bellwether::jobs {
-class JobKeeper;
+class RegisterReplica;
 class QuorumJobStore;
 }  // namespace bellwether::jobs
 
-namespace bellwether::copies {
-class CopyKeeper;
-}  // namespace bellwether::copies
+namespace bellwether::blobs {
+class BlobReplica;
+}  // namespace bellwether::blobs
 
 namespace bellwether::registers {
 
 class Lines final : private cluster::Service {
  public:
-  // `keepers`: the names of all replicas, the same on every node while jobs exist. REQUIRES 1 to quorum::kMostMembers
+  // `replicas`: the names of all replicas, the same on every node while jobs exist. REQUIRES 1 to quorum::kMaxMembers
   // of them, whose ids differ. All must outlive it.
-  Lines(cluster::PeerLinks& links, cluster::Switchboard& switchboard, cluster::Addresses addresses, std::string self,
-        std::vector<std::string> keepers);
+  Lines(cluster::PeerLinks& links, cluster::MessageRouter& router, cluster::Addresses addresses, std::string self,
+        std::vector<std::string> replicas);
   ~Lines() override;
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // The replica, the owner of registers, and the keeper of blobs on this node. nullptr: none (any more). Messages about
-  // registers are lost then; a voter that keeps blobs goes on with the requests that it has, and the caller must wait
-  // for its end.
-  void serve(jobs::JobKeeper* keeper) { keeper_ = keeper; }
+  // The replica, the owner of registers, and the replica of blobs on this node. nullptr: none (any more). Messages
+  // about registers are lost then; a voter that keeps blobs goes on with the requests that it has, and the caller must
+  // wait for its end.
+  void serve(jobs::RegisterReplica* replica) { replica_ = replica; }
   void serve(jobs::QuorumJobStore* owners) { owners_ = owners; }
-  void serve(copies::CopyKeeper* keeper) { copy_keeper_ = keeper; }
+  void serve(blobs::BlobReplica* replica) { blob_replica_ = replica; }
 
   // About a register; it may be lost.
   void send(MemberId to, decltype(Message::body) body);
-  // About a blob. Errors are those of PeerLinks::request(); kUnreachable when the keeper's address is unknown;
-  // kProtocol. A keeper that is this node is asked without the network, and without a time limit.
-  runtime::task<Result<copies::Answer>> ask(std::string keeper, copies::Question question, Duration timeout,
-                                            runtime::Cancellation* cancel);
+  // About a blob. Errors are those of PeerLinks::request(); kUnreachable when the replica's address is unknown;
+  // kProtocol. A replica that is this node is asked without the network, and without a time limit.
+  runtime::task<Result<blobs::Answer>> ask(std::string replica, blobs::Question question, Duration timeout,
+                                           runtime::Cancellation* cancel);
   // Waits until the requests of others about blobs have been answered. Before it ends.
   runtime::task<void> close();
 
   const std::string& self() const { return self_; }
   MemberId self_id() const { return self_id_; }
-  const std::vector<std::string>& keepers() const { return keepers_; }  // sorted
-  std::string keeper_names(const char* between) const;
-  std::vector<MemberId> keeper_ids() const;
+  const std::vector<std::string>& replicas() const { return replicas_; }  // sorted
+  std::string replica_names(const char* between) const;
+  std::vector<MemberId> replica_ids() const;
   // Empty for one that was never heard of.
   std::string name_of(MemberId member) const;
 
  private:
-  static constexpr std::size_t kMostAskers = 4096;
-  static constexpr std::size_t kMostServed = 256;                         // at a time
-  static constexpr std::size_t kMostServedBytes = std::size_t{64} << 20;  // of their requests
+  static constexpr std::size_t kMaxAskers = 4096;
+  static constexpr std::size_t kMaxServed = 256;                         // at a time
+  static constexpr std::size_t kMaxServedBytes = std::size_t{64} << 20;  // of their requests
 
   struct Served {
     link::Connection* connection = nullptr;
@@ -71,20 +71,20 @@ class Lines final : private cluster::Service {
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_closed(link::Connection& connection) override;
   void deliver(MemberId from, const decltype(Message::body)& body);
-  static runtime::task<void> serve_one(Lines* self, uint64_t number, copies::Question question, std::size_t bytes);
+  static runtime::task<void> serve_one(Lines* self, uint64_t number, blobs::Question question, std::size_t bytes);
 
   cluster::PeerLinks& links_;
-  cluster::Switchboard& switchboard_;
+  cluster::MessageRouter& router_;
   cluster::Addresses addresses_;
   std::string self_;
   MemberId self_id_;
-  std::vector<std::string> keepers_;
+  std::vector<std::string> replicas_;
   uint64_t fingerprint_ = 0;
-  std::map<MemberId, std::string> names_;   // of keepers
+  std::map<MemberId, std::string> names_;   // of replicas
   std::map<MemberId, std::string> askers_;  // of other nodes that have asked
-  jobs::JobKeeper* keeper_ = nullptr;
+  jobs::RegisterReplica* replica_ = nullptr;
   jobs::QuorumJobStore* owners_ = nullptr;
-  copies::CopyKeeper* copy_keeper_ = nullptr;
+  blobs::BlobReplica* blob_replica_ = nullptr;
   std::map<uint64_t, Served> served_;  // whose connection is still there
   std::size_t serving_ = 0;
   std::size_t serving_bytes_ = 0;

@@ -38,7 +38,7 @@ class QuorumJob final : public JobHandle {
  private:
   using Loop = runtime::KernelDriver<QuorumJob, registers::JobOwner, registers::OwnerEvent, registers::OwnerEffects>;
   friend Loop;
-  static constexpr std::size_t kMostCalls = 128;
+  static constexpr std::size_t kMaxCalls = 128;
 
   // A call that waits for the kernel's answer.
   struct Call {
@@ -154,7 +154,7 @@ task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::st
     co_return tl::unexpected(
         NotWritten{{Errc::kRefused, fmt::format("this node does not hold job '{}'", key_)}, false});
   }
-  if (calls_.size() >= kMostCalls) {
+  if (calls_.size() >= kMaxCalls) {
     co_return tl::unexpected(
         NotWritten{{Errc::kExhausted, fmt::format("too much waits for job '{}' already", key_)}, false});
   }
@@ -181,7 +181,7 @@ task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::st
 }
 
 task<Written> QuorumJob::write(std::string value, Instant deadline, runtime::Cancellation* cancel) {
-  if (value.size() > kMostStateBytes) {
+  if (value.size() > kMaxStateBytes) {
     co_return tl::unexpected(NotWritten{too_large(key_, value.size()), false});
   }
   std::string bytes = registers::bytes_of_value(value);
@@ -284,7 +284,7 @@ QuorumJobStore::~QuorumJobStore() {
 
 std::string QuorumJobStore::describe() const {
   std::string text;
-  for (const std::string& name : lines_.keepers()) text += (text.empty() ? "the quorum of " : ", ") + name;
+  for (const std::string& name : lines_.replicas()) text += (text.empty() ? "the quorum of " : ", ") + name;
   return text;
 }
 
@@ -292,11 +292,11 @@ Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHand
   BW_RETURN_IF_ERROR(check_key(key));
   if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
   if (jobs_.contains(key)) return fail(Errc::kExists, "job '{}' is open already: a node has one handle of it", key);
-  if (jobs_.size() >= kMostHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
+  if (jobs_.size() >= kMaxHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
   registers::JobOwnerConfig config;
   config.key = key;
   config.self = lines_.self_id();
-  config.peers = lines_.keeper_ids();
+  config.peers = lines_.replica_ids();
   config.lease = settings_.lease;
   config.renew_every = settings_.renew_every();
   config.retry = kRetry;
@@ -331,7 +331,7 @@ void QuorumJobStore::on_unable(MemberId from, const registers::Unable& unable) {
 // Why nothing happens, if that is known.
 std::string QuorumJobStore::silence() const {
   std::string text = "no majority of the peers (";
-  for (const std::string& name : lines_.keepers()) text += (text.ends_with('(') ? "" : ", ") + name;
+  for (const std::string& name : lines_.replicas()) text += (text.ends_with('(') ? "" : ", ") + name;
   text += ") has answered in time";
   const Instant now = runtime_.boot_now();
   for (const auto& [peer, trouble] : troubles_) {

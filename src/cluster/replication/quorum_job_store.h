@@ -1,4 +1,4 @@
-// Registers of jobs that a majority of the configured peers keeps (cluster/register/owner.h, job_keeper.h).
+// Registers of jobs that a majority of the configured peers keeps (cluster/register/owner.h, register_replica.h).
 #pragma once
 
 #include <map>

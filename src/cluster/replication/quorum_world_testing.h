@@ -5,9 +5,9 @@
 #include <map>
 
 #include "cluster/net/kv.h"
-#include "cluster/replication/job_keeper.h"
 #include "cluster/replication/job_world_testing.h"
 #include "cluster/replication/quorum_job_store.h"
+#include "cluster/replication/register_replica.h"
 #include "cluster/wire/link/link_testing.h"
 #include "core/runtime/temporary_testing.h"
 
@@ -44,46 +44,45 @@ class Peer final {
   }
 
   std::unique_ptr<QuorumJobStore> store;
-  std::unique_ptr<JobKeeper> keeper;
+  std::unique_ptr<RegisterReplica> replica;
   std::unique_ptr<registers::Lines> lines;
   std::unique_ptr<cluster::Kv> kv;
   std::vector<std::string> notes;
 
   runtime::task<int> start(Duration lease, bool keeps, bool first_start) {
-    auto made = link::Server::listen(runtime_, at_, serving_, keys_, switchboard_, refusals_);
+    auto made = link::Server::listen(runtime_, at_, serving_, keys_, router_, refusals_);
     check(made.has_value(), "the loopback interface has ports");
     server_ = std::move(*made);
     at_ = server_->local();
     book_.set(name_, at_);
     scope_ = std::make_unique<runtime::Scope>();
     scope_->spawn(server_->serve(scope_->cancellation()));
-    links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, keys_, switchboard_, refusals_);
-    lines = std::make_unique<registers::Lines>(*links_, switchboard_, callback_to<&AddressBook::find>(book_), name_,
-                                               peers_);
+    links_ = std::make_unique<cluster::PeerLinks>(runtime_, dialling_, keys_, router_, refusals_);
+    lines = std::make_unique<registers::Lines>(*links_, router_, callback_to<&AddressBook::find>(book_), name_, peers_);
     JobSettings settings;
     settings.lease = lease;
     store = std::make_unique<QuorumJobStore>(runtime_, *lines, settings, runtime_.prng().next());
-    if (keeps) co_await start_keeper(first_start);
+    if (keeps) co_await start_replica(first_start);
     co_return 0;
   }
-  runtime::task<int> start_keeper(bool first_start) {
+  runtime::task<int> start_replica(bool first_start) {
     auto opened = co_await cluster::open_sqlite_kv(runtime_, disk_);
     check(opened.has_value(), "a peer's disk opens");
     kv = std::move(*opened);
-    KeeperSettings settings;
+    ReplicaSettings settings;
     settings.first_start = first_start;
-    keeper = std::make_unique<JobKeeper>(runtime_, *kv, *lines, settings, callback_to<&Peer::on_note>(*this));
+    replica = std::make_unique<RegisterReplica>(runtime_, *kv, *lines, settings, callback_to<&Peer::on_note>(*this));
     keeping_ = std::make_unique<runtime::Scope>();
-    keeping_->spawn(keeper->run(keeping_->cancellation()));
+    keeping_->spawn(replica->run(keeping_->cancellation()));
     co_return 0;
   }
-  runtime::task<int> stop_keeper() {
+  runtime::task<int> stop_replica() {
     if (keeping_ != nullptr) {
       keeping_->cancel();
       co_await keeping_->join();
     }
     keeping_.reset();
-    keeper.reset();
+    replica.reset();
     kv.reset();
     co_return 0;
   }
@@ -91,7 +90,7 @@ class Peer final {
   runtime::task<int> stop(bool crash) {
     if (crash) co_await links_->close(Duration::millis(1));
     if (store != nullptr) co_await store->close(Duration::seconds(1));
-    co_await stop_keeper();
+    co_await stop_replica();
     if (!crash) co_await links_->close(Duration::millis(200));
     scope_->cancel();
     co_await scope_->join();
@@ -102,7 +101,7 @@ class Peer final {
     co_return 0;
   }
   runtime::Endpoint at() const { return at_; }
-  const cluster::Switchboard& router() const { return switchboard_; }
+  const cluster::MessageRouter& router() const { return router_; }
 
  private:
   void on_note(bool, const std::string& text) { notes.push_back(text); }
@@ -116,7 +115,7 @@ class Peer final {
   link::RefusalWatch refusals_;
   link::DialSettings dialling_;
   link::ServerSettings serving_;
-  cluster::Switchboard switchboard_;
+  cluster::MessageRouter router_;
   runtime::Endpoint at_{runtime::IpAddress::loopback(), 0};
   std::unique_ptr<link::Server> server_;
   std::unique_ptr<cluster::PeerLinks> links_;
@@ -164,9 +163,9 @@ class QuorumWorld final : public World {
     } else if (what == "all-up") {
       for (std::size_t i = 0; i < kPeers; ++i) start(i, false);
     } else if (what == "restart-in-turn") {
-      for (std::size_t i = kPeers; i-- > 0;) restart_keepers({i});
+      for (std::size_t i = kPeers; i-- > 0;) restart_replicas({i});
     } else if (what == "restart-all") {
-      restart_keepers({0, 1, 2, 3, 4});
+      restart_replicas({0, 1, 2, 3, 4});
     } else {
       return false;
     }
@@ -193,9 +192,9 @@ class QuorumWorld final : public World {
     nodes_[which]->run([&] { return peers_[which]->stop(crash); });
   }
   // They forget everything that is not on their disks.
-  void restart_keepers(const std::vector<std::size_t>& which) {
-    for (const std::size_t i : which) nodes_[i]->run([&] { return peers_[i]->stop_keeper(); });
-    for (const std::size_t i : which) nodes_[i]->run([&] { return peers_[i]->start_keeper(false); });
+  void restart_replicas(const std::vector<std::size_t>& which) {
+    for (const std::size_t i : which) nodes_[i]->run([&] { return peers_[i]->stop_replica(); });
+    for (const std::size_t i : which) nodes_[i]->run([&] { return peers_[i]->start_replica(false); });
   }
 
   Duration lease_;

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cluster/vote/key_keeper.h"
+#include "cluster/vote/key_recovery.h"
 
 namespace bellwether::cluster {
 namespace {

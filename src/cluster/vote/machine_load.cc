@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cluster/net/vital_signs.h"
+#include "cluster/net/resource_monitor.h"
 #include "core/base/periodic.h"
 #include "core/runtime/epoll/machine_texts.h"
 
@@ -58,8 +58,8 @@ std::optional<double> memory_used_of(const MachineTexts& texts) {
   std::optional<double> most;
   const auto take = [&most](uint64_t used, uint64_t of) {
     if (of == 0) return;
-    const double share = std::clamp(static_cast<double>(used) / static_cast<double>(of), 0.0, 1.0);
-    most = std::max(most.value_or(0), share);
+    const double ratio = std::clamp(static_cast<double>(used) / static_cast<double>(of), 0.0, 1.0);
+    most = std::max(most.value_or(0), ratio);
   };
   const auto total = runtime::number_after(texts.meminfo, "MemTotal:");
   const auto available = runtime::number_after(texts.meminfo, "MemAvailable:");

@@ -18,7 +18,7 @@ using namespace vote;  // NOLINT(google-build-using-namespace): the words of the
 
 namespace {
 
-constexpr std::size_t kVoteBytesMost = 8192;
+constexpr std::size_t kMaxVoteBytes = 8192;
 // Beyond the reach of elections, and far from an overflow of the next term.
 constexpr Rule kTerm = at_most(uint64_t{1} << 48);
 constexpr Rule kLongExperience = at_most(kLongestExperience);
@@ -27,11 +27,11 @@ constexpr Rule kLongExperience = at_most(kLongestExperience);
 
 template <>
 constexpr auto kDescription<Claim> = describe<Claim>(
-    "a claim", field<&Claim::capabilities>(1, list(kMostCapabilities, text(kMostCapabilityBytes, 1))),
+    "a claim", field<&Claim::capabilities>(1, list(kMaxCapabilities, text(kMaxCapabilityBytes, 1))),
     field<&Claim::uptime>(2, kLongExperience), field<&Claim::experience>(3, kLongExperience),
     field<&Claim::resources, &Resources::cpu_used>(4), field<&Claim::resources, &Resources::memory_used>(5),
     field<&Claim::resources, &Resources::disk_used>(6), field<&Claim::resources, &Resources::network_quality>(7),
-    field<&Claim::score>(8), field<&Claim::attestation>(9, text(kMostAttestationBytes)), field<&Claim::fitness>(10));
+    field<&Claim::score>(8), field<&Claim::attestation>(9, text(kMaxAttestationBytes)), field<&Claim::fitness>(10));
 
 template <>
 constexpr auto kDescription<Permission> =
@@ -63,7 +63,7 @@ constexpr auto kDescription<Vote> =
 template <>
 constexpr auto kDescription<Winner> =
     describe<Winner>("a victory", field<&Winner::term>(1, kTerm), field<&Winner::round>(2),
-                     field<&Winner::voters>(3, list(kMostNodes, fixed())));
+                     field<&Winner::voters>(3, list(kMaxNodes, fixed())));
 
 template <>
 constexpr auto kDescription<Heartbeat> =
@@ -88,7 +88,7 @@ constexpr auto kDescription<vote::Message> =
                             alternative<Winner, &vote::Message::body>(11, "winner"),
                             alternative<Heartbeat, &vote::Message::body>(12, "heartbeat"),
                             alternative<HeartbeatAnswer, &vote::Message::body>(13, "heartbeat_answer"))
-        .within(kVoteBytesMost);
+        .within(kMaxVoteBytes);
 
 template <>
 constexpr auto kDescription<Record> =
@@ -98,7 +98,7 @@ constexpr auto kDescription<Record> =
                      // With room for the drift of clocks.
                      field<&Record::longest_promise>(6, at_most(kLongestHeartbeatTimeout * 2)), field<&Record::lost>(7),
                      field<&Record::promised_mark>(8, fixed()))
-        .within(kVoteBytesMost, Errc::kInvalid);
+        .within(kMaxVoteBytes, Errc::kInvalid);
 
 template <>
 const Message& message_of<vote::Message>() {
@@ -132,9 +132,9 @@ using namespace cluster;  // NOLINT(google-build-using-namespace): the words of 
 namespace {
 
 constexpr Rule kKeyTerm = at_most(uint64_t{1} << 48);  // beyond what elections can reach
-constexpr Rule kShares = at_most(secret::kMostKeyShares);
+constexpr Rule kShares = at_most(secret::kMaxKeyShares);
 constexpr Rule kName = text(wire::kNameMax, "name", &wire::is_name, "aZ0._-");
-constexpr Rule kSealed = text(secret::kMostKeyShareBytes + wire::kTagBytes, wire::kTagBytes + 1);
+constexpr Rule kSealed = text(secret::kMaxKeyShareBytes + wire::kTagBytes, wire::kTagBytes + 1);
 
 std::string_view keyless(const KeyShareAnswer& of) { return of.key == BoxPublicKey{} ? "no key" : ""; }
 
@@ -150,7 +150,7 @@ constexpr auto kDescription<KeyShareRequest> = describe<KeyShareRequest>(
     field<&KeyShareRequest::progress, &KeyProgress::held>(3, kShares),
     field<&KeyShareRequest::progress, &KeyProgress::needed>(4, kShares),
     field<&KeyShareRequest::progress, &KeyProgress::stage>(5, one_of(3)),
-    field<&KeyShareRequest::progress, &KeyProgress::refused>(6, list(kMostRefusedTold)));
+    field<&KeyShareRequest::progress, &KeyProgress::refused>(6, list(kMaxRefusedTold)));
 
 template <>
 constexpr auto kDescription<KeyShareAnswer> =
@@ -173,8 +173,8 @@ const Message& message_of<KeyShareMessage>() {
 namespace bellwether::cluster {
 namespace {
 
-constexpr std::size_t kSealedMost = 16384;
-constexpr std::size_t kSealedContextMost = std::size_t{4} << 20;  // the state of a leader with its requests
+constexpr std::size_t kMaxSealed = 16384;
+constexpr std::size_t kMaxSealedContext = std::size_t{4} << 20;  // the state of a leader with its requests
 
 struct Sealed {
   std::string message;
@@ -195,9 +195,9 @@ constexpr auto bellwether::message::kDescription<bellwether::cluster::Sealed> =
     bellwether::message::describe<bellwether::cluster::Sealed>(
         "a signed message",
         bellwether::message::field<&bellwether::cluster::Sealed::message>(
-            1, bellwether::message::text(bellwether::cluster::kSealedContextMost)),
+            1, bellwether::message::text(bellwether::cluster::kMaxSealedContext)),
         bellwether::message::field<&bellwether::cluster::Sealed::signature>(2))
-        .within(bellwether::cluster::kSealedContextMost);
+        .within(bellwether::cluster::kMaxSealedContext);
 
 namespace bellwether::cluster {
 
@@ -216,7 +216,7 @@ std::string VoteSeal::seal(std::string message, About about) const {
 }
 
 Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender, About about) const {
-  if (about != About::kContext && bytes.size() > kSealedMost) {
+  if (about != About::kContext && bytes.size() > kMaxSealed) {
     return fail(Errc::kProtocol, "a signed message that is too large");
   }
   BW_TRY(auto in, message::decode<Sealed>(bytes));

@@ -40,7 +40,7 @@ Result<vote::Record> decode_vote_record(std::string_view bytes);
 
 using BoxPublicKey = std::array<std::byte, 32>;
 
-inline constexpr std::size_t kMostRefusedTold = 16;
+inline constexpr std::size_t kMaxRefusedTold = 16;
 
 struct KeyRefusal {
   std::string from;  // the name of a node

@@ -53,13 +53,13 @@ std::optional<double> NetworkQuality::value() const {
   return (1 - loss_) / (1 + round_trip_ / kHalfQuality.seconds_f());
 }
 
-VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
-                       Addresses addresses, const VoteSeal& seal, const ResourceSource& resources,
-                       VoteSettings settings, uint64_t seed, Listener& listener)
+VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, MessageRouter& router, Addresses addresses,
+                       const VoteSeal& seal, const ResourceSource& resources, VoteSettings settings, uint64_t seed,
+                       Listener& listener)
     : runtime_(runtime),
       kv_(kv),
       links_(links),
-      switchboard_(switchboard),
+      router_(router),
       addresses_(addresses),
       seal_(seal),
       resources_(resources),
@@ -72,18 +72,17 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
   for (const auto& [node, name] : names_) {
     if (name != settings_.self) network_[node];
   }
-  switchboard_.connect(message_type::kVote, *this);
+  router_.connect(message_type::kVote, *this);
   if (!settings_.key_holding) return;
   const vote::VoteTiming& timing = settings_.timing;
-  KeyKeeperSettings keeping{settings_.key, settings_.self, settings_.members, timing.gather, timing.election * 3 / 4};
-  keys_.emplace(runtime_, links_, switchboard_, addresses_, seal_, std::move(keeping),
-                std::move(*settings_.key_holding),
-                KeyKeeper::Owner{.follows = callback_to<&VoteDriver::follows>(*this),
-                                 .on_key = callback_to<&VoteDriver::on_key>(*this),
-                                 .on_warning = callback_to<&VoteDriver::on_key_warning>(*this)});
+  KeyRecoverySettings keeping{settings_.key, settings_.self, settings_.members, timing.gather, timing.election * 3 / 4};
+  keys_.emplace(runtime_, links_, router_, addresses_, seal_, std::move(keeping), std::move(*settings_.key_holding),
+                KeyRecovery::Owner{.follows = callback_to<&VoteDriver::follows>(*this),
+                                   .on_key = callback_to<&VoteDriver::on_key>(*this),
+                                   .on_warning = callback_to<&VoteDriver::on_key_warning>(*this)});
 }
 
-VoteDriver::~VoteDriver() { switchboard_.disconnect(message_type::kVote); }
+VoteDriver::~VoteDriver() { router_.disconnect(message_type::kVote); }
 
 std::string VoteDriver::name_of(vote::NodeId node) const {
   const auto found = names_.find(node);
@@ -132,7 +131,7 @@ task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   scope_ = &scope;
   loop_.begin(vote::Measured{claim()});
   loop_.tell(start);
-  for (const auto& [node, name] : names_) loop_.tell(vote::PeerStanding{node, book_.standing(node)});
+  for (const auto& [node, name] : names_) loop_.tell(vote::PeerReputation{node, book_.reputation(node)});
   scope.spawn(keep_measuring(scope.cancellation()));
   co_await loop_.keep_time(vote::Tick{}, scope.cancellation());
   scope.cancel();
@@ -211,7 +210,7 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   if (message && message->from != node_id(sender)) {
     why = Unheard::kImpostor;
     message = fail(Errc::kProtocol, "a message of '{}' in the name of another node", printable(sender));
-    switchboard_.refuse(connection, wire::Refusal::kName, "a message of a vote in the name of another node");
+    router_.refuse(connection, wire::Refusal::kName, "a message of a vote in the name of another node");
   }
   if (message) {
     vet(sender, *message);
@@ -382,14 +381,14 @@ void VoteDriver::judge_losses() {
 }
 
 void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
-  const double before = book_.standing(node);
+  const double before = book_.reputation(node);
   book_.add(node, deed);
-  const double standing = book_.standing(node);
-  if (standing != before) {
-    const long percent = std::lround(standing * 100);
-    listener_.on_note(false, fmt::format("the standing of '{}' is {} % now", name_of(node), percent));
+  const double reputation = book_.reputation(node);
+  if (reputation != before) {
+    const long percent = std::lround(reputation * 100);
+    listener_.on_note(false, fmt::format("the reputation of '{}' is {} % now", name_of(node), percent));
   }
-  loop_.tell(vote::PeerStanding{node, standing});
+  loop_.tell(vote::PeerReputation{node, reputation});
   scope_->spawn(keep_book(this));
 }
 

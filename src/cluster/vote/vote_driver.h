@@ -14,7 +14,7 @@
 #include "cluster/net/leadership.h"
 #include "cluster/net/peer_links.h"
 #include "cluster/vote/hearing_watch.h"
-#include "cluster/vote/key_keeper.h"
+#include "cluster/vote/key_recovery.h"
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_codec.h"
@@ -74,7 +74,7 @@ struct VoteSettings {
 class VoteDriver final : public Leadership, private Service {
  public:
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the names have different ids.
-  VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, Addresses addresses,
+  VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, MessageRouter& router, Addresses addresses,
              const VoteSeal& seal, const ResourceSource& resources, VoteSettings settings, uint64_t seed,
              Listener& listener);
   ~VoteDriver() override;
@@ -157,7 +157,7 @@ class VoteDriver final : public Leadership, private Service {
   runtime::Runtime& runtime_;
   Kv& kv_;
   PeerLinks& links_;
-  Switchboard& switchboard_;
+  MessageRouter& router_;
   Addresses addresses_;
   const VoteSeal& seal_;
   const ResourceSource& resources_;
@@ -169,7 +169,7 @@ class VoteDriver final : public Leadership, private Service {
   vote::ReputationBook book_;
   std::map<vote::NodeId, Instant> losses_;  // admins that are no longer heard, and since when; not judged yet
   std::optional<HearingWatch> hearing_;     // while it runs
-  std::optional<KeyKeeper> keys_;
+  std::optional<KeyRecovery> keys_;
   secret::SecretBytes key_;  // reconstructed, and not handed out yet
   election::OwnTerms terms_{settings_.key, settings_.self, listener_};
   Loop loop_{runtime_, kernel_, *this};

@@ -36,7 +36,7 @@ class VoteDriverNode final : public TestNode, public Leadership::Listener, publi
     settings.timing = vote::VoteTiming::lan();
     settings.capabilities = {"admin_election"};
     settings.first_start = first;
-    driver_ = std::make_unique<VoteDriver>(runtime, machines_[name].disk, *links, switchboard,
+    driver_ = std::make_unique<VoteDriver>(runtime, machines_[name].disk, *links, router,
                                            callback_to<&VoteDriverNode::find>(*this), seal_, *this, std::move(settings),
                                            runtime.prng().next(), *this);
     scope.spawn(driver_->run(scope.cancellation()));
@@ -155,7 +155,7 @@ TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_
   forged.term = election::Term(99);
   forged.body = vote::Winner{election::Term(99), 1, {}};
   nodes_.at("b")->say("a", forged);
-  until([&] { return nodes_.at("a")->switchboard.refused() == 1; });
+  until([&] { return nodes_.at("a")->router.refused() == 1; });
   EXPECT_LT(nodes_.at("a")->driver().kernel().record().promised, election::Term(99));
   EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("a message of 'b' in the name of another node")));
 }

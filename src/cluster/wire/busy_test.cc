@@ -21,7 +21,7 @@ TEST(Busy, nobody_comes_back_too_early_or_never) {
   EXPECT_EQ(through(Duration::micros(1), "").again_after, Duration::millis(1));
   EXPECT_EQ(through(Duration::zero(), "").again_after, Duration::zero());
   EXPECT_EQ(through(-Duration::seconds(1), "").again_after, Duration::zero());
-  EXPECT_EQ(through(Duration::max(), "").again_after, kAgainAfterMost);
+  EXPECT_EQ(through(Duration::max(), "").again_after, kMaxAgainAfter);
 }
 
 TEST(Busy, an_answer_without_a_body_says_nothing) {
@@ -36,7 +36,7 @@ TEST(Busy, what_a_terminal_would_obey_is_made_harmless) {
 RC_GTEST_PROP(Busy, any_bytes_are_within_the_limits, (const std::string& body)) {
   const Busy busy = decode_busy(as_bytes(body));
   RC_ASSERT(busy.again_after >= Duration::zero());
-  RC_ASSERT(busy.again_after <= kAgainAfterMost);
+  RC_ASSERT(busy.again_after <= kMaxAgainAfter);
 }
 
 }  // namespace

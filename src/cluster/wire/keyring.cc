@@ -61,20 +61,20 @@ bool only_well_known_words(std::string_view text) {
       "bellwether", "changeme", "password", "passphrase", "example", "default", "letmein",
       "cluster",    "welcome",  "secret",   "please",     "qwerty",  "shared",  "change",
       "admin",      "token",    "auth",     "test",       "key",     "the"};
-  std::string letters;
+  std::string messages;
   for (const char c : text) {
     const char low = ascii_lower(c);
-    if (low >= 'a' && low <= 'z') letters += low;
+    if (low >= 'a' && low <= 'z') messages += low;
   }
-  std::string_view rest = letters;
+  std::string_view rest = messages;
   while (!rest.empty()) {
     const auto word =
         std::find_if(kWords.begin(), kWords.end(), [&](std::string_view w) { return rest.starts_with(w); });
     if (word == kWords.end()) break;
     rest.remove_prefix(word->size());
   }
-  const bool known = !letters.empty() && rest.empty();
-  wipe(std::as_writable_bytes(std::span(letters)));
+  const bool known = !messages.empty() && rest.empty();
+  wipe(std::as_writable_bytes(std::span(messages)));
   return known;
 }
 

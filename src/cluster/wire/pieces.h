@@ -9,9 +9,9 @@
 
 namespace bellwether::wire {
 
-inline constexpr std::size_t kPieceBytes = std::size_t{512} << 10;        // half of what a message may have
-inline constexpr std::size_t kMostBytesInPieces = std::size_t{64} << 20;  // of one value
-inline constexpr std::size_t kMostPieces = kMostBytesInPieces / kPieceBytes;
+inline constexpr std::size_t kPieceBytes = std::size_t{512} << 10;       // half of what a message may have
+inline constexpr std::size_t kMaxBytesInPieces = std::size_t{64} << 20;  // of one value
+inline constexpr std::size_t kMaxPieces = kMaxBytesInPieces / kPieceBytes;
 
 constexpr std::size_t pieces_of(uint64_t size) {
   return static_cast<std::size_t>((size + kPieceBytes - 1) / kPieceBytes);

@@ -39,8 +39,8 @@ struct Busy {
   std::string why;
 };
 
-inline constexpr Duration kAgainAfterMost = Duration::hours(1);
-inline constexpr std::size_t kBusyTextMost = 256;
+inline constexpr Duration kMaxAgainAfter = Duration::hours(1);
+inline constexpr std::size_t kMaxBusyText = 256;
 
 // `again_after` in whole milliseconds, rounded up; both parts are cut to their limits.
 std::string encode_busy(Duration again_after, std::string_view why);
@@ -76,7 +76,7 @@ enum class ReplyStatus : uint16_t {
   kBusy = 2,          // too much is under way there; asking again later may work
   kUnknownType = 3,   // a message that the other end does not know
   kNotPermitted = 4,  // not for this role
-  kParcel = 5,        // too large for a message: the body says how it is fetched (cluster/net/parcels.h)
+  kChunked = 5,       // too large for a message: the body says how it is fetched (cluster/net/chunks.h)
 };
 
 struct MessageHeader {

@@ -20,7 +20,7 @@ constexpr SessionLimits kLimits = {.asking_max = 8,
                                    .serving_max = 8,
                                    .body = {.compressed = 4096, .inflated = 65'536, .ratio = 100},
                                    .queued_max = {8192, 8192, 8192, 8192}};
-constexpr std::size_t kBareMost = 512 * 1024 + 64;
+constexpr std::size_t kMaxBare = 512 * 1024 + 64;
 
 class Run {
  public:
@@ -32,7 +32,7 @@ class Run {
       one(step & 7U, step >> 3U);
       check(ended_ + session_.asking() == asked_, "every request ends once");
       check(session_.serving() <= kLimits.serving_max, "serving is bounded");
-      check(session_.queued_bytes() <= kPriorities * (8192 + 4096 + kBareMost), "the queues are bounded");
+      check(session_.queued_bytes() <= kPriorities * (8192 + 4096 + kMaxBare), "the queues are bounded");
     }
     Session::Expired left;
     while (session_.take_any(left)) ++ended_;

@@ -41,7 +41,7 @@ std::optional<double> parse_double(std::string_view text) {
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
-  std::size_t best_distance = word.size() / 3 + 2;  // a slip, not another word
+  std::size_t best_distance = word.size() / 3 + 2;  // a typo, not another word
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

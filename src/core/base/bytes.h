@@ -33,7 +33,7 @@ inline std::string_view trim(std::string_view text) {
 // A decimal number that fills the whole text and fits; nothing otherwise.
 std::optional<uint64_t> parse_u64(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
-// The candidate nearest to `word` by edit distance, when near enough to be a likely slip; empty otherwise.
+// The candidate nearest to `word` by edit distance, when near enough to be a likely typo; empty otherwise.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace bellwether

@@ -5,7 +5,7 @@
 //   named(Stop{ShareId(1), StopHow::kAtOnce, "enough"})   "stop 1 how=at_once why=enough"
 //
 // The first member stands without its name, and members with their default values are left out. A type with another
-// form has a function to_words(value) in its namespace, and fill(text, value) to read it. A type in an unnamed
+// form has a function to_text(value) in its namespace, and fill(text, value) to read it. A type in an unnamed
 // namespace has no such names.
 #pragma once
 
@@ -147,7 +147,7 @@ void each_value(Each each) {
 }
 
 template <class T>
-concept Worded = requires(const T& value) { to_words(value); };
+concept Worded = requires(const T& value) { to_text(value); };
 template <class T>
 concept IdLike = requires(T id) { T(id.value()); } && !requires(T id) { id.has_value(); };
 template <class T>
@@ -205,7 +205,7 @@ template <class T>
 std::string named(const T& value) {
   std::string rest;
   if constexpr (Worded<T>) {
-    return to_words(value);
+    return to_text(value);
   } else {
     rest = words_of_members(value);
     return type_name<T>() + (rest.empty() ? "" : " " + rest);
@@ -214,7 +214,7 @@ std::string named(const T& value) {
 template <class T>
 std::string words(const T& value) {
   if constexpr (Worded<T>) {
-    return to_words(value);
+    return to_text(value);
   } else if constexpr (std::is_same_v<T, bool>) {
     return value ? "yes" : "no";
   } else if constexpr (std::is_enum_v<T>) {

@@ -377,9 +377,9 @@ task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits&
 namespace {
 
 // A proxy has less to say than a server.
-constexpr std::size_t kHeadMost = 16 << 10;
+constexpr std::size_t kMaxHead = 16 << 10;
 // Interim responses that are passed over.
-constexpr int kInterimMost = 8;
+constexpr int kMaxInterim = 8;
 
 ErrorKind tunnel_error(Errc why) {
   switch (why) {
@@ -392,10 +392,10 @@ ErrorKind tunnel_error(Errc why) {
 
 // Nothing may follow the head: the server says nothing before we do.
 task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
-  std::string bytes(kHeadMost, '\0');
+  std::string bytes(kMaxHead, '\0');
   std::size_t filled = 0;
   std::size_t scanned = 0;
-  for (int interim = 0; interim <= kInterimMost;) {
+  for (int interim = 0; interim <= kMaxInterim;) {
     const auto head = std::make_unique<ResponseHead>();
     std::size_t consumed = 0;
     const char* reason = "";
@@ -404,7 +404,7 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
         parse_response_head(std::string_view(bytes).substr(0, filled), true, scanned, *head, consumed, reason);
     if (parsed == Parse::kDone && head->status < 200) {
       bytes.erase(0, consumed);
-      bytes.resize(kHeadMost);
+      bytes.resize(kMaxHead);
       filled -= consumed;
       scanned = 0;
       ++interim;

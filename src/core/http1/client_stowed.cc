@@ -28,8 +28,8 @@ void StowedResponse::take(Response& response) {
     ++texts;
     bytes += text.size();
   });
-  if (bytes > kBytesMost) return;
-  static_assert(kBytesMost <= UINT16_MAX);
+  if (bytes > kMaxBytes) return;
+  static_assert(kMaxBytes <= UINT16_MAX);
   bytes_ = std::make_unique_for_overwrite<char[]>(texts * sizeof(Length) + bytes);
   char* length_at = bytes_.get();
   char* text_at = length_at + texts * sizeof(Length);

@@ -21,7 +21,7 @@ class StowedResponse {
 
  private:
   // Larger ones are left where they are.
-  static constexpr std::size_t kBytesMost = ResponseBuffer::kBytes / 2;
+  static constexpr std::size_t kMaxBytes = ResponseBuffer::kBytes / 2;
 
   BufferPool* pool_ = nullptr;
   ResponseFacts facts_;

@@ -56,13 +56,13 @@ class Journal::Audit {
   void add(std::string line) {
     {
       const std::lock_guard lock(mutex_);
-      if (lines_.size() < kMostLines) lines_.push_back(std::move(line));
+      if (lines_.size() < kMaxLines) lines_.push_back(std::move(line));
     }
     more_.notify_one();
   }
 
  private:
-  static constexpr std::size_t kMostLines = 10'000;
+  static constexpr std::size_t kMaxLines = 10'000;
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {

@@ -61,7 +61,7 @@ struct Rule {
   uint64_t most = 0;
   std::size_t items = 0;  // of a list
   std::string_view what;  // a text is
-  std::string_view letters;
+  std::string_view messages;
   bool (*good)(std::string_view) = nullptr;
   std::string (*fit)(std::string_view) = nullptr;  // applied by the writer and by the reader
 };

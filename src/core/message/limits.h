@@ -66,12 +66,13 @@ constexpr Rule text(std::size_t most, std::size_t least = 0) {
   rule.most = most;
   return rule;
 }
-// `what` names it in an error; random texts are made of `letters`.
-constexpr Rule text(std::size_t most, std::string_view what, bool (*good)(std::string_view), std::string_view letters) {
+// `what` names it in an error; random texts are made of `messages`.
+constexpr Rule text(std::size_t most, std::string_view what, bool (*good)(std::string_view),
+                    std::string_view messages) {
   Rule rule = text(most, 1);
   rule.what = what;
   rule.good = good;
-  rule.letters = letters;
+  rule.messages = messages;
   return rule;
 }
 constexpr Rule text(std::size_t most, std::string_view what) {

@@ -376,12 +376,12 @@ Status check_limits(const Message& message, const void* value) {
 }
 
 const Field* alternative_in(const Message& message, std::string_view bytes) {
-  constexpr int kPartsMost = 16;  // a message with alternatives has few, and later versions may add some
+  constexpr int kMaxParts = 16;  // a message with alternatives has few, and later versions may add some
   const Field* found = nullptr;
   WireReader in(bytes);
   for (int parts = 0; !in.done(); ++parts) {
     const auto part = in.part();
-    if (!part || parts == kPartsMost) return nullptr;
+    if (!part || parts == kMaxParts) return nullptr;
     if (part->type != WireType::kBytes) continue;
     for (std::size_t i = 0; i < message.count; ++i) {
       const Field& field = message.fields[i];

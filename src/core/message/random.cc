@@ -10,7 +10,7 @@
 namespace bellwether::message {
 namespace {
 
-constexpr std::size_t kListMost = 3;
+constexpr std::size_t kMaxList = 3;
 constexpr int kTries = 1'000;
 
 uint64_t number(const Type& type, const Rule& rule, Prng& prng) {
@@ -38,7 +38,7 @@ std::string text(const Rule& rule, Prng& prng) {
     const std::size_t room = std::min<std::size_t>(rule.most, 200) - std::min<std::size_t>(rule.least, 200);
     std::string out(rule.least + std::min<std::size_t>(room, prng.next() >> prng.between(50, 63)), 0);
     for (char& c : out) {
-      c = rule.letters.empty() ? static_cast<char>(prng.below(256)) : rule.letters[prng.below(rule.letters.size())];
+      c = rule.messages.empty() ? static_cast<char>(prng.below(256)) : rule.messages[prng.below(rule.messages.size())];
     }
     if (rule.fit != nullptr) out = rule.fit(out);
     if (out.size() <= rule.most && (rule.good == nullptr || rule.good(out))) return out;
@@ -71,7 +71,7 @@ void fields(const Message& message, Prng& prng, void* to) {
     }
     field.type->clear(at);
     const bool optional = field.type->kind == Kind::kOptional;
-    const uint64_t size = prng.below(1 + (optional ? 1 : std::min(field.rule.items, kListMost)));
+    const uint64_t size = prng.below(1 + (optional ? 1 : std::min(field.rule.items, kMaxList)));
     for (uint64_t k = 0; k < size; ++k) value(field, *field.type->item, prng, field.type->add(at));
   }
   if (alternatives.empty()) return;

@@ -24,7 +24,7 @@ bool ClientLimiter::waits(Call& call, Duration wait) const {
 
 std::optional<Instant> ClientLimiter::refused(Call& call, Instant now, const std::string& peer, Operation operation,
                                               Duration again_after) {
-  if (held_.size() >= kHeldMost && !held_.contains({peer, operation})) {
+  if (held_.size() >= kMaxHeld && !held_.contains({peer, operation})) {
     held_.erase(
         std::min_element(held_.begin(), held_.end(), [](const auto& a, const auto& b) { return a.second < b.second; }));
   }

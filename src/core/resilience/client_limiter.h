@@ -3,7 +3,7 @@
 // not send each of them once to learn the same. Each wait is half as long again as the one before; after three waits,
 // or a minute in all, the client gives a call up.
 //
-// A kernel: no clock, makes no call. Bounded: it remembers at most kHeldMost refusals, and forgets first the one that
+// A kernel: no clock, makes no call. Bounded: it remembers at most kMaxHeld refusals, and forgets first the one that
 // ends first.
 #pragma once
 
@@ -26,7 +26,7 @@ struct CourtesySettings {
 
 class ClientLimiter {
  public:
-  static constexpr std::size_t kHeldMost = 4'096;
+  static constexpr std::size_t kMaxHeld = 4'096;
   // The history of one call.
   struct Call {
     unsigned retries = 0;

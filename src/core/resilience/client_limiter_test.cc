@@ -51,7 +51,7 @@ TEST_F(ClientLimiterTest, what_it_remembers_is_bounded) {
     ClientLimiter::Call call;
     limiter.refused(call, at_seconds(i), "m" + std::to_string(i), Operation::kSubmit, s(1));
   }
-  EXPECT_EQ(limiter.held(), ClientLimiter::kHeldMost);
+  EXPECT_EQ(limiter.held(), ClientLimiter::kMaxHeld);
   EXPECT_EQ(limiter.ready("m4999", Operation::kSubmit), at_seconds(5'000)) << "the oldest went";
 }
 

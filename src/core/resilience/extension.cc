@@ -15,7 +15,7 @@ std::string_view to_string(ExtensionRequest::Reason reason) {
 std::string_view to_string(ExtensionAnswer::Denial denial) {
   static constexpr EnumNames<ExtensionAnswer::Denial> kNames(
       "granted", "all extensions are used", "no progress since the last extension", "others suspect that it is dead",
-      "its time is over", "the progress is no share of a whole");
+      "its time is over", "the progress is no ratio of a whole");
   return kNames[denial];
 }
 
@@ -31,9 +31,9 @@ ExtensionTracker::ExtensionTracker(Instant deadline, unsigned granted, const Ext
 
 void ExtensionTracker::recovered(Instant now) { *this = ExtensionTracker(now, settings_); }
 
-ExtensionTracker::Standing ExtensionTracker::standing(Instant now) const {
-  if (now < deadline_) return Standing::kInTime;
-  return now < evicted_at() ? Standing::kInGrace : Standing::kEvict;
+ExtensionTracker::Phase ExtensionTracker::phase(Instant now) const {
+  if (now < deadline_) return Phase::kInTime;
+  return now < evicted_at() ? Phase::kInGrace : Phase::kEvict;
 }
 
 Duration ExtensionTracker::next_grant() const {
@@ -48,7 +48,7 @@ ExtensionAnswer::Denial ExtensionTracker::deny(Instant now, const ExtensionReque
   if (!is_share) return Denial::kInvalid;
   if (suspect) return Denial::kSuspect;
   if (granted_ >= settings_.most) return Denial::kExhausted;
-  if (standing(now) != Standing::kInTime) return Denial::kTooLate;
+  if (phase(now) != Phase::kInTime) return Denial::kTooLate;
   // The first one has nothing to be compared with.
   return granted_ > 0 && request.progress <= progress_ ? Denial::kNoProgress : Denial::kNone;
 }
@@ -68,7 +68,7 @@ ExtensionAnswer ExtensionTracker::ask(Instant now, const ExtensionRequest& reque
   answer.deadline = deadline_;
   answer.remaining = settings_.most - std::min(granted_, settings_.most);
   answer.warning = answer.remaining <= settings_.warn_at;
-  if (standing(now) == Standing::kInGrace) answer.grace_left = evicted_at() - now;
+  if (phase(now) == Phase::kInGrace) answer.grace_left = evicted_at() - now;
   return answer;
 }
 

@@ -53,7 +53,7 @@ std::string_view to_string(ExtensionAnswer::Denial denial);
 // Of one node, or one piece of work.
 class ExtensionTracker {
  public:
-  enum class Standing : unsigned char { kInTime, kInGrace, kEvict };
+  enum class Phase : unsigned char { kInTime, kInGrace, kEvict };
 
   // REQUIRES a base, and a least grant that is neither zero nor above it.
   explicit ExtensionTracker(Instant now, const ExtensionSettings& settings = {});
@@ -65,7 +65,7 @@ class ExtensionTracker {
   // It has completed a workflow, or answers again.
   void recovered(Instant now);
 
-  Standing standing(Instant now) const;
+  Phase phase(Instant now) const;
   Instant deadline() const { return deadline_; }
   Instant evicted_at() const { return deadline_ + settings_.grace; }
   unsigned granted() const { return granted_; }

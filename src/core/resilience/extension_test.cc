@@ -11,7 +11,7 @@ namespace bellwether::resilience {
 namespace {
 
 using Denial = ExtensionAnswer::Denial;
-using Standing = ExtensionTracker::Standing;
+using Phase = ExtensionTracker::Phase;
 
 ExtensionRequest after(double progress) { return {.progress = progress}; }
 
@@ -44,7 +44,7 @@ TEST(Extension, without_progress_there_is_no_more_time_but_the_first_has_nothing
 
 TEST(Extension, work_with_a_deadline_of_its_own_goes_on_where_another_owner_left_it) {
   ExtensionTracker tracker(at_seconds(100), 3, ExtensionSettings());
-  EXPECT_EQ(tracker.standing(at_seconds(99)), Standing::kInTime);
+  EXPECT_EQ(tracker.phase(at_seconds(99)), Phase::kInTime);
   const auto answer = tracker.ask(at_seconds(99), after(0.5), false);
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer.granted, Duration::millis(1'875)) << "the fourth";
@@ -62,13 +62,13 @@ TEST(Extension, who_is_suspect_or_makes_no_sense_gets_none) {
 
 TEST(Extension, past_the_deadline_there_is_a_grace_and_then_eviction) {
   ExtensionTracker tracker(at_seconds(0));
-  EXPECT_EQ(tracker.standing(at_seconds(29.9)), Standing::kInTime);
-  EXPECT_EQ(tracker.standing(at_seconds(30)), Standing::kInGrace);
+  EXPECT_EQ(tracker.phase(at_seconds(29.9)), Phase::kInTime);
+  EXPECT_EQ(tracker.phase(at_seconds(30)), Phase::kInGrace);
   const auto late = tracker.ask(at_seconds(32), after(0.5), false);
   EXPECT_EQ(late.denial, Denial::kTooLate);
   EXPECT_EQ(late.grace_left, Duration::seconds(8));
-  EXPECT_EQ(tracker.standing(at_seconds(39.9)), Standing::kInGrace);
-  EXPECT_EQ(tracker.standing(at_seconds(40)), Standing::kEvict);
+  EXPECT_EQ(tracker.phase(at_seconds(39.9)), Phase::kInGrace);
+  EXPECT_EQ(tracker.phase(at_seconds(40)), Phase::kEvict);
 }
 
 TEST(Extension, three_refusals_in_a_row_begin_the_grace_at_once) {
@@ -76,14 +76,14 @@ TEST(Extension, three_refusals_in_a_row_begin_the_grace_at_once) {
   ASSERT_TRUE(tracker.ask(at_seconds(1), after(0.5), false).ok());
   tracker.ask(at_seconds(2), after(0.5), false);
   tracker.ask(at_seconds(3), after(0.5), false);
-  EXPECT_EQ(tracker.standing(at_seconds(3)), Standing::kInTime);
+  EXPECT_EQ(tracker.phase(at_seconds(3)), Phase::kInTime);
   ASSERT_TRUE(tracker.ask(at_seconds(4), after(0.6), false).ok());
   tracker.ask(at_seconds(5), after(0.6), false);
   tracker.ask(at_seconds(6), after(0.6), false);
-  EXPECT_EQ(tracker.standing(at_seconds(6)), Standing::kInTime) << "a grant between them";
+  EXPECT_EQ(tracker.phase(at_seconds(6)), Phase::kInTime) << "a grant between them";
   EXPECT_EQ(tracker.ask(at_seconds(7), after(0.6), false).grace_left, Duration::seconds(10));
-  EXPECT_EQ(tracker.standing(at_seconds(16.9)), Standing::kInGrace);
-  EXPECT_EQ(tracker.standing(at_seconds(17)), Standing::kEvict);
+  EXPECT_EQ(tracker.phase(at_seconds(16.9)), Phase::kInGrace);
+  EXPECT_EQ(tracker.phase(at_seconds(17)), Phase::kEvict);
 }
 
 TEST(Extension, who_completes_or_recovers_starts_from_nothing) {

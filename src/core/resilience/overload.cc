@@ -11,10 +11,10 @@ namespace {
 
 bool ascend(const LoadBounds& bounds) { return 0 < bounds[0] && bounds[0] <= bounds[1] && bounds[1] <= bounds[2]; }
 
-LoadState level(double value, const LoadBounds& bounds, double share) {
-  if (value > bounds[2] * share) return LoadState::kOverloaded;
-  if (value > bounds[1] * share) return LoadState::kStressed;
-  return value > bounds[0] * share ? LoadState::kBusy : LoadState::kHealthy;
+LoadState level(double value, const LoadBounds& bounds, double ratio) {
+  if (value > bounds[2] * ratio) return LoadState::kOverloaded;
+  if (value > bounds[1] * ratio) return LoadState::kStressed;
+  return value > bounds[0] * ratio ? LoadState::kBusy : LoadState::kHealthy;
 }
 
 }  // namespace
@@ -87,19 +87,19 @@ void OverloadDetector::latency(Duration latency) {
 }
 
 // With all bounds at this share of their values.
-OverloadDetector::Verdict OverloadDetector::judge(double share) const {
+OverloadDetector::Verdict OverloadDetector::judge(double ratio) const {
   Verdict worst;
   const auto consider = [&worst](LoadState state, std::string_view reason) {
     if (state > worst.state) worst = {state, reason};
   };
-  if (latency_ms_.size() >= kSamplesLeast) consider(level(excess(), settings_.above, share), "latency");
-  if (excess_.size() == kTrendOver && excess_.slope() > settings_.slope * share) {
+  if (latency_ms_.size() >= kSamplesLeast) consider(level(excess(), settings_.above, ratio), "latency");
+  if (excess_.size() == kTrendOver && excess_.slope() > settings_.slope * ratio) {
     consider(LoadState::kOverloaded, "trend");
   }
-  consider(level(latency_ms_.average(), settings_.latency_ms, share), "latency");
-  consider(level(cpu_.average(), settings_.cpu, share), "cpu");
-  consider(level(memory_, settings_.memory, share), "memory");
-  consider(level(queue_, settings_.queue, share), "queue");
+  consider(level(latency_ms_.average(), settings_.latency_ms, ratio), "latency");
+  consider(level(cpu_.average(), settings_.cpu, ratio), "cpu");
+  consider(level(memory_, settings_.memory, ratio), "memory");
+  consider(level(queue_, settings_.queue, ratio), "queue");
   return worst;
 }
 

@@ -85,7 +85,7 @@ class OverloadDetector {
     LoadState state = LoadState::kHealthy;
     std::string_view reason;
   };
-  Verdict judge(double share) const;
+  Verdict judge(double ratio) const;
   double excess() const;
   void settle(Verdict now, Verdict relaxed);
 

@@ -11,8 +11,8 @@ namespace bellwether::resilience {
 namespace {
 
 // A little later rather than a little too early.
-Duration of_window(Duration window, double share) {
-  return Duration::nanos(static_cast<int64_t>(std::ceil(static_cast<double>(window.ns()) * share)) + 1);
+Duration of_window(Duration window, double ratio) {
+  return Duration::nanos(static_cast<int64_t>(std::ceil(static_cast<double>(window.ns()) * ratio)) + 1);
 }
 
 double progress(Instant now, Duration window) {

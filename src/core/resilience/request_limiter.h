@@ -6,7 +6,7 @@
 // everything that it runs: these only stop a node that has gone wrong. While the node is stressed, clients share evenly
 // what it can still bear, for all operations together. Critical messages do not come here: they are never refused.
 //
-// Nothing grows without limit: at most kClientsMost clients are known. The client that was quiet the longest is
+// Nothing grows without limit: at most kMaxClients clients are known. The client that was quiet the longest is
 // forgotten first, and each after five quiet minutes. A kernel: no clock.
 #pragma once
 

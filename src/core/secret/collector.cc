@@ -10,7 +10,7 @@ bool Collector::holds(uint8_t index) const {
 
 Result<Collector::Taken> Collector::take(uint64_t from, KeyShare share) {
   if (const Status good = commitment_.check(share); !good) {
-    if (refused_.size() < kMostRefused || refused_.contains(from)) {
+    if (refused_.size() < kMaxRefused || refused_.contains(from)) {
       refused_[from] = good.error().message;
     } else {
       ++refused_more_;

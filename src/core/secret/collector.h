@@ -36,12 +36,12 @@ class Collector {
   std::size_t held() const { return shares_.size(); }
   std::size_t needed() const;            // how many more it takes; 0 when it is not kCollecting
   std::vector<uint8_t> missing() const;  // the indices of missing ones, ascending; none when none is needed
-  // The last reason for each of the first kMostRefused holders with a refused key share.
+  // The last reason for each of the first kMaxRefused holders with a refused key share.
   const std::map<uint64_t, std::string>& refused() const { return refused_; }
   // For people: "2 of 3 key shares of secret 7; refused: of node 9: key share 4 was changed…".
   std::string text() const;
 
-  static constexpr std::size_t kMostRefused = 64;
+  static constexpr std::size_t kMaxRefused = 64;
 
  private:
   bool holds(uint8_t index) const;

@@ -108,9 +108,9 @@ TEST_F(CollectorTest, wrong_ones_are_refused_also_when_there_are_enough) {
 }
 
 TEST_F(CollectorTest, of_many_who_send_wrong_ones_only_some_are_listed) {
-  for (uint64_t from = 1; from <= Collector::kMostRefused + 3; ++from) EXPECT_FALSE(collector.take(from, changed(1)));
+  for (uint64_t from = 1; from <= Collector::kMaxRefused + 3; ++from) EXPECT_FALSE(collector.take(from, changed(1)));
   EXPECT_FALSE(collector.take(1, changed(2)));
-  EXPECT_EQ(collector.refused().size(), Collector::kMostRefused);
+  EXPECT_EQ(collector.refused().size(), Collector::kMaxRefused);
   EXPECT_THAT(collector.refused().at(1), HasSubstr("key share 2 ")) << "the last reason of each";
   EXPECT_THAT(collector.text(), testing::EndsWith("; and 3 more"));
 }

@@ -56,15 +56,15 @@ std::string name_of(SecretId secret) { return fmt::format("secret {}", secret.va
 
 Status check_split(std::size_t secret_bytes, SplitRule rule) {
   if (secret_bytes == 0) return fail(Errc::kInvalid, "a secret that is split has at least one byte, this one has none");
-  if (secret_bytes > kMostSecretBytes) {
+  if (secret_bytes > kMaxSecretBytes) {
     return fail(
         Errc::kTooLarge,
         "a secret that is split has at most {} bytes, this one has {}: split a key, and encrypt the rest with it",
-        kMostSecretBytes, secret_bytes);
+        kMaxSecretBytes, secret_bytes);
   }
   if (rule.shares == 0) return fail(Errc::kInvalid, "a secret is split into at least one key share, not into 0");
-  if (rule.shares > kMostKeyShares) {
-    return fail(Errc::kTooLarge, "a secret is split into at most {} key shares, not into {}", kMostKeyShares,
+  if (rule.shares > kMaxKeyShares) {
+    return fail(Errc::kTooLarge, "a secret is split into at most {} key shares, not into {}", kMaxKeyShares,
                 rule.shares);
   }
   if (rule.threshold == 0 || rule.threshold > rule.shares) {

@@ -107,7 +107,7 @@ TEST_F(CommitmentTest, what_cannot_be_is_not_made) {
   head.rule.threshold = 4;
   EXPECT_EQ(Commitment::make(head, of_secret, std::vector<Digest>(3)).error().code, Errc::kInvalid);
   head = three.commitment.head();
-  head.secret_bytes = kMostSecretBytes + 1;
+  head.secret_bytes = kMaxSecretBytes + 1;
   EXPECT_EQ(Commitment::make(head, of_secret, std::vector<Digest>(3)).error().code, Errc::kTooLarge);
 }
 

@@ -15,8 +15,8 @@ struct Format {
   std::size_t most;
 };
 constexpr uint8_t kVersion = 1;
-constexpr Format kKeyShare = {"key share", "bwks", 4 + 1 + 8 + 16 + 1 + 2, kMostKeyShareBytes};
-constexpr Format kCommitment = {"commitment", "bwkc", 4 + 1 + 8 + 16 + 1 + 1 + 2 + 32, kMostCommitmentBytes};
+constexpr Format kKeyShare = {"key share", "bwks", 4 + 1 + 8 + 16 + 1 + 2, kMaxKeyShareBytes};
+constexpr Format kCommitment = {"commitment", "bwkc", 4 + 1 + 8 + 16 + 1 + 1 + 2 + 32, kMaxCommitmentBytes};
 
 // Puts one value behind the other into a buffer that has room for all.
 class Writer {
@@ -100,7 +100,7 @@ Result<Reader> begin(Bytes bytes, const Format& format) {
 }  // namespace
 
 SecretBytes encode(const KeyShare& share) {
-  check(share.index != 0 && share.value.size() > kBlindBytes && share.value.size() <= kMostSecretBytes + kBlindBytes,
+  check(share.index != 0 && share.value.size() > kBlindBytes && share.value.size() <= kMaxSecretBytes + kBlindBytes,
         "a key share is complete");
   SecretBytes out(kKeyShare.fixed + share.value.size());
   Writer to(out.bytes());
@@ -132,9 +132,9 @@ Result<KeyShare> decode_key_share(Bytes bytes) {
   share.index = static_cast<uint8_t>(reader.number(1));
   const std::size_t size = reader.number(2);
   if (share.index == 0) return fail(Errc::kInvalid, "a key share has the index 0; they are 1 to 255");
-  if (size <= kBlindBytes || size > kMostSecretBytes + kBlindBytes) {
+  if (size <= kBlindBytes || size > kMaxSecretBytes + kBlindBytes) {
     return fail(Errc::kInvalid, "the value of key share {} has {}; it has {} to {}", share.index, bytes_of(size),
-                kBlindBytes + 1, kMostSecretBytes + kBlindBytes);
+                kBlindBytes + 1, kMaxSecretBytes + kBlindBytes);
   }
   if (reader.rest.size() != size) return cut_short(kKeyShare, bytes.size(), kKeyShare.fixed + size);
   share.value = SecretBytes::copy_of(reader.rest);

@@ -17,8 +17,8 @@
 
 namespace bellwether::secret {
 
-inline constexpr std::size_t kMostKeyShareBytes = 4 + 1 + 8 + 16 + 1 + 2 + kMostSecretBytes + kBlindBytes;
-inline constexpr std::size_t kMostCommitmentBytes = 4 + 1 + 8 + 16 + 1 + 1 + 2 + 32 * (1 + kMostKeyShares);
+inline constexpr std::size_t kMaxKeyShareBytes = 4 + 1 + 8 + 16 + 1 + 2 + kMaxSecretBytes + kBlindBytes;
+inline constexpr std::size_t kMaxCommitmentBytes = 4 + 1 + 8 + 16 + 1 + 1 + 2 + 32 * (1 + kMaxKeyShares);
 
 // REQUIRES a key share that was split off or decoded, and not moved from.
 SecretBytes encode(const KeyShare& share);

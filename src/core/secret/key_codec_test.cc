@@ -63,14 +63,14 @@ TEST_F(KeyCodec, a_commitment_survives_in_the_bytes_that_the_header_tells) {
 }
 
 TEST_F(KeyCodec, the_largest_ones_fit_their_limits) {
-  const std::string large(kMostSecretBytes, 's');
-  const Splitting one = split_text(large, {1, kMostKeyShares});
+  const std::string large(kMaxSecretBytes, 's');
+  const Splitting one = split_text(large, {1, kMaxKeyShares});
   const SecretBytes bytes = encode(one.shares[254]);
-  EXPECT_EQ(bytes.size(), kMostKeyShareBytes);
+  EXPECT_EQ(bytes.size(), kMaxKeyShareBytes);
   EXPECT_TRUE(decode_key_share(bytes.bytes()));
-  EXPECT_EQ(encode(one.commitment).size(), kMostCommitmentBytes);
+  EXPECT_EQ(encode(one.commitment).size(), kMaxCommitmentBytes);
   EXPECT_TRUE(decode_commitment(as_bytes(encode(one.commitment))));
-  const std::string too_large(kMostCommitmentBytes, '\1');
+  const std::string too_large(kMaxCommitmentBytes, '\1');
   EXPECT_EQ(decode_key_share(as_bytes("bwks" + too_large)).error().code, Errc::kTooLarge);
   EXPECT_EQ(decode_commitment(as_bytes("bwkc" + too_large)).error().code, Errc::kTooLarge);
 }

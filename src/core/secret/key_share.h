@@ -38,8 +38,8 @@ class SecretBytes {
 template <class Stream>
 Stream& operator<<(Stream& stream, const SecretBytes& bytes) = delete;
 
-inline constexpr std::size_t kMostSecretBytes = 4096;
-inline constexpr std::size_t kMostKeyShares = 255;
+inline constexpr std::size_t kMaxSecretBytes = 4096;
+inline constexpr std::size_t kMaxKeyShares = 255;
 inline constexpr std::size_t kBlindBytes = 32;  // random ones, which are split together with the secret
 
 using SecretId = StrongId<struct SecretTag, uint64_t>;

@@ -33,7 +33,7 @@ TEST(Sharing, any_threshold_of_the_key_shares_gives_the_secret) {
 }
 
 RC_GTEST_PROP(Sharing, any_secret_comes_back_from_any_choice_of_key_shares, ()) {
-  const auto shares = *rc::gen::inRange<std::size_t>(1, kMostKeyShares + 1);
+  const auto shares = *rc::gen::inRange<std::size_t>(1, kMaxKeyShares + 1);
   const auto threshold = *rc::gen::inRange<std::size_t>(1, std::min<std::size_t>(shares, 20) + 1);
   const auto text = *rc::gen::nonEmpty(rc::gen::string<std::string>());
   Prng prng(*rc::gen::arbitrary<uint64_t>());
@@ -55,17 +55,17 @@ RC_GTEST_PROP(Sharing, one_changed_bit_of_any_key_share_is_found, ()) {
 }
 
 TEST(Sharing, the_largest_secret_and_the_most_key_shares_are_split) {
-  const std::string large(kMostSecretBytes, 'k');
+  const std::string large(kMaxSecretBytes, 'k');
   const Splitting two = split_text(large, {2, 2});
   EXPECT_EQ(text_of(combine(two.commitment, two.shares)), large);
-  const Splitting many = split_text("k", {kMostKeyShares, kMostKeyShares});
+  const Splitting many = split_text("k", {kMaxKeyShares, kMaxKeyShares});
   EXPECT_EQ(many.shares.back().index, 255);
   EXPECT_EQ(text_of(combine(many.commitment, many.shares)), "k");
 }
 
 TEST(Sharing, what_cannot_be_split_is_refused_with_what_can) {
   EXPECT_THAT(refusal(0, {1, 1}), HasSubstr("at least one byte"));
-  EXPECT_THAT(refusal(kMostSecretBytes + 1, {1, 1}), HasSubstr("at most 4096 bytes, this one has 4097"));
+  EXPECT_THAT(refusal(kMaxSecretBytes + 1, {1, 1}), HasSubstr("at most 4096 bytes, this one has 4097"));
   EXPECT_THAT(refusal(1, {0, 3}), HasSubstr("between 1 and its number of key shares, 3, not 0"));
   EXPECT_THAT(refusal(1, {4, 3}), HasSubstr("between 1 and its number of key shares, 3, not 4"));
   EXPECT_THAT(refusal(1, {0, 0}), HasSubstr("not into 0"));

@@ -9,7 +9,7 @@ namespace bellwether::signature {
 namespace {
 
 constexpr std::string_view kHead = "bellwether attestation 1";
-constexpr std::size_t kMostNameBytes = 160;  // two names of a cluster, and more
+constexpr std::size_t kMaxNameBytes = 160;  // two names of a cluster, and more
 
 bool is_word(std::string_view text, std::size_t most) {
   return !text.empty() && text.size() <= most &&
@@ -23,17 +23,17 @@ std::string lines_of(const Attestation& what) {
 }
 
 Status check_parts(const Attestation& what) {
-  if (!is_word(what.cluster, kMostNameBytes) || !is_word(what.node, kMostNameBytes)) {
+  if (!is_word(what.cluster, kMaxNameBytes) || !is_word(what.node, kMaxNameBytes)) {
     return fail(Errc::kInvalid, "an attestation is for one node of one cluster: both have names without spaces");
   }
-  if (what.capabilities.empty() || what.capabilities.size() > kMostAttested) {
-    return fail(Errc::kInvalid, "an attestation has 1 to {} capabilities, and not {}", kMostAttested,
+  if (what.capabilities.empty() || what.capabilities.size() > kMaxAttested) {
+    return fail(Errc::kInvalid, "an attestation has 1 to {} capabilities, and not {}", kMaxAttested,
                 what.capabilities.size());
   }
   for (const std::string& one : what.capabilities) {
-    if (is_word(one, kMostAttestedBytes)) continue;
+    if (is_word(one, kMaxAttestedBytes)) continue;
     return fail(Errc::kInvalid, "'{}' is no capability: they have 1 to {} characters, and no spaces", printable(one),
-                kMostAttestedBytes);
+                kMaxAttestedBytes);
   }
   const auto written = parse_wall(format_wall(what.not_after));
   if (!written) return fail(Errc::kInvalid, "an attestation ends between 1970 and 2261");
@@ -60,7 +60,7 @@ Result<std::string> attest(const Attestation& attestation, const SigningKey& key
 }
 
 Result<Attestation> open_attestation(std::string_view text, const PublicKey& key) {
-  if (text.size() > kMostAttestationBytes) return fail(Errc::kTooLarge, "an attestation that is too large");
+  if (text.size() > kMaxAttestationBytes) return fail(Errc::kTooLarge, "an attestation that is too large");
   const auto no = fail(Errc::kInvalid, "this is no attestation: bellwether keys attest makes one");
   std::string_view rest = text;
   const auto head = take(rest, kHead);

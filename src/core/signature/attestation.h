@@ -24,9 +24,9 @@
 
 namespace bellwether::signature {
 
-inline constexpr std::size_t kMostAttestationBytes = 4096;
-inline constexpr std::size_t kMostAttested = 32;  // capabilities
-inline constexpr std::size_t kMostAttestedBytes = 64;
+inline constexpr std::size_t kMaxAttestationBytes = 4096;
+inline constexpr std::size_t kMaxAttested = 32;  // capabilities
+inline constexpr std::size_t kMaxAttestedBytes = 64;
 
 struct Attestation {
   std::string cluster;  // CLUSTER/ENVIRONMENT

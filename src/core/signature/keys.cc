@@ -62,8 +62,8 @@ Result<std::vector<PublicKey>> read_public_keys(std::string_view pem, const std:
   while (const Key key{PEM_read_bio_PUBKEY(memory.get(), nullptr, &no_password, nullptr)}) {
     const auto one = public_part(key.get());
     if (!one) return fail(Errc::kInvalid, "'{}' has a key that is not Ed25519", name);
-    if (out.size() == kKeysMost) {
-      return fail(Errc::kTooLarge, "'{}' has more than {} keys", name, kKeysMost);
+    if (out.size() == kMaxKeys) {
+      return fail(Errc::kTooLarge, "'{}' has more than {} keys", name, kMaxKeys);
     }
     out.push_back(*one);
   }

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     check(signature::admit(bytes, "x", {read->key}, read->versions.interface).has_value(), "and whose is, is not");
   }
   const auto keys = signature::read_public_keys(bytes, "x");
-  check(keys ? !keys->empty() && keys->size() <= signature::kKeysMost : !keys.error().message.empty(), "keys, or why");
+  check(keys ? !keys->empty() && keys->size() <= signature::kMaxKeys : !keys.error().message.empty(), "keys, or why");
   const auto key = signature::SigningKey::read(bytes, "x");
   check(key.has_value() || !key.error().message.empty(), "a key, or why");
   return 0;

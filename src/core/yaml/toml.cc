@@ -20,7 +20,7 @@ namespace {
 static_assert(TOML_MAX_NESTED_VALUES == kDepthMax);
 // The parser bounds the nesting of brackets, but not the levels of a key such as a.b.c. With this limit on the dots of
 // a whole file, no tree of them exhausts the stack. Settings have far fewer.
-constexpr std::ptrdiff_t kDotsMost = 4096;
+constexpr std::ptrdiff_t kMaxDots = 4096;
 
 Mark mark_of(const toml::source_region& region) {
   return {static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
@@ -97,7 +97,7 @@ std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics) 
                          .expected = fmt::format("at most {}", kFileBytesMax)});
     return std::nullopt;
   }
-  if (std::count(text.begin(), text.end(), '.') > kDotsMost) {
+  if (std::count(text.begin(), text.end(), '.') > kMaxDots) {
     diagnostics.add({}, {.message = "the file has more than 4096 dots: keys of so many levels are not read"});
     return std::nullopt;
   }

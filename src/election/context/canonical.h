@@ -24,8 +24,8 @@
 namespace bellwether::context_lead {
 
 // The limits of a reader.
-inline constexpr std::size_t kMostTextBytes = 200;
-inline constexpr std::size_t kMostListed = 1000;
+inline constexpr std::size_t kMaxTextBytes = 200;
+inline constexpr std::size_t kMaxListed = 1000;
 
 template <class T, class Of>
 concept Is = std::same_as<std::remove_const_t<T>, Of>;
@@ -117,9 +117,9 @@ class CanonicalReader {
     } else if constexpr (requires { value.value(); }) {
       value = T(take<decltype(value.value())>());
     } else if constexpr (std::same_as<T, std::string>) {
-      value = raw(count(kMostTextBytes));
+      value = raw(count(kMaxTextBytes));
     } else if constexpr (requires { value.size(); }) {
-      for (std::size_t left = count(kMostListed); left > 0 && ok_; --left) element(value);
+      for (std::size_t left = count(kMaxListed); left > 0 && ok_; --left) element(value);
     } else {
       std::apply([this](auto&... members) { this->get(members...); }, parts(value));
       if constexpr (requires { is_sound(value); }) ok_ = ok_ && is_sound(value);

@@ -35,7 +35,7 @@ TEST(ContextClaim, shares_lie_between_nothing_and_all) {
       {"accuracy", &ContextClaim::accuracy},
       {"specialization", &ContextClaim::specialization},
       {"reliability", &ContextClaim::reliability},
-      {"uptime_share", &ContextClaim::uptime_share},
+      {"uptime_ratio", &ContextClaim::uptime_ratio},
   };
   for (const auto& [name, share] : shares) {
     const auto with = [&, share = share](double value) { return refusal([&](ContextClaim& c) { c.*share = value; }); };
@@ -50,8 +50,8 @@ TEST(ContextClaim, shares_lie_between_nothing_and_all) {
 }
 
 TEST(ContextClaim, figures_have_limits) {
-  EXPECT_EQ(refusal([](ContextClaim& c) { c.successful_operations = kMostOperations; }), "");
-  EXPECT_EQ(refusal([](ContextClaim& c) { c.successful_operations = kMostOperations + 1; }),
+  EXPECT_EQ(refusal([](ContextClaim& c) { c.successful_operations = kMaxOperations; }), "");
+  EXPECT_EQ(refusal([](ContextClaim& c) { c.successful_operations = kMaxOperations + 1; }),
             "successful_operations is 1000000000001; it must be from 0 to 1000000000000");
   EXPECT_THAT(refusal([](ContextClaim& c) { c.failed_operations = UINT64_MAX; }), HasSubstr("failed_operations is"));
   EXPECT_EQ(refusal([](ContextClaim& c) { c.average_response_time = kLongestResponseTime; }), "");
@@ -59,19 +59,18 @@ TEST(ContextClaim, figures_have_limits) {
             "average_response_time is 90000 s; it must be from 0 to 86400 s");
   EXPECT_THAT(refusal([](ContextClaim& c) { c.average_response_time = Duration::nanos(-1); }),
               HasSubstr("average_response_time is"));
-  EXPECT_EQ(refusal([](ContextClaim& c) { c.available_cpu = kMostCores; }), "");
-  EXPECT_THAT(refusal([](ContextClaim& c) { c.available_cpu = kMostCores + 1; }), HasSubstr("from 0 to 65536 cores"));
+  EXPECT_EQ(refusal([](ContextClaim& c) { c.available_cpu = kMaxCores; }), "");
+  EXPECT_THAT(refusal([](ContextClaim& c) { c.available_cpu = kMaxCores + 1; }), HasSubstr("from 0 to 65536 cores"));
   EXPECT_THAT(refusal([](ContextClaim& c) { c.available_cpu = -1e-300; }), HasSubstr("is -1e-300 cores"));
   EXPECT_THAT(refusal([](ContextClaim& c) { c.available_cpu = 1e300; }), HasSubstr("is 1e+300 cores"));
   for (const double none : kNoNumbers) {
     EXPECT_THAT(refusal([&](ContextClaim& c) { c.available_cpu = none; }), HasSubstr("available_cpu is"));
   }
-  EXPECT_EQ(refusal([](ContextClaim& c) { c.available_memory = c.available_storage = kMostBytes; }), "");
-  EXPECT_THAT(refusal([](ContextClaim& c) { c.available_memory = kMostBytes + 1; }), HasSubstr("available_memory is"));
-  EXPECT_THAT(refusal([](ContextClaim& c) { c.available_storage = kMostBytes + 1; }),
-              HasSubstr("available_storage is"));
-  EXPECT_EQ(refusal([](ContextClaim& c) { c.network_bandwidth = kMostBitsPerSecond; }), "");
-  EXPECT_THAT(refusal([](ContextClaim& c) { c.network_bandwidth = kMostBitsPerSecond + 1; }),
+  EXPECT_EQ(refusal([](ContextClaim& c) { c.available_memory = c.available_storage = kMaxBytes; }), "");
+  EXPECT_THAT(refusal([](ContextClaim& c) { c.available_memory = kMaxBytes + 1; }), HasSubstr("available_memory is"));
+  EXPECT_THAT(refusal([](ContextClaim& c) { c.available_storage = kMaxBytes + 1; }), HasSubstr("available_storage is"));
+  EXPECT_EQ(refusal([](ContextClaim& c) { c.network_bandwidth = kMaxBitsPerSecond; }), "");
+  EXPECT_THAT(refusal([](ContextClaim& c) { c.network_bandwidth = kMaxBitsPerSecond + 1; }),
               HasSubstr("network_bandwidth is"));
 }
 
@@ -80,9 +79,9 @@ TEST(ContextClaim, domains_are_few_and_named) {
     return refusal([&](ContextClaim& c) { c.domain_expertise.assign(count, std::string(bytes, 'a')); });
   };
   EXPECT_EQ(with(0, 0), "");
-  EXPECT_EQ(with(kMostDomains, kMostDomainBytes), "");
-  EXPECT_EQ(with(kMostDomains + 1, 1), "the number of domain_expertise is 65; it must be from 0 to 64");
-  EXPECT_EQ(with(1, kMostDomainBytes + 1), "domain_expertise has a name of 65 bytes; it must have from 1 to 64");
+  EXPECT_EQ(with(kMaxDomains, kMaxDomainBytes), "");
+  EXPECT_EQ(with(kMaxDomains + 1, 1), "the number of domain_expertise is 65; it must be from 0 to 64");
+  EXPECT_EQ(with(1, kMaxDomainBytes + 1), "domain_expertise has a name of 65 bytes; it must have from 1 to 64");
   EXPECT_EQ(with(1, 0), "domain_expertise has a name of 0 bytes; it must have from 1 to 64");
 }
 

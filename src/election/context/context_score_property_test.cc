@@ -9,7 +9,7 @@ namespace bellwether::context_lead {
 namespace {
 
 // At an end as often as in between.
-double share(Prng& prng) {
+double ratio(Prng& prng) {
   if (prng.chance(0.3)) return prng.chance(0.5) ? 1 : 0;
   return prng.unit();
 }
@@ -31,30 +31,30 @@ ContextClaim any_claim(Prng& prng) {
   }
   claim.base.uptime = Duration::hours(static_cast<int64_t>(prng.below(50)));
   claim.base.experience = Duration::hours(static_cast<int64_t>(prng.below(300)));
-  claim.base.resources = {share(prng), share(prng), share(prng), share(prng)};
-  claim.generation_quality = share(prng);
-  claim.processing_speed = share(prng);
-  claim.accuracy = share(prng);
-  claim.specialization = share(prng);
-  claim.reliability = share(prng);
-  claim.uptime_share = share(prng);
+  claim.base.resources = {ratio(prng), ratio(prng), ratio(prng), ratio(prng)};
+  claim.generation_quality = ratio(prng);
+  claim.processing_speed = ratio(prng);
+  claim.accuracy = ratio(prng);
+  claim.specialization = ratio(prng);
+  claim.reliability = ratio(prng);
+  claim.uptime_ratio = ratio(prng);
   if (prng.chance(0.8)) {
-    claim.successful_operations = count(prng, prng.chance(0.5) ? 100 : kMostOperations);
-    claim.failed_operations = 1 + count(prng, prng.chance(0.5) ? 20 : kMostOperations - 1);
+    claim.successful_operations = count(prng, prng.chance(0.5) ? 100 : kMaxOperations);
+    claim.failed_operations = 1 + count(prng, prng.chance(0.5) ? 20 : kMaxOperations - 1);
     claim.average_response_time = prng.between(Duration::zero(), Duration::seconds(12));
   }
   claim.domain_expertise.resize(prng.below(15), "one");
-  claim.available_cpu = kMostCores * prng.unit() * share(prng);
-  claim.available_memory = count(prng, prng.chance(0.5) ? 20'000'000'000 : kMostBytes);
-  claim.available_storage = count(prng, prng.chance(0.5) ? 2'000'000'000'000 : kMostBytes);
-  claim.network_bandwidth = count(prng, prng.chance(0.5) ? 2'000'000'000 : kMostBitsPerSecond);
+  claim.available_cpu = kMaxCores * prng.unit() * ratio(prng);
+  claim.available_memory = count(prng, prng.chance(0.5) ? 20'000'000'000 : kMaxBytes);
+  claim.available_storage = count(prng, prng.chance(0.5) ? 2'000'000'000'000 : kMaxBytes);
+  claim.network_bandwidth = count(prng, prng.chance(0.5) ? 2'000'000'000 : kMaxBitsPerSecond);
   return claim;
 }
 
 ContextWeights any_weights(Prng& prng) {
   ContextWeights weights;
   if (prng.chance(0.3)) return weights;
-  for (double& one : weights.of) one = kMostWeight * share(prng);
+  for (double& one : weights.of) one = kMaxWeight * ratio(prng);
   weights.of[prng.below(kComponents)] = 1;
   return weights;
 }
@@ -68,7 +68,7 @@ Requirements any_requirements(Prng& prng) {
   return requirements;
 }
 
-void raise(double& figure, double most, Prng& prng) { figure += (most - figure) * share(prng); }
+void raise(double& figure, double most, Prng& prng) { figure += (most - figure) * ratio(prng); }
 void raise(uint64_t& figure, uint64_t most, Prng& prng) { figure += prng.below(most - figure + 1); }
 void lower(double& figure, Prng& prng) { figure *= prng.unit(); }
 
@@ -88,8 +88,8 @@ void better(ContextClaim& claim, int way, Prng& prng) {
     case 9: raise(claim.accuracy, 1, prng); break;
     case 10: raise(claim.specialization, 1, prng); break;
     case 11: raise(claim.reliability, 1, prng); break;
-    case 12: raise(claim.uptime_share, 1, prng); break;
-    case 13: raise(claim.successful_operations, kMostOperations, prng); break;
+    case 12: raise(claim.uptime_ratio, 1, prng); break;
+    case 13: raise(claim.successful_operations, kMaxOperations, prng); break;
     case 14:
       // The last failure stays: without any operation the claim has no response time.
       if (claim.failed_operations > 1) claim.failed_operations = 1 + prng.below(claim.failed_operations);
@@ -98,11 +98,11 @@ void better(ContextClaim& claim, int way, Prng& prng) {
       claim.average_response_time = Duration::from_seconds_f(claim.average_response_time.seconds_f() * prng.unit());
       break;
     case 16: claim.domain_expertise.emplace_back("another"); break;
-    case 17: raise(claim.available_cpu, kMostCores, prng); break;
+    case 17: raise(claim.available_cpu, kMaxCores, prng); break;
     default:
-      raise(claim.available_memory, kMostBytes, prng);
-      raise(claim.available_storage, kMostBytes, prng);
-      raise(claim.network_bandwidth, kMostBitsPerSecond, prng);
+      raise(claim.available_memory, kMaxBytes, prng);
+      raise(claim.available_storage, kMaxBytes, prng);
+      raise(claim.network_bandwidth, kMaxBitsPerSecond, prng);
   }
 }
 

@@ -114,7 +114,7 @@ TEST(ContextScore, performance_is_success_and_speed) {
       {0, 10, 10'000, 0},     // nothing
       {30, 10, 5500, 0.675},  // 0.7 x 0.75 + 0.3 x 0.5
       {1, 1, 1900, 0.62},     // 0.7 x 0.5 + 0.3 x 0.9
-      {kMostOperations, kMostOperations, 1000, 0.65},
+      {kMaxOperations, kMaxOperations, 1000, 0.65},
   };
   for (const auto& row : rows) {
     EXPECT_DOUBLE_EQ(component(Component::kPerformance,
@@ -188,7 +188,7 @@ TEST(ContextScore, availability_is_what_is_free) {
 TEST(ContextScore, reliability_is_work_and_uptime) {
   const auto with = [](double reliability, double uptime) {
     return component(Component::kReliability,
-                     [&](ContextClaim& c) { c.reliability = reliability, c.uptime_share = uptime; });
+                     [&](ContextClaim& c) { c.reliability = reliability, c.uptime_ratio = uptime; });
   };
   EXPECT_DOUBLE_EQ(with(0, 0), 0);
   EXPECT_DOUBLE_EQ(with(1, 0), 0.6);
@@ -214,7 +214,7 @@ TEST(ContextScore, quality_is_rewarded_above_and_punished_below_its_borders) {
 TEST(ContextScore, uptime_is_rewarded_above_its_border) {
   const auto with = [](double uptime) {
     ContextClaim claim = middling();
-    claim.uptime_share = uptime;
+    claim.uptime_ratio = uptime;
     return adjustment_of(claim);
   };
   EXPECT_EQ(with(0.9899), 0);
@@ -265,7 +265,7 @@ TEST(ContextScore, a_candidate_worked_out_by_hand) {
 
 TEST(ContextScore, bonuses_and_penalties_are_added_to_the_sum) {
   ContextClaim claim = middling();
-  claim.uptime_share = 1;  // + 0.02 x 0.4 x 0.1 for the component
+  claim.uptime_ratio = 1;  // + 0.02 x 0.4 x 0.1 for the component
   EXPECT_NEAR(score_of(claim, {}, {})->score(), 0.432 + 0.0008 + 0.03, 1e-12);
   claim = middling();
   claim.failed_operations = 270;  // of 360: 0.06 x 0.7 x (0.9 - 0.25) less for the component
@@ -282,7 +282,7 @@ TEST(ContextScore, it_stays_within_nothing_and_all) {
   best.base.experience = vote::kFullExperience;
   best.base.resources = {0, 0, 0, 1};
   best.generation_quality = best.processing_speed = best.accuracy = 1;
-  best.specialization = best.reliability = best.uptime_share = 1;
+  best.specialization = best.reliability = best.uptime_ratio = 1;
   best.domain_expertise = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
   best.failed_operations = 0;
   best.average_response_time = Duration::millis(500);
@@ -349,10 +349,10 @@ TEST(ContextScore, weights_that_cannot_be_are_refused) {
     return status ? "" : status.error().message;
   };
   EXPECT_EQ(refusal([](ContextWeights&) {}), "");
-  EXPECT_EQ(refusal([](ContextWeights& w) { w.of.fill(kMostWeight); }), "");
+  EXPECT_EQ(refusal([](ContextWeights& w) { w.of.fill(kMaxWeight); }), "");
   EXPECT_EQ(refusal([](ContextWeights& w) { w.of[Component::kQuality] = -0.1; }),
             "the weight of quality is -0.1; it must be from 0 to 1000");
-  EXPECT_NE(refusal([](ContextWeights& w) { w.of[Component::kReliability] = kMostWeight + 1; }), "");
+  EXPECT_NE(refusal([](ContextWeights& w) { w.of[Component::kReliability] = kMaxWeight + 1; }), "");
   for (const double none : kNoNumbers) {
     EXPECT_NE(refusal([&](ContextWeights& w) { w.of[Component::kUptime] = none; }), "");
   }

@@ -27,7 +27,7 @@ constexpr ContextSetting kSettings[] = {
     {"context_health_check_interval", &S::context_health_check_interval, kShortest, kDay},
     {"cluster_health_threshold", &S::cluster_health_threshold},
     {"leader_health_threshold", &S::leader_health_threshold},
-    {"max_queue_transfer_size", &S::max_queue_transfer_size, 1, kMostRequests},
+    {"max_queue_transfer_size", &S::max_queue_transfer_size, 1, kMaxRequests},
     {"queue_drain_timeout", &S::queue_drain_timeout, kShortest, kDay},
     {"preserve_completed_jobs", &S::preserve_completed_jobs},
     {"coordination_timeout", &S::coordination_timeout, kShortest, kDay},

@@ -18,8 +18,8 @@ namespace bellwether::context_lead {
 inline constexpr Duration kTakeOverTimeout = Duration::seconds(30);  // for the target to lead; then the old one stays
 inline constexpr uint32_t kLeaderHealthChecks = 2;                   // of a leader that is poor, in a row
 inline constexpr uint8_t kTries = 3;                                 // failures after which a request has failed
-inline constexpr uint32_t kMostAttempts = 1000;                   // with those that no leader lived to see the end of
-inline constexpr Duration kMostClockLead = Duration::minutes(1);  // of the clock of another node
+inline constexpr uint32_t kMaxAttempts = 1000;                   // with those that no leader lived to see the end of
+inline constexpr Duration kMaxClockLead = Duration::minutes(1);  // of the clock of another node
 
 struct ContextSettings {
   bool enable_context_leadership = true;
@@ -38,7 +38,7 @@ struct ContextSettings {
   double cluster_health_threshold = 0.7;  // below it generation pauses
   double leader_health_threshold = 0.8;   // below it for kLeaderHealthChecks the leader hands over
 
-  uint64_t max_queue_transfer_size = kMostRequests;      // requests that are live at once
+  uint64_t max_queue_transfer_size = kMaxRequests;       // requests that are live at once
   Duration queue_drain_timeout = Duration::seconds(60);  // for jobs to end by themselves before a transfer or a stop
   bool preserve_completed_jobs = true;                   // finished requests go along with a transfer
 

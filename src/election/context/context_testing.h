@@ -41,7 +41,7 @@ inline ContextClaim middling() {
   claim.accuracy = 0.9;
   claim.specialization = 0.5;
   claim.reliability = 0.9;
-  claim.uptime_share = 0.9;
+  claim.uptime_ratio = 0.9;
   claim.successful_operations = 90;
   claim.failed_operations = 10;
   claim.average_response_time = Duration::millis(2800);
@@ -58,7 +58,7 @@ inline Requirements no_requirements() {
   Requirements none;
   none.required.clear();
   none.preferred.clear();
-  none.min_generation_quality = none.min_reliability = none.min_uptime_share = none.min_cpu = 0;
+  none.min_generation_quality = none.min_reliability = none.min_uptime_ratio = none.min_cpu = 0;
   none.min_memory = none.min_storage = none.min_network_bandwidth = none.min_successful_operations = 0;
   none.max_failure_rate = 1;
   none.max_response_time = kLongestResponseTime;

@@ -90,8 +90,8 @@ Status DutyLeader::transfer(Moment now, Transfer wish, Effects& out) {
                 wish.target.value());
   }
   ++counted_.transfers;
-  wish.reason.resize(std::min(wish.reason.size(), kMostTextBytes));
-  wish.source.resize(std::min(wish.source.size(), kMostTextBytes));
+  wish.reason.resize(std::min(wish.reason.size(), kMaxTextBytes));
+  wish.source.resize(std::min(wish.source.size(), kMaxTextBytes));
   failover_.begin(now.clock, wish.target, epoch_);
   phase_ = Stopping{true, "the leadership is transferred", false, now.clock + config_.settings.queue_drain_timeout};
   out.push_back(TransferBegun{wish.target, wish.source});
@@ -231,7 +231,7 @@ void DutyLeader::begin_jobs(Moment now, Effects& out) {
     const RequestId id = next->id;
     const AttemptFence fence = queue_.start(id);
     changed_ = true;
-    if (fence.attempt > kMostAttempts) {
+    if (fence.attempt > kMaxAttempts) {
       finish(id, fence, Outcome::kFailed, "given up: too many attempts without an end");
       continue;
     }

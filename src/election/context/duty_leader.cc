@@ -12,8 +12,8 @@
 namespace bellwether::context_lead {
 namespace {
 
-constexpr std::size_t kMostTickets = 16;      // that wait for one payload
-constexpr std::size_t kMostAnswers = 10'000;  // that wait for a write
+constexpr std::size_t kMaxTickets = 16;      // that wait for one payload
+constexpr std::size_t kMaxAnswers = 10'000;  // that wait for a write
 
 }  // namespace
 
@@ -29,7 +29,7 @@ DutyLeader::DutyLeader(DutyConfig config, uint64_t seed)
       failover_(config_.settings),
       succession_(config_.settings, config_.self, config_.digest) {
   check(config_.settings.validate().has_value(), "settings are looked at before they are used");
-  check(!config_.members.empty() && config_.members.size() <= vote::kMostNodes && config_.digest != nullptr,
+  check(!config_.members.empty() && config_.members.size() <= vote::kMaxNodes && config_.digest != nullptr,
         "there are members, and a digest");
 }
 
@@ -246,22 +246,22 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
   const auto& [ticket, request] = wish;
   const std::string who = "request " + to_string(request.id);
   if (request.id == RequestId{}) return fail(Errc::kInvalid, "a request without an id; draw one at random");
-  if (request.payload.size() > kMostPayloadBytes) {
-    return fail(Errc::kTooLarge, "{} has {} bytes; at most {}", who, request.payload.size(), kMostPayloadBytes);
+  if (request.payload.size() > kMaxPayloadBytes) {
+    return fail(Errc::kTooLarge, "{} has {} bytes; at most {}", who, request.payload.size(), kMaxPayloadBytes);
   }
   if (!announced_ || duty() == Duty::kTaking) return fail(Errc::kRefused, "this node does not lead; ask the leader");
   const auto* stopping = std::get_if<Stopping>(&phase_);
   if (duty() == Duty::kHandingOver || (stopping != nullptr && stopping->hands_over && jobs_.empty())) {
     return fail(Errc::kRefused, "the leadership is being handed over; submit again to whoever leads");
   }
-  if (request.submitted_at.unix_ns > now.wall.unix_ns + kMostClockLead.ns()) {
+  if (request.submitted_at.unix_ns > now.wall.unix_ns + kMaxClockLead.ns()) {
     return fail(Errc::kInvalid, "{} was submitted more than {} in the future; look at the clocks", who,
-                format_duration(kMostClockLead));
+                format_duration(kMaxClockLead));
   }
-  if (then_.size() >= kMostAnswers) return fail(Errc::kExhausted, "too many wait for the register; submit again later");
-  switch (queue_.standing(request.id, request.submitted_at)) {
-    case RequestQueue::Standing::kLive:
-    case RequestQueue::Standing::kFinished:
+  if (then_.size() >= kMaxAnswers) return fail(Errc::kExhausted, "too many wait for the register; submit again later");
+  switch (queue_.state(request.id, request.submitted_at)) {
+    case RequestQueue::State::kLive:
+    case RequestQueue::State::kFinished:
       if (!changed_ && !writing_) {
         out.push_back(Answered{ticket, {}});
       } else {  // perhaps not written yet
@@ -269,14 +269,14 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
         changed_ = true;
       }
       return {};
-    case RequestQueue::Standing::kForgotten:
+    case RequestQueue::State::kForgotten:
       return fail(Errc::kExists, who +
                                      " was submitted so long ago that it may have been done and forgotten; look for "
                                      "its result, and submit it under a new id if there is none");
-    case RequestQueue::Standing::kUnknown: break;
+    case RequestQueue::State::kUnknown: break;
   }
   if (const auto at = pending_.find(request.id); at != pending_.end()) {
-    if (at->second.tickets.size() == kMostTickets) return fail(Errc::kExhausted, who + " is being submitted already");
+    if (at->second.tickets.size() == kMaxTickets) return fail(Errc::kExhausted, who + " is being submitted already");
     at->second.tickets.push_back(ticket);
     return {};
   }
@@ -300,7 +300,7 @@ void DutyLeader::on_payload_kept(const PayloadKept& kept, Effects& out) {
   Status status;
   if (!kept.ok) {
     status = fail(Errc::kTimeout, "the request is not kept by a majority: {}. Submit it again", printable(kept.why));
-  } else if (queue_.standing(kept.id, pending.head.submitted_at) != RequestQueue::Standing::kUnknown) {
+  } else if (queue_.state(kept.id, pending.head.submitted_at) != RequestQueue::State::kUnknown) {
     status = fail(Errc::kRefused, "the request is too old by now; submit it under a new id");
   }
   if (!status) {

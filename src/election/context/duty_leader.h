@@ -67,7 +67,7 @@ struct DutyStatus {
 class DutyLeader {
  public:
   // `seed` spreads the times of health checks; it differs between nodes.
-  // REQUIRES settings that validate, 1 to vote::kMostNodes members, a digest.
+  // REQUIRES settings that validate, 1 to vote::kMaxNodes members, a digest.
   DutyLeader(DutyConfig config, uint64_t seed);
 
   void step(Moment now, const Event& event, Effects& out);

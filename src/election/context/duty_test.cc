@@ -13,13 +13,13 @@
 
 namespace bellwether::context_lead {
 
-static std::string to_words(RequestId id) { return std::to_string(id.low); }
+static std::string to_text(RequestId id) { return std::to_string(id.low); }
 // 0: none.
 static bool fill(std::string_view text, RequestId& id) {
   const bool good = fields::read(text, id.low);
   return id.high = id.low == 0 ? 0 : 1, good;
 }
-static std::string to_words(AttemptFence fence) {
+static std::string to_text(AttemptFence fence) {
   return fields::words(fence.epoch) + ":" + std::to_string(fence.attempt);
 }
 // How the word "submit" goes on.
@@ -29,24 +29,24 @@ struct Submission {
   std::size_t size = 0;  // of a large payload
   Duration later;        // by the clock of who submits
 };
-static std::string to_words(TransferId id) { return fields::words(id.epoch) + ":" + std::to_string(id.number); }
-static std::string to_words(const StateIssue& issue) { return std::string(to_string(issue.field)); }
-static std::string to_words(const Request& request) {
+static std::string to_text(TransferId id) { return fields::words(id.epoch) + ":" + std::to_string(id.number); }
+static std::string to_text(const StateIssue& issue) { return std::string(to_string(issue.field)); }
+static std::string to_text(const Request& request) {
   return fields::words(request.id) + " " + fields::words(request.payload);
 }
-static std::string to_words(const LiveRequest& live) {
+static std::string to_text(const LiveRequest& live) {
   return fields::words(live.id) + (live.is_active() ? " active " + fields::words(live.fence()) : " queued");
 }
-static std::string to_words(const FinishedRequest& one) {
+static std::string to_text(const FinishedRequest& one) {
   return fields::words(one.id) + " " + fields::words(one.outcome) + " " + fields::words(one.fence) +
          (one.reason.empty() ? "" : " " + fields::words(one.reason));
 }
-static std::string to_words(const WriteRegister& write) {
+static std::string to_text(const WriteRegister& write) {
   const RequestQueue queue = *RequestQueue::decode(write.value);
   return "write_register " + std::to_string(write.ticket) + " epoch=" + fields::words(queue.epoch()) +
          " live=" + fields::words(queue.live()) + " finished=" + fields::words(queue.finished());
 }
-static std::string to_words(const StateOffer& offer) {
+static std::string to_text(const StateOffer& offer) {
   const ReadState read = read_state(offer.state, sha256, {fields::kWallBegins.unix_ns + Duration::hours(1).ns()}, {});
   const FailoverState& state = read.state;
   return "state_offer " + fields::words(offer.id) + " version=" + std::to_string(state.state_version) +

@@ -33,10 +33,10 @@ static auto parts(Is<StateValidation> auto& one) {
 }
 
 Status ManagerConfig::validate() const {
-  if (name.empty() || name.size() > kMostTextBytes) {
+  if (name.empty() || name.size() > kMaxTextBytes) {
     return fail(Errc::kInvalid, "no name of the context manager; expected 1 to 200 bytes");
   }
-  if (slots == 0 || slots > kMostRequests) {
+  if (slots == 0 || slots > kMaxRequests) {
     return fail(Errc::kInvalid, "{} jobs at once; expected 1 to 1,000", slots);
   }
   return {};
@@ -50,13 +50,13 @@ namespace judge {
 
 bool is_ratio(double value) { return value >= 0 && value <= 1; }
 bool is_span(Duration span) { return span >= Duration::zero() && span <= Duration::hours(24); }
-bool is_text(const std::string& text) { return !text.empty() && text.size() <= kMostTextBytes; }
-bool is_ahead(WallTime time, WallTime now) { return time.unix_ns > now.unix_ns + kMostClockLead.ns(); }
+bool is_text(const std::string& text) { return !text.empty() && text.size() <= kMaxTextBytes; }
+bool is_ahead(WallTime time, WallTime now) { return time.unix_ns > now.unix_ns + kMaxClockLead.ns(); }
 
 // Of live requests in a list of their own: those that are active, or those that are not.
 std::string live(const std::vector<LiveRequest>& list, bool active, WallTime now) {
-  if (list.size() > kMostRequests) {
-    return fmt::format("{}; at most {}", format_count(list.size(), "request"), format_count(kMostRequests));
+  if (list.size() > kMaxRequests) {
+    return fmt::format("{}; at most {}", format_count(list.size(), "request"), format_count(kMaxRequests));
   }
   std::set<RequestId> ids;
   for (const LiveRequest& one : list) {
@@ -156,7 +156,7 @@ std::string generation(const FailoverState& state, WallTime) {
 
 std::string queue(const FailoverState& state, WallTime) {
   const QueuePolicy& policy = state.queue_policy;
-  if (policy.most_requests == 0 || policy.most_requests > kMostRequests) return "a queue that is not of 1 to 1,000";
+  if (policy.most_requests == 0 || policy.most_requests > kMaxRequests) return "a queue that is not of 1 to 1,000";
   if (!is_span(policy.drain_timeout)) return "a drain timeout that is not within 0 to 24h";
   return policy.tries == 0 ? "0 tries; expected 1 or more" : "";
 }
@@ -323,7 +323,7 @@ Result<std::string> encode(const FailoverState& state, DigestOf digest) {
     out.raw(text_of(digest(as_bytes(field.bytes()))));
   }
   out.raw(text_of(digest(as_bytes(out.bytes()))));
-  if (out.bytes().size() > kMostStateBytes) {
+  if (out.bytes().size() > kMaxStateBytes) {
     return fail(Errc::kTooLarge,
                 "the failover state has {} bytes; at most 1 MiB. Assign less to nodes, or in shorter names",
                 out.bytes().size());
@@ -336,7 +336,7 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   read.validation = {now, self, false, {}};
   std::vector<StateIssue>& issues = read.validation.issues;
   constexpr std::size_t kMark = Digest().size();
-  if (bytes.size() > kMostStateBytes || bytes.size() < kStateMagic.size() + 4 + kMark ||
+  if (bytes.size() > kMaxStateBytes || bytes.size() < kStateMagic.size() + 4 + kMark ||
       !bytes.starts_with(kStateMagic)) {
     issues.push_back({StateField::kForm, "not a failover state: expected 1 MiB at most, which begin with BWCF"});
     return read;

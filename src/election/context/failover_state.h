@@ -23,7 +23,7 @@
 
 namespace bellwether::context_lead {
 
-inline constexpr std::size_t kMostStateBytes = 1024 * 1024;
+inline constexpr std::size_t kMaxStateBytes = 1024 * 1024;
 inline constexpr uint32_t kStateFormat = 1;
 
 // SHA-256 (FIPS 180-4). A pure room has no implementation.
@@ -57,7 +57,7 @@ struct GenerationPolicy {
   bool operator==(const GenerationPolicy&) const = default;
 };
 struct QueuePolicy {
-  uint32_t most_requests = kMostRequests;
+  uint32_t most_requests = kMaxRequests;
   Duration drain_timeout;
   uint8_t tries = 1;
   bool keep_completed = true;
@@ -153,7 +153,7 @@ struct FailoverState {
   bool operator==(const FailoverState&) const = default;
 };
 
-// With its checksum. kTooLarge: a list or text beyond its bounds, or all of it beyond kMostStateBytes.
+// With its checksum. kTooLarge: a list or text beyond its bounds, or all of it beyond kMaxStateBytes.
 Result<std::string> encode(const FailoverState& state, DigestOf digest);
 
 // The result of reading foreign bytes: `state` has the fields without an issue, all others are empty.

@@ -302,7 +302,7 @@ TEST(FailoverState, nothing_is_recovered_when_nobody_knows_whose_it_is) {
 
 TEST(FailoverState, what_another_node_would_not_take_is_not_sent) {
   FailoverState state = sound();
-  state.transfer_reason = std::string(kMostTextBytes + 1, 'x');
+  state.transfer_reason = std::string(kMaxTextBytes + 1, 'x');
   EXPECT_EQ(encode(state, sha256).error().code, Errc::kTooLarge);
   state = sound();
   for (int node = 0; node < 100; ++node) {
@@ -314,7 +314,7 @@ TEST(FailoverState, what_another_node_would_not_take_is_not_sent) {
 TEST(FailoverState, a_full_queue_can_be_handed_over) {
   FailoverState state = sound();
   state.queued_requests.clear();
-  for (uint64_t i = 1; i <= kMostRequests; ++i)
+  for (uint64_t i = 1; i <= kMaxRequests; ++i)
     state.queued_requests.push_back({{7, i}, 0, 0, 0, Epoch(), kFailoverStateNow});
   EXPECT_EQ(read(bytes_of(state)).state, state);
 }

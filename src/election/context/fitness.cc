@@ -62,21 +62,21 @@ Status ContextClaim::validate() const {
       {"accuracy", accuracy},
       {"specialization", specialization},
       {"reliability", reliability},
-      {"uptime_share", uptime_share},
-      {"successful_operations", double(successful_operations), 0, double(kMostOperations)},
-      {"failed_operations", double(failed_operations), 0, double(kMostOperations)},
+      {"uptime_ratio", uptime_ratio},
+      {"successful_operations", double(successful_operations), 0, double(kMaxOperations)},
+      {"failed_operations", double(failed_operations), 0, double(kMaxOperations)},
       {"average_response_time", average_response_time.seconds_f(), 0, kLongestResponseTime.seconds_f(), "s"},
-      {"available_cpu", available_cpu, 0, kMostCores, "cores"},
-      {"available_memory", double(available_memory), 0, double(kMostBytes), "bytes"},
-      {"available_storage", double(available_storage), 0, double(kMostBytes), "bytes"},
-      {"network_bandwidth", double(network_bandwidth), 0, double(kMostBitsPerSecond), "bit/s"},
-      {"the number of domain_expertise", double(domain_expertise.size()), 0, double(kMostDomains)},
+      {"available_cpu", available_cpu, 0, kMaxCores, "cores"},
+      {"available_memory", double(available_memory), 0, double(kMaxBytes), "bytes"},
+      {"available_storage", double(available_storage), 0, double(kMaxBytes), "bytes"},
+      {"network_bandwidth", double(network_bandwidth), 0, double(kMaxBitsPerSecond), "bit/s"},
+      {"the number of domain_expertise", double(domain_expertise.size()), 0, double(kMaxDomains)},
   };
   BW_RETURN_IF_ERROR(within_bounds(figures));
   for (const std::string& one : domain_expertise) {
-    if (one.empty() || one.size() > kMostDomainBytes) {
+    if (one.empty() || one.size() > kMaxDomainBytes) {
       return fail(Errc::kInvalid, "domain_expertise has a name of {}; it must have from 1 to {}",
-                  format_count(one.size(), "byte"), kMostDomainBytes);
+                  format_count(one.size(), "byte"), kMaxDomainBytes);
     }
   }
   if (operations() == 0 && average_response_time != Duration::zero()) {
@@ -102,10 +102,10 @@ struct Measure {
 
 // With as many decimals as it takes to see that the two differ.
 std::string told(const Measure& measure, std::string_view at_least_or_most) {
-  constexpr int kMostDecimals = 18;
+  constexpr int kMaxDecimals = 18;
   std::string has;
   std::string required;
-  for (int decimals = measure.decimals; decimals <= kMostDecimals && has == required; ++decimals) {
+  for (int decimals = measure.decimals; decimals <= kMaxDecimals && has == required; ++decimals) {
     has = number_text(measure.has / measure.one_unit, decimals);
     required = number_text(measure.required / measure.one_unit, decimals);
   }
@@ -140,7 +140,7 @@ std::vector<std::string> disqualifications(const ContextClaim& claim, const Requ
   const Requirements& min = requirements;
   at_least({"a generation quality", claim.generation_quality, min.min_generation_quality});
   at_least({"a reliability", claim.reliability, min.min_reliability});
-  at_least({"an uptime share", claim.uptime_share, min.min_uptime_share});
+  at_least({"an uptime ratio", claim.uptime_ratio, min.min_uptime_ratio});
   at_least({"an available CPU", claim.available_cpu, min.min_cpu, " cores"});
   at_least({"an available memory", double(claim.available_memory), double(min.min_memory), " GB", kGiga});
   at_least({"an available storage", double(claim.available_storage), double(min.min_storage), " GB", kGiga});
@@ -185,7 +185,7 @@ double worth_of(const ContextClaim& claim, std::span<const Worth> worths) {
   return std::min(sum, 1.0);
 }
 
-double share_of(double value, double full) { return std::min(value / full, 1.0); }
+double ratio_of(double value, double full) { return std::min(value / full, 1.0); }
 
 // Nothing has been shown without operations, and so nothing is earned.
 double performance_of(const ContextClaim& claim) {
@@ -197,13 +197,13 @@ double performance_of(const ContextClaim& claim) {
 double specialization_of(const ContextClaim& claim) {
   // A repeated domain adds nothing.
   const std::set<std::string_view> domains(claim.domain_expertise.begin(), claim.domain_expertise.end());
-  return claim.specialization * 0.6 + share_of(double(domains.size()), kFullDomains) * 0.4;
+  return claim.specialization * 0.6 + ratio_of(double(domains.size()), kFullDomains) * 0.4;
 }
 
 double availability_of(const ContextClaim& claim) {
-  return share_of(claim.available_cpu, kFullCores) * 0.3 + share_of(double(claim.available_memory), kFullMemory) * 0.3 +
-         share_of(double(claim.available_storage), kFullStorage) * 0.2 +
-         share_of(double(claim.network_bandwidth), kFullBandwidth) * 0.2;
+  return ratio_of(claim.available_cpu, kFullCores) * 0.3 + ratio_of(double(claim.available_memory), kFullMemory) * 0.3 +
+         ratio_of(double(claim.available_storage), kFullStorage) * 0.2 +
+         ratio_of(double(claim.network_bandwidth), kFullBandwidth) * 0.2;
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ double ContextWeights::sum() const { return std::accumulate(of.begin(), of.end()
 Status ContextWeights::validate() const {
   for (std::size_t i = 0; i < kComponents; ++i) {
     const std::string name = "the weight of " + std::string(kComponentNames[i]);
-    const Bounded weight[] = {{name, of[i], 0, kMostWeight}};
+    const Bounded weight[] = {{name, of[i], 0, kMaxWeight}};
     BW_RETURN_IF_ERROR(within_bounds(weight));
   }
   if (sum() > 0) return {};
@@ -240,7 +240,7 @@ PerComponent components_of(const ContextClaim& claim) {
       performance_of(claim),
       specialization_of(claim),
       availability_of(claim),
-      claim.reliability * 0.6 + claim.uptime_share * 0.4,
+      claim.reliability * 0.6 + claim.uptime_ratio * 0.4,
   };
 }
 
@@ -248,7 +248,7 @@ double adjustment_of(const ContextClaim& claim) {
   double sum = 0;
   const auto add = [&](bool applies, double amount) { sum += applies ? amount : 0; };
   add(claim.generation_quality > kExceptionalQuality, 0.05);
-  add(claim.uptime_share > kExceptionalUptime, 0.03);
+  add(claim.uptime_ratio > kExceptionalUptime, 0.03);
   add(claim.has("context_generation") && claim.has("context_curation") && claim.has("semantic_analysis") &&
           claim.has("cluster_coordination"),
       0.02);

@@ -37,13 +37,13 @@ Status within_bounds(std::span<const Bounded> figures);
 // --- the claim of a node ---------------------------------------------------------------------------------------------
 
 // Voters do not believe a node that claims more.
-inline constexpr uint64_t kMostOperations = 1'000'000'000'000;
+inline constexpr uint64_t kMaxOperations = 1'000'000'000'000;
 inline constexpr Duration kLongestResponseTime = Duration::hours(24);
-inline constexpr double kMostCores = 65'536;
-inline constexpr uint64_t kMostBytes = 1'000'000'000'000'000;          // 1 PB
-inline constexpr uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;  // 1 Pbit/s
-inline constexpr std::size_t kMostDomains = 64;
-inline constexpr std::size_t kMostDomainBytes = 64;
+inline constexpr double kMaxCores = 65'536;
+inline constexpr uint64_t kMaxBytes = 1'000'000'000'000'000;          // 1 PB
+inline constexpr uint64_t kMaxBitsPerSecond = 1'000'000'000'000'000;  // 1 Pbit/s
+inline constexpr std::size_t kMaxDomains = 64;
+inline constexpr std::size_t kMaxDomainBytes = 64;
 
 // The claim of a candidate for admin, with its fitness for context. Both share one list of capabilities, so that the
 // claims cannot differ.
@@ -55,7 +55,7 @@ struct ContextClaim {
   double accuracy = 0;
   double specialization = 0;
   double reliability = 0;
-  double uptime_share = 0;  // of the time, as against vote::Claim::uptime
+  double uptime_ratio = 0;  // of the time, as against vote::Claim::uptime
   // Of context operations, over all lives of the node.
   uint64_t successful_operations = 0;
   uint64_t failed_operations = 0;
@@ -84,7 +84,7 @@ struct Requirements {
   // Shares from 0 to 1.
   double min_generation_quality = 0.6;
   double min_reliability = 0.7;
-  double min_uptime_share = 0.8;
+  double min_uptime_ratio = 0.8;
   double min_cpu = 2;                            // cores
   uint64_t min_memory = 4'000'000'000;           // bytes
   uint64_t min_storage = 100'000'000'000;        // bytes
@@ -107,14 +107,14 @@ inline constexpr std::size_t kComponents = 13;
 // In the order of the table in docs/leadership/context.md, from "uptime" to "reliability".
 using PerComponent = std::array<double, kComponents>;
 
-inline constexpr double kMostWeight = 1000;
+inline constexpr double kMaxWeight = 1000;
 
 // Only how they compare with each other matters.
 struct ContextWeights {
   PerComponent of{0.08, 0.10, 0.08, 0.06, 0.08, 0.15, 0.12, 0.10, 0.08, 0.06, 0.04, 0.03, 0.02};
 
   double sum() const;
-  // Errors: kInvalid (outside of 0 to kMostWeight, or all of them 0).
+  // Errors: kInvalid (outside of 0 to kMaxWeight, or all of them 0).
   Status validate() const;
 };
 

@@ -19,8 +19,8 @@ constexpr std::string_view kQueueMagic = "BWCQ";
 constexpr uint8_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 4 + 1 + 6 * 8 + 2 * 4;
 constexpr std::size_t kLiveBytes = 16 + 1 + 1 + 4 + 8 + 8;
-constexpr std::size_t kFinishedBytes = 16 + 1 + 1 + 8 + 4 + 8 + 4 + kMostReasonBytes;
-static_assert(kHeadBytes + kMostRequests * kLiveBytes + kMostFinished * kFinishedBytes <= kMostQueueBytes);
+constexpr std::size_t kFinishedBytes = 16 + 1 + 1 + 8 + 4 + 8 + 4 + kMaxReasonBytes;
+static_assert(kHeadBytes + kMaxRequests * kLiveBytes + kMaxFinished * kFinishedBytes <= kMaxQueueBytes);
 
 // nullptr: none.
 template <class List>
@@ -75,7 +75,7 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
                 "to its key",
                 what);
   };
-  if (bytes.size() > kMostQueueBytes) return wrong("larger than any queue");
+  if (bytes.size() > kMaxQueueBytes) return wrong("larger than any queue");
   CanonicalReader in(bytes);
   if (in.raw(kQueueMagic.size()) != kQueueMagic) return wrong("does not begin as one");
   if (const auto version = in.take<uint8_t>(); version != kVersion) {
@@ -85,7 +85,7 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
   }
   in.get(queue.leader_, queue.epoch_, queue.terms_, queue.completed_, queue.failed_, queue.horizon_, queue.live_,
          queue.finished_);
-  if (!in.ok() || !in.at_end() || queue.finished_.size() > kMostFinished) {
+  if (!in.ok() || !in.at_end() || queue.finished_.size() > kMaxFinished) {
     return wrong("cut short, too long, or with a value out of bounds");
   }
   std::set<RequestId> ids;
@@ -114,15 +114,15 @@ void RequestQueue::open(NodeId leader, Epoch epoch) {
   for (LiveRequest& one : live_) one.active_under = Epoch();
 }
 
-RequestQueue::Standing RequestQueue::standing(RequestId id, WallTime submitted_at) const {
-  if (find(id) != nullptr) return Standing::kLive;
-  if (find_finished(id) != nullptr) return Standing::kFinished;
-  return submitted_at <= horizon_ ? Standing::kForgotten : Standing::kUnknown;
+RequestQueue::State RequestQueue::state(RequestId id, WallTime submitted_at) const {
+  if (find(id) != nullptr) return State::kLive;
+  if (find_finished(id) != nullptr) return State::kFinished;
+  return submitted_at <= horizon_ ? State::kForgotten : State::kUnknown;
 }
 
 void RequestQueue::admit(const Request& request) {
-  check(standing(request.id, request.submitted_at) == Standing::kUnknown, "a request is admitted once");
-  check(live_.size() < kMostRequests, "the queue has an end");
+  check(state(request.id, request.submitted_at) == State::kUnknown, "a request is admitted once");
+  check(live_.size() < kMaxRequests, "the queue has an end");
   LiveRequest one;
   one.id = request.id;
   one.priority = request.priority;
@@ -161,7 +161,7 @@ bool RequestQueue::requeue(RequestId id, AttemptFence fence, bool failed) {
 bool RequestQueue::finish(RequestId id, AttemptFence fence, Outcome outcome, std::string reason) {
   const LiveRequest* one = find(id);
   if (one == nullptr || !one->is_active() || one->fence() != fence) return false;
-  if (reason.size() > kMostReasonBytes) reason.resize(kMostReasonBytes);
+  if (reason.size() > kMaxReasonBytes) reason.resize(kMaxReasonBytes);
   finished_.push_back({id, outcome, false, fence, one->submitted_at, std::move(reason)});
   live_.erase(live_.begin() + (one - live_.data()));
   ++(outcome == Outcome::kCompleted ? completed_ : failed_);
@@ -171,7 +171,7 @@ bool RequestQueue::finish(RequestId id, AttemptFence fence, Outcome outcome, std
 
 bool RequestQueue::room_to_finish(std::size_t active) const {
   const auto unsettled = std::ranges::count(finished_, false, &FinishedRequest::settled);
-  return static_cast<std::size_t>(unsettled) + active < kMostFinished;
+  return static_cast<std::size_t>(unsettled) + active < kMaxFinished;
 }
 
 void RequestQueue::mark_settled(RequestId id) {
@@ -180,7 +180,7 @@ void RequestQueue::mark_settled(RequestId id) {
 
 // Forgets the settled request with the earliest submission, which keeps the horizon as far back as possible.
 void RequestQueue::forget() {
-  if (finished_.size() <= kMostFinished) return;
+  if (finished_.size() <= kMaxFinished) return;
   auto oldest = finished_.end();
   for (auto at = finished_.begin(); at != finished_.end(); ++at) {
     if (at->settled && (oldest == finished_.end() || at->submitted_at < oldest->submitted_at)) oldest = at;

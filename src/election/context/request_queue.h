@@ -32,10 +32,10 @@ namespace bellwether::context_lead {
 
 using election::Epoch;
 
-inline constexpr std::size_t kMostPayloadBytes = 64 * 1024;
-inline constexpr std::size_t kMostRequests = 1000;  // queued and active
-inline constexpr std::size_t kMostFinished = 200;   // that are remembered
-inline constexpr std::size_t kMostReasonBytes = 64;
+inline constexpr std::size_t kMaxPayloadBytes = 64 * 1024;
+inline constexpr std::size_t kMaxRequests = 1000;  // queued and active
+inline constexpr std::size_t kMaxFinished = 200;   // that are remembered
+inline constexpr std::size_t kMaxReasonBytes = 64;
 
 // A random id from the submitter. It reuses the id to submit the same request again after no answer, and never for
 // another request. All zero: none.
@@ -77,7 +77,7 @@ enum class Outcome : uint8_t { kCompleted, kFailed };
 using vote::NodeId;
 
 // The largest encoded queue; a register of 64 KiB has room for it.
-inline constexpr std::size_t kMostQueueBytes = 62 * 1024;
+inline constexpr std::size_t kMaxQueueBytes = 62 * 1024;
 
 // Queued or active.
 struct LiveRequest {
@@ -99,7 +99,7 @@ struct FinishedRequest {
   bool settled = false;  // its end was reported, and its payload is dropped
   AttemptFence fence;    // of the attempt that counts
   WallTime submitted_at;
-  std::string reason;  // of a failure; at most kMostReasonBytes
+  std::string reason;  // of a failure; at most kMaxReasonBytes
   bool operator==(const FinishedRequest&) const = default;
 };
 
@@ -113,7 +113,7 @@ auto parts(Is<FinishedRequest> auto& one) {
   return std::tie(one.id, one.outcome, one.settled, one.fence, one.submitted_at, one.reason);
 }
 inline bool is_sound(const FinishedRequest& one) {
-  return one.outcome <= Outcome::kFailed && one.reason.size() <= kMostReasonBytes;
+  return one.outcome <= Outcome::kFailed && one.reason.size() <= kMaxReasonBytes;
 }
 
 class RequestQueue {
@@ -121,20 +121,20 @@ class RequestQueue {
   // Decodes the register's value; an empty text is an empty queue. kUnsupported: a newer program wrote it. kInvalid,
   // with the fault: this program cannot have written it.
   static Result<RequestQueue> decode(std::string_view bytes);
-  // At most kMostQueueBytes. Equal queues have equal bytes.
+  // At most kMaxQueueBytes. Equal queues have equal bytes.
   std::string encode() const;
 
   // A leader begins, and queues the running requests of earlier leaders again. REQUIRES an epoch not below the known
   // one.
   void open(NodeId leader, Epoch epoch);
 
-  enum class Standing : uint8_t {
+  enum class State : uint8_t {
     kUnknown,    // may be admitted
     kLive,       // queued or active
     kFinished,   // and remembered
     kForgotten,  // perhaps finished, too long ago to know
   };
-  Standing standing(RequestId id, WallTime submitted_at) const;
+  State state(RequestId id, WallTime submitted_at) const;
   // REQUIRES kUnknown, and room.
   void admit(const Request& request);
   std::size_t room(std::size_t most) const { return live_.size() < most ? most - live_.size() : 0; }

@@ -6,7 +6,7 @@ namespace bellwether::context_lead {
 namespace {
 
 using testing::HasSubstr;
-using Standing = RequestQueue::Standing;
+using State = RequestQueue::State;
 
 Request request(uint64_t number, uint8_t priority = 0) {
   return {{1, number}, priority, {static_cast<int64_t>(number) * 1'000}, "payload"};
@@ -63,38 +63,38 @@ TEST_F(RequestQueueTest, an_attempt_under_the_same_epoch_has_another_fence_after
 }
 
 TEST_F(RequestQueueTest, what_is_settled_is_forgotten_and_never_taken_for_new) {
-  for (uint64_t number = 1; number <= kMostFinished; ++number) {
+  for (uint64_t number = 1; number <= kMaxFinished; ++number) {
     live_through(queue, number);
     queue.mark_settled({1, number});
   }
-  EXPECT_EQ(queue.standing({1, 1}, {1'000}), Standing::kFinished);
-  live_through(queue, kMostFinished + 1);
-  EXPECT_EQ(queue.standing({1, 1}, {1'000}), Standing::kForgotten);
-  EXPECT_EQ(queue.standing({1, 2}, {2'000}), Standing::kFinished);
-  EXPECT_EQ(queue.standing({1, 9'999}, {1'001}), Standing::kUnknown);
+  EXPECT_EQ(queue.state({1, 1}, {1'000}), State::kFinished);
+  live_through(queue, kMaxFinished + 1);
+  EXPECT_EQ(queue.state({1, 1}, {1'000}), State::kForgotten);
+  EXPECT_EQ(queue.state({1, 2}, {2'000}), State::kFinished);
+  EXPECT_EQ(queue.state({1, 9'999}, {1'001}), State::kUnknown);
 }
 
 TEST_F(RequestQueueTest, what_is_not_settled_is_kept_and_leaves_no_room_for_more) {
-  for (uint64_t number = 1; number < kMostFinished; ++number) live_through(queue, number);
+  for (uint64_t number = 1; number < kMaxFinished; ++number) live_through(queue, number);
   EXPECT_TRUE(queue.room_to_finish(0));
   EXPECT_FALSE(queue.room_to_finish(1));
-  live_through(queue, kMostFinished);
+  live_through(queue, kMaxFinished);
   EXPECT_FALSE(queue.room_to_finish(0));
   queue.mark_settled({1, 5});
   EXPECT_TRUE(queue.room_to_finish(0));
-  live_through(queue, kMostFinished + 1);
-  EXPECT_EQ(queue.standing({1, 1}, {1'000}), Standing::kFinished);
+  live_through(queue, kMaxFinished + 1);
+  EXPECT_EQ(queue.state({1, 1}, {1'000}), State::kFinished);
   EXPECT_EQ(queue.find_finished({1, 5}), nullptr);
 }
 
 RequestQueue full() {
   RequestQueue queue = opened(3);
-  for (uint64_t number = 1; number <= kMostFinished; ++number) {
+  for (uint64_t number = 1; number <= kMaxFinished; ++number) {
     queue.admit(request(number));
     const AttemptFence fence = queue.start({1, number});
     queue.finish({1, number}, fence, Outcome::kFailed, std::string(200, 'r'));
   }
-  for (uint64_t number = 1; number <= kMostRequests; ++number) queue.admit(request(10'000 + number));
+  for (uint64_t number = 1; number <= kMaxRequests; ++number) queue.admit(request(10'000 + number));
   queue.start({1, 10'001});
   return queue;
 }
@@ -102,7 +102,7 @@ RequestQueue full() {
 TEST(RequestQueue, a_full_queue_fits_into_a_register_and_comes_back) {
   const RequestQueue queue = full();
   const std::string bytes = queue.encode();
-  EXPECT_LE(bytes.size(), kMostQueueBytes);
+  EXPECT_LE(bytes.size(), kMaxQueueBytes);
   const auto back = RequestQueue::decode(bytes);
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, queue);
@@ -122,7 +122,7 @@ TEST_F(RequestQueueTest, bytes_that_are_cut_short_or_too_long_are_refused) {
     EXPECT_FALSE(RequestQueue::decode(bytes.substr(0, size))) << size;
   }
   EXPECT_FALSE(RequestQueue::decode(bytes + 'x'));
-  EXPECT_FALSE(RequestQueue::decode(bytes + std::string(kMostQueueBytes, 'x')));
+  EXPECT_FALSE(RequestQueue::decode(bytes + std::string(kMaxQueueBytes, 'x')));
 }
 
 TEST(RequestQueue, a_newer_version_is_told_from_garbage) {

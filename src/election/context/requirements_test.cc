@@ -49,7 +49,7 @@ TEST(Requirements, each_minimum_is_met_by_what_equals_it) {
   expect(&ContextClaim::generation_quality, 0.59, 0.60, 0.61,
          "a generation quality of 0.59, at least 0.60 is required");
   expect(&ContextClaim::reliability, 0.69, 0.70, 0.71, "a reliability of 0.69, at least 0.70 is required");
-  expect(&ContextClaim::uptime_share, 0.79, 0.80, 0.81, "an uptime share of 0.79, at least 0.80 is required");
+  expect(&ContextClaim::uptime_ratio, 0.79, 0.80, 0.81, "an uptime share of 0.79, at least 0.80 is required");
   expect(&ContextClaim::available_cpu, 1.99, 2.0, 2.01,
          "an available CPU of 1.99 cores, at least 2.00 cores is required");
   expect(&ContextClaim::available_memory, 3'990'000'000u, 4'000'000'000u, 4'000'000'001u,

@@ -25,9 +25,9 @@ Result<Configuration> declare(std::vector<MemberId> members) {
   members.erase(std::unique(members.begin(), members.end()), members.end());
   if (members.empty()) return fail(Errc::kInvalid, "an elected group needs at least one member");
   if (members.front() == kNobody) return fail(Errc::kInvalid, "0 is no id of a member");
-  if (members.size() > kMostMembers) {
+  if (members.size() > kMaxMembers) {
     return fail(Errc::kTooLarge, "an elected group has at most {} voting members; let the others only follow",
-                kMostMembers);
+                kMaxMembers);
   }
   return Configuration{{Term(0), 1}, std::move(members), {}};
 }
@@ -41,7 +41,7 @@ Result<Configuration> begin_change(const Configuration& from, MemberChange chang
   to.next = from.voters;
   if (change.kind == MemberChange::Kind::kAdd) {
     if (is_member) return fail(Errc::kInvalid, "it is a member already");
-    if (from.voters.size() == kMostMembers) return fail(Errc::kTooLarge, "there are as many members as can be");
+    if (from.voters.size() == kMaxMembers) return fail(Errc::kTooLarge, "there are as many members as can be");
     to.next.insert(std::lower_bound(to.next.begin(), to.next.end(), change.member), change.member);
   } else {
     if (!is_member) return fail(Errc::kInvalid, "it is no member");

@@ -21,7 +21,7 @@ using election::Term;
 // A member, identified for the life of its durable record: after a loss of the record it returns under another id.
 using MemberId = StrongId<struct MemberTag, uint64_t>;
 inline constexpr MemberId kNobody{};
-inline constexpr std::size_t kMostMembers = 31;
+inline constexpr std::size_t kMaxMembers = 31;
 
 // Which of two configurations is the newer one: that of the later leader, and of one leader the later one.
 struct ConfigurationStamp {

@@ -19,7 +19,7 @@ TEST(Configuration, is_declared_in_order_and_without_repetition) {
   EXPECT_FALSE(declare(ids({0, 1})).has_value());
   EXPECT_EQ(declare([] {
               std::vector<MemberId> many;
-              for (uint64_t id = 1; id <= kMostMembers + 1; ++id) many.emplace_back(id);
+              for (uint64_t id = 1; id <= kMaxMembers + 1; ++id) many.emplace_back(id);
               return many;
             }())
                 .error()

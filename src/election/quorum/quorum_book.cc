@@ -8,7 +8,7 @@
 namespace bellwether::quorum {
 
 // The most peers that are remembered, members or not.
-constexpr std::size_t kMostPeers = kMostMembers * 2;
+constexpr std::size_t kMaxPeers = kMaxMembers * 2;
 
 const char* to_string(Role role) {
   static constexpr EnumNames<Role> kNames("idle", "follower", "pre-candidate", "candidate", "winning", "leader",
@@ -94,7 +94,7 @@ QuorumPeer& QuorumBook::add_peer(MemberId id) {
 
 QuorumPeer* QuorumBook::find_or_add(MemberId id) {
   QuorumPeer* known = find(id);
-  if (known != nullptr || peers.size() >= kMostPeers) return known;
+  if (known != nullptr || peers.size() >= kMaxPeers) return known;
   return &add_peer(id);
 }
 

@@ -60,7 +60,7 @@ struct QuorumPeer {
   Instant acked_sent;  // when that heartbeat was sent which it acknowledged last; 0: none
   bool acked = false;
   ConfigurationStamp members;
-  Standing standing;
+  Eligibility eligibility;
 
   bool votes() const { return voter || next; }
   bool is_past(uint64_t other) const {
@@ -111,7 +111,7 @@ struct QuorumBook {
   Instant promised_until;
   Instant quiet_until;        // it may have promised something in an earlier life
   bool follows_only = false;  // its record was lost
-  Standing standing;
+  Eligibility eligibility;
   LocalHealth health;
   bool stands = true;
   bool leaving = false;

@@ -14,7 +14,7 @@ void QuorumCampaign::tick(Instant now, Effects& out) {
     case Role::kPreCandidate:
       if (now < round_ends_) break;
       // A syncing member has waited for all answers.
-      if (!book_.standing.active && quorum_granted() && again_after_ == Duration::zero() && !cannot_win()) {
+      if (!book_.eligibility.active && quorum_granted() && again_after_ == Duration::zero() && !cannot_win()) {
         campaign(now, std::nullopt, out);
       } else {
         round_failed(now, "too few have answered the pre-vote", out);
@@ -65,8 +65,8 @@ void QuorumCampaign::stand(Instant now, Effects& out) {
     return;
   }
   Duration again_after;
-  const QuorumVoter::Candidacy own{config_.self, Term(record_.term.value() + 1), record_.members.stamp, book_.standing,
-                                   std::nullopt};
+  const QuorumVoter::Candidacy own{config_.self, Term(record_.term.value() + 1), record_.members.stamp,
+                                   book_.eligibility, std::nullopt};
   if (voter_.refusal(now, own, again_after) != Refusal::kNone) {
     book_.stand_at = now + std::max(again_after, config_.timing.step) + book_.turn();
     return;
@@ -79,7 +79,7 @@ void QuorumCampaign::stand(Instant now, Effects& out) {
     peer.refused = false;
   }
   round_ends_ = now + config_.timing.pre_vote_timeout;
-  book_.send_all(PreVote{number_, own.term, record_.members.stamp, book_.standing}, out);
+  book_.send_all(PreVote{number_, own.term, record_.members.stamp, book_.eligibility}, out);
   if (quorum_granted()) campaign(now, std::nullopt, out);
 }
 
@@ -101,7 +101,7 @@ void QuorumCampaign::on_pre_vote_answer(Instant now, QuorumPeer& from, const Pre
   // A syncing member waits for all answers: another member may have the state of the group, or a leader.
   const bool all = std::all_of(book_.peers.begin(), book_.peers.end(),
                                [](const QuorumPeer& peer) { return !peer.votes() || peer.granted || peer.refused; });
-  if (book_.standing.active || all) campaign(now, std::nullopt, out);
+  if (book_.eligibility.active || all) campaign(now, std::nullopt, out);
 }
 
 void QuorumCampaign::campaign(Instant now, std::optional<Permission> permission, Effects& out) {
@@ -138,7 +138,7 @@ void QuorumCampaign::request_votes(Instant now, Effects& out) {
   repeat_at_ = now + book_.beats.next();
   for (const QuorumPeer& peer : book_.peers) {
     if (book_.is_self(peer) || !peer.votes() || peer.granted) continue;
-    ledger_.send(peer.id, Vote{number_, record_.members.stamp, book_.standing, permission_}, out);
+    ledger_.send(peer.id, Vote{number_, record_.members.stamp, book_.eligibility, permission_}, out);
   }
   if (quorum_granted()) won(now, out);
 }

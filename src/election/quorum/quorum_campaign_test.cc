@@ -95,7 +95,7 @@ TEST_F(Campaign, of_one_that_may_not_stand_any_more_is_given_up) {
   EXPECT_EQ(group.leader(), candidate);
 }
 
-// Two candidates in one term: waiting for the silent members would keep both from standing again.
+// Two candidates in one term: waiting for the silent members would keep both from eligibility again.
 TEST_F(Campaign, that_another_one_has_split_is_given_up_however_long_it_might_take) {
   stand_in_silence(5);
   wait_until_it_stands();

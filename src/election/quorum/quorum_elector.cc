@@ -15,7 +15,7 @@ void QuorumElector::step(Instant now, const Event& event, Effects& out) {
   }
   if (const auto* start = std::get_if<Start>(&event)) return on_start(now, *start, out);
   if (book_.role == Role::kIdle) return;
-  Standing& own = book_.standing;
+  Eligibility& own = book_.eligibility;
   std::visit(Overloaded{
                  [](const Start&) {},  // above
                  [&](const Tick&) { on_tick(now, out); },
@@ -50,8 +50,8 @@ void QuorumElector::on_start(Instant now, const Start& start, Effects& out) {
   const QuorumConfig& config = book_.config;
   Record& record = book_.record;
   book_.role = Role::kFollower;
-  book_.standing.priority = config.priority;
-  book_.standing.electable = !config.witness;
+  book_.eligibility.priority = config.priority;
+  book_.eligibility.electable = !config.witness;
   // A record that no member can have written is as bad as an unreadable one.
   const bool sound = start.found != Start::Found::kUnreadable && start.record.members.stamp.term <= start.record.term;
   if (sound) book_.ledger.load(start.record);
@@ -121,7 +121,7 @@ void QuorumElector::on_persisted(Instant now, const Persisted& done, Effects& ou
 // A member that no longer stands does not use the votes that it has requested.
 void QuorumElector::on_stand(Instant now, const Stand& wish) {
   if (std::exchange(book_.stands, wish.stands) == wish.stands) return;
-  book_.standing.electable = book_.electable();
+  book_.eligibility.electable = book_.electable();
   if (!book_.is_candidate()) return;
   book_.role = Role::kFollower;
   book_.wait_for_turn(now + book_.config.timing.lease);

@@ -47,7 +47,7 @@ class QuorumElector {
   // outlived the loss of the leader.
   bool members_settled() const { return !book_.record.members.joint() && lead_.quorum_has_members(); }
   const Record& record() const { return book_.record; }
-  bool active() const { return book_.standing.active; }
+  bool active() const { return book_.eligibility.active; }
   bool follows_only() const { return book_.follows_only; }
   // Votes and promises count: it has greeted, and neither lost its record nor its place to another process.
   bool takes_part() const { return book_.ledger.verified && !book_.follows_only && !lives_.silent(); }

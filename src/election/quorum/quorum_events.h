@@ -19,13 +19,13 @@ namespace bellwether::quorum {
 // question counts for nothing.
 
 // The fitness of the sender to lead, by its own report. It orders the candidates, and never decides who wins.
-struct Standing {
+struct Eligibility {
   uint8_t health = 0;     // local health score, 0 good to 8 bad
   uint8_t priority = 0;   // 0 first
   bool electable = true;  // may stand at all
   bool active = false;    // has the state of the group; otherwise it is still syncing
   uint64_t state = 0;     // how new its durable state is
-  bool operator==(const Standing&) const = default;
+  bool operator==(const Eligibility&) const = default;
 };
 
 enum class Refusal : uint8_t {
@@ -63,7 +63,7 @@ struct PreVote {
   uint64_t number = 0;
   Term proposed;
   ConfigurationStamp members;
-  Standing standing;
+  Eligibility eligibility;
 };
 struct PreVoteAnswer {
   uint64_t number = 0;
@@ -79,7 +79,7 @@ struct Permission {
 struct Vote {  // in the term of the message
   uint64_t number = 0;
   ConfigurationStamp members;
-  Standing standing;
+  Eligibility eligibility;
   std::optional<Permission> permission;
 };
 struct VoteAnswer {
@@ -97,7 +97,7 @@ struct HeartbeatAnswer {
   uint64_t leader_life = 0;
   bool promised = false;  // not to vote for another member before the lease is over
   ConfigurationStamp members;
-  Standing standing;
+  Eligibility eligibility;
 };
 // The receiver must stand at once; the sender acts no more in the term of the message.
 struct StandNow {};

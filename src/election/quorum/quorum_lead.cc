@@ -47,7 +47,7 @@ void QuorumLead::on_heartbeat_answer(Instant now, QuorumPeer& from, const Messag
   const Instant sent = sent_[answer.round % kRounds];
   if (!from.acked || sent > from.acked_sent) from.acked_sent = sent;
   from.acked = true;
-  from.standing = answer.standing;
+  from.eligibility = answer.eligibility;
   from.members = answer.members;
   if (answer.members < record_.members.stamp && ledger_.is_durable()) {
     ledger_.send(from.id, Configure{record_.members}, out);
@@ -60,7 +60,7 @@ void QuorumLead::on_heartbeat_answer(Instant now, QuorumPeer& from, const Messag
 // votes for no other while it leads.
 Instant QuorumLead::quorum_sent(Instant now) const {
   const auto of = [&](bool next) {
-    std::array<Instant, kMostMembers> sent;
+    std::array<Instant, kMaxMembers> sent;
     std::size_t count = 0;
     for (const QuorumPeer& peer : book_.peers) {
       if (next ? !peer.next : !peer.voter) continue;
@@ -98,8 +98,8 @@ void QuorumLead::count_promises(Instant now, Effects& out) {
 
 void QuorumLead::on_health(Instant now, const LocalHealth& health, Effects& out) {
   book_.health = health;
-  book_.standing.health = health.score;
-  book_.standing.electable = book_.electable();
+  book_.eligibility.health = health.score;
+  book_.eligibility.electable = book_.electable();
   severe_ = health.load >= Load::kSevere ? severe_ + 1 : 0;
   if (book_.role == Role::kLeader) consider_stepping_down(now, out);
 }
@@ -127,7 +127,7 @@ void QuorumLead::consider_stepping_down(Instant now, Effects& out) {
 void QuorumLead::step_down(Instant now, const StepDown& wish, Effects& out) {
   if (wish.leaving) {
     book_.leaving = true;
-    book_.standing.electable = false;
+    book_.eligibility.electable = false;
   }
   if (book_.role != Role::kLeader) {
     if (wish.leaving && !hands_over()) {
@@ -149,13 +149,16 @@ void QuorumLead::step_down(Instant now, const StepDown& wish, Effects& out) {
 // The fittest possible successor with a recent message.
 const QuorumPeer* QuorumLead::heir(Instant now, bool must_be_better) const {
   const QuorumPeer* best = nullptr;
-  const auto rank = [](const QuorumPeer& peer) { return std::pair(peer.standing.health, peer.standing.priority); };
+  const auto rank = [](const QuorumPeer& peer) {
+    return std::pair(peer.eligibility.health, peer.eligibility.priority);
+  };
   for (const QuorumPeer& peer : book_.peers) {
     if (book_.is_self(peer) || !(record_.members.joint() ? peer.next : peer.voter)) continue;
-    if (!peer.acked || peer.acked_sent + config_.timing.lease < now || !peer.standing.electable) continue;
-    if (peer.standing.health >= config_.fit_below || (book_.standing.active && !peer.standing.active)) continue;
+    if (!peer.acked || peer.acked_sent + config_.timing.lease < now || !peer.eligibility.electable) continue;
+    if (peer.eligibility.health >= config_.fit_below || (book_.eligibility.active && !peer.eligibility.active))
+      continue;
     // With hysteresis, so that two equal members do not swap the leadership.
-    if (must_be_better && peer.standing.health + 2 > book_.standing.health) continue;
+    if (must_be_better && peer.eligibility.health + 2 > book_.eligibility.health) continue;
     if (best == nullptr || rank(peer) < rank(*best)) best = &peer;
   }
   return best;

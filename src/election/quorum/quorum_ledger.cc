@@ -55,7 +55,7 @@ void QuorumLedger::send_when_durable(uint64_t version, MemberId to, Body body, E
   if (durable_ >= version) return send(to, std::move(body), out);
   // Of answers to one member only the last counts.
   std::erase_if(held_, [to](const Held& one) { return one.to == to; });
-  if (held_.size() < kMostHeld) held_.push_back({version, record.term, to, std::move(body)});
+  if (held_.size() < kMaxHeld) held_.push_back({version, record.term, to, std::move(body)});
 }
 
 }  // namespace bellwether::quorum

@@ -39,7 +39,7 @@ class QuorumLedger {
   void send_when_durable(uint64_t version, MemberId to, Body body, Effects& out);
 
  private:
-  static constexpr std::size_t kMostHeld = 64;  // messages that wait for the disk
+  static constexpr std::size_t kMaxHeld = 64;  // messages that wait for the disk
   struct Held {
     uint64_t version;
     Term term;

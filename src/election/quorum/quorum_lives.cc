@@ -50,7 +50,7 @@ void QuorumLives::lose_record(Instant now, std::string why, Effects& out) {
     record_.lost = true;
     ledger_.persist(out);
   }
-  book_.standing.electable = false;
+  book_.eligibility.electable = false;
   if (book_.role == Role::kLeader) book_.end_term(now, EndReason::kLostData, "its record was lost: " + why, out);
   if (book_.role != Role::kStopping) book_.role = Role::kFollower;
   out.push_back(Note{

@@ -5,7 +5,7 @@
 namespace bellwether::quorum {
 namespace {
 
-Duration quorum_share(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
+Duration quorum_ratio(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
 
 }  // namespace
 
@@ -20,9 +20,9 @@ QuorumTiming QuorumTiming::wan() {
   return timing;
 }
 
-Duration QuorumTiming::longest_act() const { return quorum_share(lease, 1 - drift); }
+Duration QuorumTiming::longest_act() const { return quorum_ratio(lease, 1 - drift); }
 
-Duration QuorumTiming::promise(Duration lease_of_leader) const { return quorum_share(lease_of_leader, 1 + drift); }
+Duration QuorumTiming::promise(Duration lease_of_leader) const { return quorum_ratio(lease_of_leader, 1 + drift); }
 
 Status QuorumTiming::validate() const {
   if (heartbeat <= Duration::zero() || lease <= Duration::zero() || step <= Duration::zero() ||

@@ -41,9 +41,9 @@ Refusal QuorumVoter::refusal(Instant now, const Candidacy& candidate, Duration& 
   }
   if (candidate.members < record_.members.stamp) return Refusal::kOlderMembers;
   // A member with an older configuration than the candidate's cannot be elected, so the candidate need not wait for it.
-  if (!candidate.standing.active && book_.standing.electable && candidate.members == record_.members.stamp) {
-    if (book_.standing.active) return Refusal::kActiveFirst;
-    if (book_.standing.state > candidate.standing.state) return Refusal::kOlderState;
+  if (!candidate.eligibility.active && book_.eligibility.electable && candidate.members == record_.members.stamp) {
+    if (book_.eligibility.active) return Refusal::kActiveFirst;
+    if (book_.eligibility.state > candidate.eligibility.state) return Refusal::kOlderState;
   }
   return book_.health.disk && !ledger_.disk_failed() ? Refusal::kNone : Refusal::kDisk;
 }
@@ -51,21 +51,22 @@ Refusal QuorumVoter::refusal(Instant now, const Candidacy& candidate, Duration& 
 // Changes nothing, not even the time of the last message.
 void QuorumVoter::on_pre_vote(Instant now, QuorumPeer& from, const Message& message, const PreVote& ask, Effects& out) {
   if (ask.proposed <= message.term) return;
-  from.standing = ask.standing;
+  from.eligibility = ask.eligibility;
   PreVoteAnswer answer{ask.number, Refusal::kNone, {}};
   if (ask.proposed <= record_.term) {
     answer.refusal = Refusal::kOlderTerm;
   } else {
-    answer.refusal = refusal(now, {from.id, ask.proposed, ask.members, ask.standing, std::nullopt}, answer.again_after);
+    answer.refusal =
+        refusal(now, {from.id, ask.proposed, ask.members, ask.eligibility, std::nullopt}, answer.again_after);
   }
   ledger_.send(from.id, answer, out);
 }
 
 void QuorumVoter::on_vote(Instant now, QuorumPeer& from, const Message& message, const Vote& ask, Effects& out) {
   if (!ledger_.verified) return;
-  from.standing = ask.standing;
+  from.eligibility = ask.eligibility;
   VoteAnswer answer{ask.number, Refusal::kNone, {}};
-  const Candidacy candidate{from.id, message.term, ask.members, ask.standing, ask.permission};
+  const Candidacy candidate{from.id, message.term, ask.members, ask.eligibility, ask.permission};
   answer.refusal = refusal(now, candidate, answer.again_after);
   const bool bound =
       answer.refusal == Refusal::kPromised || answer.refusal == Refusal::kLeading || answer.refusal == Refusal::kQuiet;
@@ -95,7 +96,7 @@ void QuorumVoter::on_heartbeat(Instant now, const QuorumPeer& from, const Messag
                                Effects& out) {
   // Promises before the start are unknown, so it makes no new one yet.
   if (!ledger_.verified) return;
-  HeartbeatAnswer answer{beat.round, message.life, false, record_.members.stamp, book_.standing};
+  HeartbeatAnswer answer{beat.round, message.life, false, record_.members.stamp, book_.eligibility};
   if (message.term < record_.term) return ledger_.send(from.id, answer, out);
   if (message.term <= over_ || beat.lease > kLongestLease) return;
   if (message.term > record_.term) {
@@ -135,8 +136,8 @@ void QuorumVoter::on_word_of_leader(Instant now, const Message& message, Effects
 void QuorumVoter::on_configure(const Message& message, const Configure& told, Effects& out) {
   if (message.from != book_.leader || message.term != record_.term) return;
   if (told.members.stamp <= record_.members.stamp || told.members.stamp.term != record_.term) return;
-  if (told.members.voters.empty() || told.members.voters.size() > kMostMembers ||
-      told.members.next.size() > kMostMembers) {
+  if (told.members.voters.empty() || told.members.voters.size() > kMaxMembers ||
+      told.members.next.size() > kMaxMembers) {
     return;
   }
   const bool change_done = !told.members.joint() && told.members.voters != record_.members.voters;

@@ -15,7 +15,7 @@ class QuorumVoter {
     MemberId id;
     Term term;
     ConfigurationStamp members;
-    Standing standing;
+    Eligibility eligibility;
     std::optional<Permission> permission;
   };
 

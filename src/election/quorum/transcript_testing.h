@@ -29,10 +29,10 @@ class Transcript final : public GroupWatcher {
   void stepped(uint64_t id, const Event& event, const Effects& effects) override {
     std::string shown;
     for (const Effect& effect : effects) {
-      const std::string words = is_routine(id, effect) ? std::string() : effect_words(effect);
+      const std::string words = is_routine(id, effect) ? std::string() : effect_format(effect);
       if (!words.empty()) shown += "                > " + words + "\n";
     }
-    const std::string cause = event_words(event);
+    const std::string cause = event_format(event);
     if (shown.empty() && (cause.empty() || is_routine(event))) return;
     char head[64];
     std::snprintf(head, sizeof head, "%9.3f  m%llu  ", (group_.now - began_).seconds_f(),
@@ -63,46 +63,46 @@ class Transcript final : public GroupWatcher {
   }
 
   static std::string words_of(const Message& message) {
-    return std::visit([&](const auto& body) { return body_words(message, body); }, message.body);
+    return std::visit([&](const auto& body) { return body_format(message, body); }, message.body);
   }
-  static std::string body_words(const Message&, const Greeting& body) {
+  static std::string body_format(const Message&, const Greeting& body) {
     return body.challenge == 0 ? "who knows more of me than I do?" : "it is me, and I am alive";
   }
-  static std::string body_words(const Message&, const GreetingAnswer& body) {
+  static std::string body_format(const Message&, const GreetingAnswer& body) {
     return (body.challenge != 0 ? "say that again" : "welcome") + std::string("; the newest record of yours was ") +
            std::to_string(body.newest_record);
   }
-  static std::string body_words(const Message&, const Superseded&) { return "another process answers for you"; }
-  static std::string body_words(const Message&, const WhoAreYou&) { return "who are you?"; }
-  static std::string body_words(const Message&, const PreVote& body) {
+  static std::string body_format(const Message&, const Superseded&) { return "another process answers for you"; }
+  static std::string body_format(const Message&, const WhoAreYou&) { return "who are you?"; }
+  static std::string body_format(const Message&, const PreVote& body) {
     return "would you vote for me in " + show(body.proposed) + "?";
   }
-  static std::string body_words(const Message&, const PreVoteAnswer& body) {
+  static std::string body_format(const Message&, const PreVoteAnswer& body) {
     return "would vote: " + verdict(body.refusal, body.again_after);
   }
-  static std::string body_words(const Message& message, const Vote& body) {
+  static std::string body_format(const Message& message, const Vote& body) {
     return "vote for me in " + show(message.term) +
            (body.permission ? ", " + name(body.permission->leader) + " permits it" : std::string());
   }
-  static std::string body_words(const Message& message, const VoteAnswer& body) {
+  static std::string body_format(const Message& message, const VoteAnswer& body) {
     return "vote in " + show(message.term) + ": " + verdict(body.refusal, body.again_after);
   }
-  static std::string body_words(const Message& message, const Heartbeat& body) {
+  static std::string body_format(const Message& message, const Heartbeat& body) {
     return "heartbeat in " + show(message.term) + ", lease " + format_duration(body.lease);
   }
-  static std::string body_words(const Message& message, const HeartbeatAnswer& body) {
+  static std::string body_format(const Message& message, const HeartbeatAnswer& body) {
     return body.promised ? "promise in " + show(message.term) : "no promise, " + show(message.term) + " is later";
   }
-  static std::string body_words(const Message& message, const StandNow&) {
+  static std::string body_format(const Message& message, const StandNow&) {
     return "stand now: my work in " + show(message.term) + " has stopped";
   }
-  static std::string body_words(const Message& message, const Resigned&) {
+  static std::string body_format(const Message& message, const Resigned&) {
     return "resigned from " + show(message.term);
   }
-  static std::string body_words(const Message&, const Configure& body) { return "members " + show(body.members); }
+  static std::string body_format(const Message&, const Configure& body) { return "members " + show(body.members); }
 
   // Empty: nothing but the time.
-  static std::string event_words(const Event& event) {
+  static std::string event_format(const Event& event) {
     if (const auto* start = std::get_if<Start>(&event)) {
       if (start->found == Start::Found::kNew) return "starts, and was never there before";
       if (start->found == Start::Found::kUnreadable) return "starts, its record cannot be read";
@@ -125,7 +125,7 @@ class Transcript final : public GroupWatcher {
     return {};
   }
 
-  static std::string effect_words(const Effect& effect) {
+  static std::string effect_format(const Effect& effect) {
     if (const auto* persist = std::get_if<Persist>(&effect)) return "write record " + show(persist->record);
     if (const auto* sent = std::get_if<Send>(&effect)) return "to " + name(sent->to) + ": " + words_of(sent->message);
     if (const auto* won = std::get_if<Elected>(&effect)) {

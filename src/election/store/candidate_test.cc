@@ -29,7 +29,7 @@ class Unwatched final : public store::StoreKey {
 };
 
 // A candidate for the key "k" of one shared memory, which records its notifications.
-struct Standing final : CandidateListener {
+struct Contestant final : CandidateListener {
   std::shared_ptr<store::Memory> memory;
   std::string holder;
   Candidate* candidate = nullptr;
@@ -59,7 +59,7 @@ struct Standing final : CandidateListener {
 };
 
 runtime::task<void> stand(runtime::Runtime& runtime, void* context) {
-  auto& self = *static_cast<Standing*>(context);
+  auto& self = *static_cast<Contestant*>(context);
   store::MemoryStore memory(runtime, self.memory);
   auto key = memory.open("k");
   if (self.unwatched) key = std::make_unique<Unwatched>(std::move(*key));
@@ -78,13 +78,13 @@ runtime::task<void> stand(runtime::Runtime& runtime, void* context) {
 class CandidateTest : public testing::Test {
  protected:
   CandidateTest() {
-    for (Standing* one : {&a, &b}) one->memory = memory;
+    for (Contestant* one : {&a, &b}) one->memory = memory;
     a.holder = "a";
     b.holder = "b";
   }
   std::shared_ptr<store::Memory> memory = std::make_shared<store::Memory>();
-  Standing a;
-  Standing b;
+  Contestant a;
+  Contestant b;
   sim::World world{1};
 };
 
@@ -153,7 +153,7 @@ TEST_F(CandidateTest, told_to_stay_out_it_hands_over_and_ends) {
   world.run_for(Duration::seconds(1));
   first.runtime().post(
       [](void* self) {
-        static_cast<Standing*>(self)->candidate->resign({.cause = "leaving", .heir = {}, .stay_out = true});
+        static_cast<Contestant*>(self)->candidate->resign({.cause = "leaving", .heir = {}, .stay_out = true});
       },
       &a);
   world.run_for(Duration::seconds(1));

@@ -16,7 +16,7 @@ Duration with_slack(Duration span, double drift) {
   return Duration::from_seconds_f(span.seconds_f() * (1 + drift) / (1 - drift)) + kClaimSlack;
 }
 
-std::string whole_percent(double share) { return fmt::format("{} %", std::lround(share * 100)); }
+std::string whole_percent(double ratio) { return fmt::format("{} %", std::lround(ratio * 100)); }
 
 }  // namespace
 
@@ -24,17 +24,17 @@ std::optional<std::string> impossible_in(const Claim& claim) {
   const Resources& has = claim.resources;
   if (!is_share(has.cpu_used) || !is_share(has.memory_used) || !is_share(has.disk_used) ||
       !is_share(has.network_quality) || !is_share(claim.score) || (claim.fitness && !is_share(*claim.fitness))) {
-    return "a share that is not between 0 and 1";
+    return "a ratio that is not between 0 and 1";
   }
   if (claim.uptime < Duration::zero() || claim.experience < Duration::zero() || claim.experience > kLongestExperience) {
     return "a time that cannot be";
   }
-  if (claim.attestation.size() > kMostAttestationBytes) return "an attestation that is too large";
-  if (claim.capabilities.size() > kMostCapabilities) return "too many capabilities";
+  if (claim.attestation.size() > kMaxAttestationBytes) return "an attestation that is too large";
+  if (claim.capabilities.size() > kMaxCapabilities) return "too many capabilities";
   for (const std::string& one : claim.capabilities) {
-    if (one.empty() || one.size() > kMostCapabilityBytes) {
+    if (one.empty() || one.size() > kMaxCapabilityBytes) {
       return fmt::format("a capability with a name of {}, where 1 to {} are possible", format_count(one.size(), "byte"),
-                         kMostCapabilityBytes);
+                         kMaxCapabilityBytes);
     }
   }
   return std::nullopt;

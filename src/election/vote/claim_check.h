@@ -27,7 +27,7 @@ struct KnownOfNode {
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
   std::string capabilities_why;                          // why no more than these; empty: no grant covers more
   std::string absent;                                    // why it cannot be a candidate at all, with any claim
-  double standing = 1;                                   // from 0 to 1, see ReputationBook
+  double reputation = 1;                                 // from 0 to 1, see ReputationBook
 };
 
 // The impossible part of `claim`, for any sender: no share, no possible time, more than the limits; or nothing.

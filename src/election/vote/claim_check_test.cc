@@ -101,8 +101,8 @@ TEST(ClaimCheck, a_network_is_not_much_better_than_it_was_measured) {
 }
 
 TEST(ClaimCheck, an_attestation_is_no_longer_than_it_may_be) {
-  EXPECT_EQ(doubt([](Claim& c) { c.attestation.assign(kMostAttestationBytes, 'a'); }), "");
-  EXPECT_EQ(doubt([](Claim& c) { c.attestation.assign(kMostAttestationBytes + 1, 'a'); }),
+  EXPECT_EQ(doubt([](Claim& c) { c.attestation.assign(kMaxAttestationBytes, 'a'); }), "");
+  EXPECT_EQ(doubt([](Claim& c) { c.attestation.assign(kMaxAttestationBytes + 1, 'a'); }),
             "an attestation that is too large");
 }
 
@@ -110,9 +110,9 @@ TEST(ClaimCheck, capabilities_are_those_that_it_was_given) {
   KnownOfNode known;
   known.capabilities = {"admin_election"};
   EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("the capability 'project_manager', which nobody has given it"));
-  EXPECT_THAT(doubt([](Claim& c) { c.capabilities.assign(kMostCapabilities + 1, "a"); }), HasSubstr("too many"));
-  EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMostCapabilityBytes, 'a'); }), "");
-  EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMostCapabilityBytes + 1, 'a'); }),
+  EXPECT_THAT(doubt([](Claim& c) { c.capabilities.assign(kMaxCapabilities + 1, "a"); }), HasSubstr("too many"));
+  EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMaxCapabilityBytes, 'a'); }), "");
+  EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMaxCapabilityBytes + 1, 'a'); }),
             "a capability with a name of 65 bytes, where 1 to 64 are possible");
   EXPECT_THAT(doubt([](Claim& c) { c.capabilities.emplace_back(); }), HasSubstr("a name of 0 bytes"));
 }

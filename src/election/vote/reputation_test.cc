@@ -15,14 +15,14 @@ ReputationBook book_of(int served, int lost, int wrong) {
   return book;
 }
 
-TEST(Reputation, standing_falls_with_what_was_owed_and_rises_with_what_was_served) {
-  EXPECT_EQ(book_of(0, 0, 0).standing(kNode), 1);
-  EXPECT_EQ(book_of(0, 1, 0).standing(kNode), 0.5);
-  EXPECT_EQ(book_of(0, 0, 1).standing(kNode), 0.25);
-  EXPECT_EQ(book_of(2, 1, 0).standing(kNode), 0.75);
-  EXPECT_EQ(book_of(9, 1, 0).standing(kNode), 1) << "coarse: one in ten does not show";
-  EXPECT_EQ(book_of(0, 30, 0).standing(kNode), 0);
-  EXPECT_EQ(book_of(0, 1, 0).standing(NodeId(8)), 1) << "of another one";
+TEST(Reputation, reputation_falls_with_what_was_owed_and_rises_with_what_was_served) {
+  EXPECT_EQ(book_of(0, 0, 0).reputation(kNode), 1);
+  EXPECT_EQ(book_of(0, 1, 0).reputation(kNode), 0.5);
+  EXPECT_EQ(book_of(0, 0, 1).reputation(kNode), 0.25);
+  EXPECT_EQ(book_of(2, 1, 0).reputation(kNode), 0.75);
+  EXPECT_EQ(book_of(9, 1, 0).reputation(kNode), 1) << "coarse: one in ten does not show";
+  EXPECT_EQ(book_of(0, 30, 0).reputation(kNode), 0);
+  EXPECT_EQ(book_of(0, 1, 0).reputation(NodeId(8)), 1) << "of another one";
 }
 
 TEST(Reputation, is_forgotten_in_time) {
@@ -32,7 +32,7 @@ TEST(Reputation, is_forgotten_in_time) {
   EXPECT_EQ(full.text(), "7 32 5 2\n");
   ReputationBook book = book_of(0, 50, 0);
   for (int i = 0; i < 300; ++i) book.add(kNode, Deed::kServed);
-  EXPECT_EQ(book.standing(kNode), 1);
+  EXPECT_EQ(book.reputation(kNode), 1);
   EXPECT_LT(book.text().size(), 20u) << book.text();
 }
 

@@ -7,7 +7,7 @@
 namespace bellwether::vote {
 namespace {
 
-double share_of(Duration span, Duration full) { return std::clamp(span.seconds_f() / full.seconds_f(), 0.0, 1.0); }
+double ratio_of(Duration span, Duration full) { return std::clamp(span.seconds_f() / full.seconds_f(), 0.0, 1.0); }
 
 }  // namespace
 
@@ -42,8 +42,8 @@ bool may_stand(std::span<const std::string> capabilities) {
 
 ScoreParts parts_of(const Claim& claim) {
   ScoreParts parts;
-  parts.uptime = share_of(claim.uptime, kFullUptime);
-  parts.experience = share_of(claim.experience, kFullExperience);
+  parts.uptime = ratio_of(claim.uptime, kFullUptime);
+  parts.experience = ratio_of(claim.experience, kFullExperience);
   // A repeated capability adds nothing.
   const std::set<std::string_view> capabilities(claim.capabilities.begin(), claim.capabilities.end());
   for (const std::string_view one : capabilities) parts.capability += worth_of(one);

@@ -23,9 +23,9 @@ inline constexpr Duration kFullUptime = Duration::hours(24);
 inline constexpr Duration kFullExperience = Duration::hours(168);
 // Voters do not believe a node that claims more.
 inline constexpr Duration kLongestExperience = Duration::hours(100 * 366 * 24);
-inline constexpr std::size_t kMostCapabilities = 32;
-inline constexpr std::size_t kMostCapabilityBytes = 64;
-inline constexpr std::size_t kMostAttestationBytes = 4096;
+inline constexpr std::size_t kMaxCapabilities = 32;
+inline constexpr std::size_t kMaxCapabilityBytes = 64;
+inline constexpr std::size_t kMaxAttestationBytes = 4096;
 
 // Shares from 0 to 1.
 struct Resources {

@@ -12,7 +12,7 @@ VoteBook::VoteBook(VoteConfig with, uint64_t seed)
       mark(prng.next() | 1),
       ledger(config.self, mark, config.timing.heartbeat_timeout / 4) {
   check(config.self != kNobody, "a node needs an id");
-  check(config.members.size() <= kMostNodes, "members are counted before they are used");
+  check(config.members.size() <= kMaxNodes, "members are counted before they are used");
   check(config.timing.validate().has_value(), "times are validated before they are used");
   check(config.weights.validate().has_value(), "weights are validated before they are used");
   bool is_member = false;

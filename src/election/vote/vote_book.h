@@ -19,7 +19,7 @@ namespace bellwether::vote {
 
 struct VoteConfig {
   NodeId self;
-  std::vector<NodeId> members;  // declared, this node among them; at most kMostNodes
+  std::vector<NodeId> members;  // declared, this node among them; at most kMaxNodes
   QuorumRule rule = QuorumRule::kMajority;
   VoteTiming timing;
   ScoreWeights weights;
@@ -28,7 +28,7 @@ struct VoteConfig {
   // An admin hands over to a candidate that was better by so much at so many heartbeats in a row. 0 beats: never.
   double transfer_margin = 0.15;
   int transfer_after = 8;
-  double reputation_weight = 0;  // so much of a score is lost for a standing of 0; 0: reputations count for nothing
+  double reputation_weight = 0;  // so much of a score is lost for a reputation of 0; 0: reputations count for nothing
   std::map<NodeId, std::vector<std::string>> capabilities = {};  // of each node at most these; of a missing node: any
 };
 
@@ -87,7 +87,7 @@ struct VoteBook {
   bool follows_only() const { return record.lost || silent; }
   bool stands() const { return measured && !leaving && !follows_only() && may_stand(claim.capabilities); }
   // The deduction from that node's score for its conduct.
-  double penalty_of(const VotePeer& peer) const { return config.reputation_weight * (1 - peer.known.standing); }
+  double penalty_of(const VotePeer& peer) const { return config.reputation_weight * (1 - peer.known.reputation); }
 
   // --- the admin
   NodeId admin;

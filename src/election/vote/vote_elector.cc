@@ -53,8 +53,8 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
                    known->capabilities_why = vetted.capabilities_why;
                    known->absent = vetted.absent;
                  },
-                 [&](const PeerStanding& conduct) {
-                   if (KnownOfNode* known = known_of(conduct.node)) known->standing = conduct.standing;
+                 [&](const PeerReputation& conduct) {
+                   if (KnownOfNode* known = known_of(conduct.node)) known->reputation = conduct.reputation;
                  },
                  [&](const WorkStopped&) { office_.on_work_stopped(now, out); },
                  [&](const CallElection& wish) { office_.on_call(now, wish, out); },

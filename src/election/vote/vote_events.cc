@@ -23,11 +23,11 @@ std::optional<uint64_t> number(std::string_view& text, char end) {
 void ReputationBook::add(NodeId node, Deed deed) {
   Counts& counts = nodes_[node];
   uint32_t& count = deed == Deed::kServed ? counts.served : deed == Deed::kLostHeartbeats ? counts.lost : counts.wrong;
-  if (++count < kMostCounted) return;
+  if (++count < kMaxCounted) return;
   counts = {counts.served / 2, counts.lost / 2, counts.wrong / 2};
 }
 
-double ReputationBook::standing(NodeId node) const {
+double ReputationBook::reputation(NodeId node) const {
   const auto at = nodes_.find(node);
   if (at == nodes_.end()) return 1;
   const double good = 1.0 + at->second.served;
@@ -48,8 +48,8 @@ Result<ReputationBook> ReputationBook::read(std::string_view text) {
     const auto node = number(text, ' ');
     const std::array counts = {number(text, ' '), number(text, ' '), number(text, '\n')};
     bool good = node && *node != 0;
-    for (const auto& count : counts) good = good && count && *count < kMostCounted;
-    if (!good || book.nodes_.size() == kMostNodes) return fail(Errc::kInvalid, "a book of reputations that is none");
+    for (const auto& count : counts) good = good && count && *count < kMaxCounted;
+    if (!good || book.nodes_.size() == kMaxNodes) return fail(Errc::kInvalid, "a book of reputations that is none");
     book.nodes_[NodeId(*node)] = {static_cast<uint32_t>(*counts[0]), static_cast<uint32_t>(*counts[1]),
                                   static_cast<uint32_t>(*counts[2])};
   }

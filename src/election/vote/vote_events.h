@@ -28,7 +28,7 @@ using election::Term;
 // A node, identified for the life of its durable record: after a loss of the record it returns under another id.
 using NodeId = StrongId<struct NodeTag, uint64_t>;
 inline constexpr NodeId kNobody{};
-inline constexpr std::size_t kMostNodes = 127;
+inline constexpr std::size_t kMaxNodes = 127;
 
 // Why an election is held, the most pressing first.
 enum class Trigger : uint8_t {
@@ -107,23 +107,23 @@ struct Message {
 // The conduct of a node, as one voter has seen it: terms that it has completed, heartbeats that it owed as an admin,
 // and claims that could not be true. Each voter keeps its own book over restarts.
 //
-//   standing = (1 + served) / (1 + served + lost + 2 wrong), to the nearest quarter
+//   reputation = (1 + served) / (1 + served + lost + 2 wrong), to the nearest quarter
 //
 // It is coarse, so that voters with similar observations rate a node alike. It forgets: when a count reaches
-// kMostCounted, it halves all counts of that node.
+// kMaxCounted, it halves all counts of that node.
 enum class Deed : uint8_t {
   kServed,          // has given up the office in order
   kLostHeartbeats,  // was the admin, and silent for the heartbeat timeout
   kWrongClaim,      // has made an impossible claim
 };
 
-inline constexpr uint32_t kMostCounted = 64;
+inline constexpr uint32_t kMaxCounted = 64;
 
 class ReputationBook {
  public:
   void add(NodeId node, Deed deed);
   // 0 to 1; 1 for an unknown node.
-  double standing(NodeId node) const;
+  double reputation(NodeId node) const;
 
   // As text, one line a node: "ID SERVED LOST WRONG".
   std::string text() const;
@@ -197,9 +197,9 @@ struct PeerVetted {
   std::string absent = {};
 };
 // How another node has conducted itself, see ReputationBook.
-struct PeerStanding {
+struct PeerReputation {
   NodeId node;
-  double standing = 1;
+  double reputation = 1;
 };
 struct WorkStopped {};  // nothing of the guarded work runs now
 // An operator asks for an election.
@@ -222,7 +222,7 @@ struct KeysReady {
   std::string why;
 };
 
-using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasured, PeerVetted, PeerStanding,
+using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasured, PeerVetted, PeerReputation,
                            WorkStopped, CallElection, Transfer, Leave, KeysReady>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------

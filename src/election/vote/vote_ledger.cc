@@ -57,7 +57,7 @@ void VoteLedger::say(NodeId to, Body body, Effects& out) {
 
 void VoteLedger::say_when_durable(uint64_t version, NodeId to, Body body, Effects& out) {
   if (durable_ >= version && durable_ != 0) return say(to, std::move(body), out);
-  if (held_.size() < kMostHeld) held_.push_back({version, to, std::move(body)});
+  if (held_.size() < kMaxHeld) held_.push_back({version, to, std::move(body)});
 }
 
 void VoteLedger::drop_answers() {

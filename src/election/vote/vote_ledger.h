@@ -34,7 +34,7 @@ class VoteLedger {
   void drop_answers();
 
  private:
-  static constexpr std::size_t kMostHeld = 256;  // messages that wait for the disk
+  static constexpr std::size_t kMaxHeld = 256;  // messages that wait for the disk
   struct Held {
     uint64_t version = 0;
     NodeId to;  // kNobody: all

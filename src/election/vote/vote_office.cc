@@ -94,7 +94,7 @@ void VoteOffice::on_answer(Instant now, VotePeer& from, const HeartbeatAnswer& a
   from.promised_until = std::max(from.promised_until, sent + config_.timing.longest_act(answer.promise));
   if (answer.promise < config_.timing.heartbeat_timeout) {
     BW_PROBE("vote: a promise is shorter than the admin's own");
-    const Duration lasts = std::max(answer.promise, config_.timing.heartbeat_timeout / kMostHaste);
+    const Duration lasts = std::max(answer.promise, config_.timing.heartbeat_timeout / kMaxHaste);
     next_beat_ = std::min(next_beat_, sent_at(beat_) + lasts / 2);
   }
   from.acked = true;

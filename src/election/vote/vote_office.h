@@ -48,7 +48,7 @@ class VoteOffice {
  private:
   static constexpr std::size_t kRounds = 64;  // heartbeats whose answers still count
   // The maximum factor by which a voter speeds up an admin's heartbeats beyond the admin's own settings.
-  static constexpr int64_t kMostHaste = 16;
+  static constexpr int64_t kMaxHaste = 16;
   struct Backing {
     Instant until;
     Instant sent;

@@ -7,7 +7,7 @@
 namespace bellwether::vote {
 namespace {
 
-Duration vote_share(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
+Duration vote_ratio(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
 
 }  // namespace
 
@@ -30,10 +30,10 @@ void VoteTiming::set_windows() {
 }
 
 Duration VoteTiming::longest_act(Duration promised) const {
-  return vote_share(std::min(promised, heartbeat_timeout), 1 - drift);
+  return vote_ratio(std::min(promised, heartbeat_timeout), 1 - drift);
 }
 
-Duration VoteTiming::promise() const { return vote_share(heartbeat_timeout, 1 + drift); }
+Duration VoteTiming::promise() const { return vote_ratio(heartbeat_timeout, 1 + drift); }
 
 Status VoteTiming::validate() const {
   const auto all = {discovery, discovery_backoff, election, heartbeat_timeout, gather, transfer};

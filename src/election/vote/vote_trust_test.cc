@@ -48,16 +48,16 @@ TEST_F(VoteTrust, whom_membership_does_not_hold_is_not_voted_for_and_not_blamed)
   EXPECT_EQ(deeds(2, 1, Deed::kWrongClaim), 0u);
 }
 
-TEST_F(VoteTrust, a_bad_standing_costs_the_weight_of_it) {
-  EXPECT_EQ(elect(PeerStanding{NodeId(1), 0.5}, 0.2), 2u);
+TEST_F(VoteTrust, a_bad_reputation_costs_its_weight) {
+  EXPECT_EQ(elect(PeerReputation{NodeId(1), 0.5}, 0.2), 2u);
   const auto& first = *group_[2].ballot()->announcements().at(NodeId(1));
   EXPECT_EQ(first.doubt, "");
   EXPECT_DOUBLE_EQ(first.penalty, 0.1);
 }
 
-TEST_F(VoteTrust, a_standing_counts_for_nothing_without_a_weight) {
+TEST_F(VoteTrust, a_reputation_counts_for_nothing_without_a_weight) {
   for (uint64_t id = 1; id <= 3; ++id) group_.start(id);
-  for (const uint64_t id : {2, 3}) group_.say(id, PeerStanding{NodeId(1), 0});
+  for (const uint64_t id : {2, 3}) group_.say(id, PeerReputation{NodeId(1), 0});
   EXPECT_TRUE(group_.run_until(Duration::seconds(20), [this] { return group_.admin() == 1; }));
 }
 
@@ -68,20 +68,20 @@ TEST_F(VoteTrust, voters_that_disagree_elect_somebody_in_the_end) {
     config.reputation_weight = 1;
     group_.start(id, config);
     for (uint64_t other = 1; other <= 3; ++other) {
-      if (other != id && other != id % 3 + 1) group_.say(id, PeerStanding{NodeId(other), 0});
+      if (other != id && other != id % 3 + 1) group_.say(id, PeerReputation{NodeId(other), 0});
     }
   }
   EXPECT_TRUE(group_.run_until(Duration::seconds(60), [this] { return group_.admin() != 0; }));
 }
 
-TEST_F(VoteTrust, an_admin_hands_over_to_nobody_of_bad_standing) {
+TEST_F(VoteTrust, an_admin_hands_over_to_nobody_of_bad_reputation) {
   for (uint64_t id = 1; id <= 3; ++id) {
     VoteConfig config = group_.config(id);
     config.reputation_weight = 1;
     group_.start(id, config);
   }
   ASSERT_TRUE(group_.run_until(Duration::seconds(20), [this] { return group_.admin() == 1; }));
-  group_.say(1, PeerStanding{NodeId(2), 0.5});
+  group_.say(1, PeerReputation{NodeId(2), 0.5});
   group_.claims[2].uptime = kFullUptime;
   group_.say(2, Measured{group_.claims[2]});
   group_.run(Duration::seconds(20));

@@ -5,7 +5,7 @@
 #include "core/base/encoding.h"
 #include "jobs/client/client_engine.h"
 #include "jobs/client/client_following.h"
-#include "jobs/client/client_words.h"
+#include "jobs/client/client_format.h"
 #include "jobs/client/scenario_files.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "load/aggregate/totals.h"
@@ -23,9 +23,9 @@ Error strange() { return {Code::kUnreachable, "a manager answers something else 
 
 // Sends a request, and returns the answer of its type.
 template <class Answer>
-Outcome<Answer> ask(detail::Engine& engine, dispatch::Letter letter, Duration patience) {
+Outcome<Answer> ask(detail::Engine& engine, dispatch::JobMessage letter, Duration patience) {
   if (engine.on_own_thread()) return in_callback();
-  auto answer = engine.ask(std::move(letter), patience);
+  auto answer = engine.ask(std::move(message), patience);
   if (!answer) return error_of(answer.error());
   auto* expected = std::get_if<Answer>(&*answer);
   if (expected == nullptr) return strange();
@@ -33,26 +33,26 @@ Outcome<Answer> ask(detail::Engine& engine, dispatch::Letter letter, Duration pa
 }
 
 Outcome<Status> status_of(detail::Engine& engine, const std::string& job, const plan::Plan* plan) {
-  dispatch::Watch letter;
-  letter.job = job;
+  dispatch::Watch message;
+  message.job = job;
   const auto watched = ask<dispatch::Watched>(engine, letter, engine.patience());
   if (!watched) return watched.error();
   return detail::status_of(*watched, plan);
 }
 
-dispatch::Cancel letter_of(detail::Engine& engine, const std::string& job, const Cancellation& from) {
-  dispatch::Cancel letter;
-  letter.job = job;
-  letter.by = engine.by();
-  letter.why = from.why;
-  letter.how = from.graceful ? dispatch::StopHow::kGraceful : dispatch::StopHow::kAtOnce;
-  letter.workflows = from.workflows;
-  letter.number = engine.draw();
-  return letter;
+dispatch::Cancel message_of_type(detail::Engine& engine, const std::string& job, const Cancellation& from) {
+  dispatch::Cancel message;
+  message.job = job;
+  message.by = engine.by();
+  message.why = from.why;
+  message.how = from.graceful ? dispatch::StopHow::kGraceful : dispatch::StopHow::kAtOnce;
+  message.workflows = from.workflows;
+  message.number = engine.draw();
+  return message;
 }
 
 Outcome<Done> cancel_job(detail::Engine& engine, const std::string& job, const Cancellation& cancellation) {
-  const auto noted = ask<dispatch::Noted>(engine, letter_of(engine, job, cancellation), engine.patience());
+  const auto noted = ask<dispatch::Noted>(engine, message_of_type(engine, job, cancellation), engine.patience());
   if (!noted) return noted.error();
   return Done{};
 }
@@ -72,7 +72,7 @@ Outcome<Job> followed(Outcome<Job> job, const Listener* listener) {
 }
 
 // Of ids that are drawn for one job.
-constexpr int kIdsMost = 4;
+constexpr int kMaxIds = 4;
 bool is_used_up(const bellwether::Result<dispatch::Response>& answer) {
   return !answer && answer.error().code == Errc::kExists;
 }
@@ -108,13 +108,13 @@ const std::string& Job::id() const { return following_->job(); }
 Outcome<Status> Job::status() { return status_of(*engine_, id(), &following_->plan()); }
 
 Outcome<History> Job::history() {
-  dispatch::Watch letter;
-  letter.job = id();
+  dispatch::Watch message;
+  message.job = id();
   const auto watched = ask<dispatch::Watched>(*engine_, letter, engine_->patience());
   if (!watched) return watched.error();
   const plan::Plan& plan = following_->plan();
   if (watched->totals.empty()) return detail::history_of(aggregate::Totals(plan));
-  auto state = account::decode_totals(watched->totals, plan);
+  auto state = ingest::decode_totals(watched->totals, plan);
   if (!state) return error_of(state.error());
   return detail::history_of(aggregate::Totals::restore(plan, std::move(*state)));
 }
@@ -152,7 +152,7 @@ Outcome<Done> Job::cancel(const Cancellation& cancellation) { return cancel_job(
 Outcome<Done> Job::scale(const std::string& workflow, uint32_t vus) { return scale_job(*engine_, id(), workflow, vus); }
 
 void Job::ask_to_cancel(const Cancellation& cancellation) {
-  engine_->ask_later(letter_of(*engine_, id(), cancellation), following_);
+  engine_->ask_later(message_of_type(*engine_, id(), cancellation), following_);
 }
 
 uint64_t Job::failed_callbacks() const { return following_->failed_callbacks(); }
@@ -223,19 +223,19 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
   if (const auto vouched = plan::check_signatures(bundled.plan); !vouched) return error_of(vouched.error());
   auto bytes = dispatch::encode_bundle(bundled.bundle);
   if (!bytes) return Error{Code::kInvalid, bytes.error().message, {}};
-  dispatch::Submit letter;
-  letter.job = submission.id.empty() ? drawn_id(*engine) : submission.id;
-  letter.by = engine->by();
-  letter.bundle = std::move(*bytes);
-  letter.seed = submission.seed != 0 ? submission.seed : engine->draw();
+  dispatch::Submit message;
+  message.job = submission.id.empty() ? drawn_id(*engine) : submission.id;
+  message.by = engine->by();
+  message.bundle = std::move(*bytes);
+  message.seed = submission.seed != 0 ? submission.seed : engine->draw();
   auto answer = engine->ask(letter, engine->patience() * 2);
   // An id is used up if its manager died before the job had a record: the next owner has made sure that nothing of it
   // ever runs.
-  for (int tried = 1; tried < kIdsMost && submission.id.empty() && is_used_up(answer); ++tried) {
-    letter.job = drawn_id(*engine);
+  for (int tried = 1; tried < kMaxIds && submission.id.empty() && is_used_up(answer); ++tried) {
+    message.job = drawn_id(*engine);
     answer = engine->ask(letter, engine->patience() * 2);
   }
-  const std::string id = letter.job;
+  const std::string id = message.job;
   if (!answer) {
     if (!perhaps_taken(answer.error())) {
       Error refused = error_of(answer.error());
@@ -253,9 +253,9 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
 Outcome<Job> Inside::attach(Client& client, const std::string& job, Listener* listener,
                             std::optional<TotalsListener> totals) {
   const std::shared_ptr<Engine>& engine = client.engine_;
-  const auto letter = ask<dispatch::BundleLetter>(*engine, dispatch::FetchBundle{job}, engine->patience());
-  if (!letter) return letter.error();
-  const auto bundle = dispatch::decode_bundle(letter->bytes);
+  const auto message = ask<dispatch::BundleMessage>(*engine, dispatch::FetchBundle{job}, engine->patience());
+  if (!message) return message.error();
+  const auto bundle = dispatch::decode_bundle(message->bytes);
   if (!bundle) return error_of(bundle.error());
   auto plan = plan::plan_of(*bundle);
   if (!plan) return error_of(plan.error());

@@ -8,7 +8,7 @@
 #include "core/base/overloaded.h"
 #include "core/runtime/thread.h"
 #include "election/store/environment.h"
-#include "jobs/client/client_words.h"
+#include "jobs/client/client_format.h"
 #include "jobs/client/scenario_files.h"
 
 namespace bellwether::client::detail {
@@ -108,17 +108,17 @@ void Engine::call_attention() {
   check(posted, "one message always fits");
 }
 
-bellwether::Result<dispatch::Response> Engine::ask(dispatch::Letter letter, Duration patience) {
+bellwether::Result<dispatch::Response> Engine::ask(dispatch::JobMessage letter, Duration patience) {
   check(!on_own_thread(), "nobody would fetch the answer");
-  const auto question = std::make_shared<Question>(Question{std::move(letter), patience, nullptr, std::nullopt});
+  const auto question = std::make_shared<Question>(Question{std::move(message), patience, nullptr, std::nullopt});
   if (!push(question)) return closed();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return question->answer.has_value(); });
   return std::move(*question->answer);
 }
 
-void Engine::ask_later(dispatch::Letter letter, std::shared_ptr<Following> told) {
-  push(std::make_shared<Question>(Question{std::move(letter), settings_.patience, std::move(told), std::nullopt}));
+void Engine::ask_later(dispatch::JobMessage letter, std::shared_ptr<Following> told) {
+  push(std::make_shared<Question>(Question{std::move(message), settings_.patience, std::move(told), std::nullopt}));
 }
 
 void Engine::follow(const std::shared_ptr<Following>& following) {
@@ -233,7 +233,7 @@ void Engine::stop_all() {
 
 task<void> Engine::answer(Engine* self, std::shared_ptr<Question> question) {
   const Instant deadline = self->runtime_->read_clock() + question->patience;
-  auto got = co_await self->client_->ask(std::move(question->letter), deadline, self->scope_->cancellation());
+  auto got = co_await self->client_->ask(std::move(question->message), deadline, self->scope_->cancellation());
   if (!got && question->told != nullptr) question->told->not_cancelled(got.error());
   {
     const std::lock_guard lock(self->mutex_);

@@ -40,9 +40,9 @@ class Engine final : public std::enable_shared_from_this<Engine> {
   // Ends the thread; in a callback: after it.
   void close();
   // Waits for the answer. kCancelled: the engine was closed. REQUIRES !on_own_thread().
-  bellwether::Result<dispatch::Response> ask(dispatch::Letter letter, Duration patience);
+  bellwether::Result<dispatch::Response> ask(dispatch::JobMessage letter, Duration patience);
   // Does not wait; calls not_cancelled() of `told` if no manager has recorded it.
-  void ask_later(dispatch::Letter letter, std::shared_ptr<Following> told);
+  void ask_later(dispatch::JobMessage letter, std::shared_ptr<Following> told);
   // Once for each.
   void follow(const std::shared_ptr<Following>& following);
   // After its return the listeners get no further call, except the callback that called it.
@@ -57,7 +57,7 @@ class Engine final : public std::enable_shared_from_this<Engine> {
 
  private:
   struct Question {
-    dispatch::Letter letter;
+    dispatch::JobMessage message;
     Duration patience;
     std::shared_ptr<Following> told;  // nullptr: a caller waits for the answer
     std::optional<bellwether::Result<dispatch::Response>> answer;

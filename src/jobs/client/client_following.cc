@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/runtime/scope.h"
-#include "jobs/client/client_words.h"
+#include "jobs/client/client_format.h"
 #include "load/metrics/live_windows.h"
 
 namespace bellwether::client::detail {
@@ -12,7 +12,7 @@ namespace bellwether::client::detail {
 namespace {
 
 constexpr Duration kLength = metrics::LiveWindows::kLength;
-constexpr uint64_t kMostNumber = static_cast<uint64_t>(Duration::max().ns() / kLength.ns());
+constexpr uint64_t kMaxNumber = static_cast<uint64_t>(Duration::max().ns() / kLength.ns());
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::optional<LiveNews> LiveFollower::take(Instant now, const dispatch::LiveNews
   }
   next_ = is_first ? news.windows.back().number + 1 : std::max(next_, news.windows.back().number + 1);
   for (const dispatch::LiveWindow& one : news.windows) {
-    const auto number = static_cast<int64_t>(std::min(one.number, kMostNumber));
+    const auto number = static_cast<int64_t>(std::min(one.number, kMaxNumber));
     out.windows.push_back({span_of(kLength * number), one.revision, one.told, one.done});
   }
   out.total = news.total;
@@ -92,8 +92,8 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   beside.cancel();
   co_await beside.join();
   if (follower_->final() && !stop.cancelled()) {
-    report_ = report::conclude(follower_->totals(), node::course_of(follower_->sheet()));
-    const Result result = result_of(*report_, follower_->sheet(), status());
+    report_ = report::conclude(follower_->totals(), node::course_of(follower_->record()));
+    const Result result = result_of(*report_, follower_->record(), status());
     judge(result);
     tell([&](Listener& listener) { listener.on_result(result); });
   } else {
@@ -175,22 +175,22 @@ void Following::on_whole() {
 }
 
 Status Following::status() const {
-  return status_of(follower_->sheet(), follower_->position(), follower_->owner(), &plan_);
+  return status_of(follower_->record(), follower_->position(), follower_->owner(), &plan_);
 }
 
 void Following::tell_news() {
-  const dispatch::JobSheet& sheet = follower_->sheet();
+  const dispatch::JobRecord& record = follower_->record();
   {
     const std::lock_guard lock(mutex_);
     heard_ = true;
-    state_ = sheet.state;
+    state_ = record.state;
   }
   changed_.notify_all();
   if (totals_ && !quiet_) totals_->on_totals(follower_->totals());
   const bool changed =
-      told_revision_ != sheet.revision || told_position_ != follower_->position() || told_owner_ != follower_->owner();
+      told_revision_ != record.revision || told_position_ != follower_->position() || told_owner_ != follower_->owner();
   if (changed) {
-    told_revision_ = sheet.revision;
+    told_revision_ = record.revision;
     told_position_ = follower_->position();
     told_owner_ = follower_->owner();
     const Status now = status();
@@ -211,15 +211,15 @@ void Following::tell_news() {
 }
 
 void Following::tell_workflows() {
-  const dispatch::JobSheet& sheet = follower_->sheet();
-  const std::size_t count = std::min(sheet.workflows.size(), plan_.workflows.size());
+  const dispatch::JobRecord& record = follower_->record();
+  const std::size_t count = std::min(record.workflows.size(), plan_.workflows.size());
   for (std::size_t i = 0; i < count; ++i) {
     const auto w = static_cast<uint16_t>(i);
-    const bool whole = follower_->final() || all_counted(sheet, w, follower_->totals());
-    if (told_workflows_.contains(i) || !dispatch::is_final(sheet.workflows[i].state) || !whole) continue;
+    const bool whole = follower_->final() || all_counted(record, w, follower_->totals());
+    if (told_workflows_.contains(i) || !dispatch::is_final(record.workflows[i].state) || !whole) continue;
     told_workflows_.insert(i);
     if (listener_ == nullptr) continue;
-    const WorkflowResult result = workflow_result_of(follower_->totals(), sheet, w);
+    const WorkflowResult result = workflow_result_of(follower_->totals(), record, w);
     tell([&](Listener& listener) { listener.on_workflow(result); });
   }
 }

@@ -18,7 +18,7 @@
 #include "core/resilience/token_bucket.h"
 #include "core/runtime/runtime.h"
 #include "jobs/client/job_follower.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/messages.h"
 #include "load/plan/load.h"
 #include "load/report/run_report.h"
 

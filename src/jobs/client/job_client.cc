@@ -5,7 +5,7 @@
 
 #include "cluster/net/message_classes.h"
 #include "cluster/node/dialling.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 
 namespace bellwether::node {
 
@@ -18,8 +18,8 @@ constexpr Duration kTry = Duration::seconds(5);
 constexpr Duration kSubmitTry = Duration::seconds(7);  // managers ask a quorum first, for 5 s at most
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(1);
-constexpr Duration kCloseMost = Duration::millis(200);
-constexpr Duration kIdleMost = Duration::seconds(60);
+constexpr Duration kMaxClose = Duration::millis(200);
+constexpr Duration kMaxIdle = Duration::seconds(60);
 // It pauses between its attempts by itself, and should soon notice that a manager is back.
 constexpr resilience::BreakerSettings kBreakers{.open_for = Duration::seconds(1)};
 
@@ -35,10 +35,10 @@ Errc code_of(Refusal::Kind kind) {
 }
 
 // The timeout of one attempt: a manager holds some requests up to the time that they give.
-Duration answer_most(const dispatch::Letter& letter) {
-  if (std::holds_alternative<dispatch::Submit>(letter)) return kSubmitTry;
-  if (const auto* watch = std::get_if<dispatch::Watch>(&letter)) return kTry + watch->wait;
-  if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) return kTry + live->wait;
+Duration answer_most(const dispatch::JobMessage& message) {
+  if (std::holds_alternative<dispatch::Submit>(message)) return kSubmitTry;
+  if (const auto* watch = std::get_if<dispatch::Watch>(&message)) return kTry + watch->wait;
+  if (const auto* live = std::get_if<dispatch::WatchLive>(&message)) return kTry + live->wait;
   return kTry;
 }
 
@@ -60,12 +60,12 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
       settings_(std::move(settings)),
       keyring_(std::move(keyring)),
       dialling_(std::move(dialling)),
-      links_(runtime, dialling_, keyring_, switchboard_, refusals_, {}, kIdleMost, kBreakers) {}
+      links_(runtime, dialling_, keyring_, router_, refusals_, {}, kMaxIdle, kBreakers) {}
 
-task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
+task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage letter, Instant deadline,
                                                 runtime::Cancellation* cancel) {
-  const Duration one_try = answer_most(letter);
-  const std::string body = dispatch::encode(letter);
+  const Duration one_try = answer_most(message);
+  const std::string body = dispatch::encode(message);
   Duration pause = kShortestPause;
   Error last{Errc::kTimeout, "no manager was asked"};
   std::size_t tried = 0;
@@ -113,6 +113,6 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
   co_return fail(Errc::kCancelled, "it was given up");
 }
 
-task<void> JobClient::close() { co_await links_.close(kCloseMost); }
+task<void> JobClient::close() { co_await links_.close(kMaxClose); }
 
 }  // namespace bellwether::node

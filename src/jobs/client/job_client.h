@@ -10,8 +10,8 @@
 #include "cluster/net/peer_links.h"
 #include "cluster/wire/keyring.h"
 #include "core/base/host_port.h"
-#include "jobs/dispatch/codec/letters_codec.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/codec/messages_codec.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::node {
 
@@ -30,7 +30,7 @@ class JobClient final {
   // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network,
   // never kNotFound, kExists or kRefused: these are Refusals that time does not change (kUnknown, kConflict, any
   // other).
-  runtime::task<Result<dispatch::Response>> ask(dispatch::Letter letter, Instant deadline,
+  runtime::task<Result<dispatch::Response>> ask(dispatch::JobMessage letter, Instant deadline,
                                                 runtime::Cancellation* cancel);
   // The manager of the last answer; empty: none.
   const std::string& answered_by() const { return answered_by_; }
@@ -44,7 +44,7 @@ class JobClient final {
   Settings settings_;
   wire::Keyring keyring_;
   link::DialSettings dialling_;
-  cluster::Switchboard switchboard_{cluster::MessageClasses(&message::message_of<dispatch::Letter>())};
+  cluster::MessageRouter router_{cluster::MessageClasses(&message::message_of<dispatch::JobMessage>())};
   link::RefusalWatch refusals_;
   std::size_t next_ = 0;  // of the managers
   std::string answered_by_;

@@ -12,17 +12,17 @@ namespace bellwether::node {
 using runtime::task;
 
 task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::Cancellation* cancel) {
-  dispatch::Watch letter;
-  letter.job = job_;
-  letter.revision = sheet_.revision;
-  letter.seconds = seconds_;
-  letter.life = life_;
-  letter.wait = wait;
-  letter.live_every = live_every_;
+  dispatch::Watch message;
+  message.job = job_;
+  message.revision = record_.revision;
+  message.seconds = seconds_;
+  message.life = life_;
+  message.wait = wait;
+  message.live_every = live_every_;
   BW_CO_TRY(const auto answer, co_await client_.ask(letter, deadline, cancel));
   const auto* watched = std::get_if<dispatch::Watched>(&answer);
   if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager answers something else than it was asked");
-  const bool news = watched->sheet.revision != sheet_.revision || watched->life != life_ ||
+  const bool news = watched->record.revision != record_.revision || watched->life != life_ ||
                     watched->seconds != seconds_ || watched->final != final_ ||
                     (live_every_ > Duration::zero() && watched->live != live_);
   BW_CO_RETURN_IF_ERROR(take(*watched));
@@ -36,7 +36,7 @@ Status JobFollower::take(const dispatch::Watched& watched) {
     seconds_ = 0;
     return added;
   }
-  sheet_ = watched.sheet;
+  record_ = watched.record;
   owner_ = watched.owner;
   position_ = watched.position;
   life_ = watched.life;
@@ -48,13 +48,13 @@ Status JobFollower::take(const dispatch::Watched& watched) {
 
 Status JobFollower::add(const dispatch::Watched& watched) {
   if (!watched.totals.empty()) {
-    BW_TRY(auto state, account::decode_totals(watched.totals, plan_));
+    BW_TRY(auto state, ingest::decode_totals(watched.totals, plan_));
     totals_ = aggregate::Totals::restore(plan_, std::move(state));
     if (observer_) observer_->on_whole();
   }
   const metrics::Shape shape = aggregate::shape_of(plan_);
   for (const dispatch::SecondOver& second : watched.news) {
-    BW_TRY(const auto window, account::decode_window(second.window, shape));
+    BW_TRY(const auto window, ingest::decode_window(second.window, shape));
     if (second.amends) {
       totals_.amend(window);
     } else {
@@ -65,10 +65,10 @@ Status JobFollower::add(const dispatch::Watched& watched) {
   return {};
 }
 
-Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
+Duration ran_of(const dispatch::JobRecord& record, std::size_t workflow) {
   Duration ran;
-  for (const dispatch::ShareSheet& share : sheet.shares) {
-    if (share.workflow == workflow && share.end) ran = std::max(ran, share.end->ran);
+  for (const dispatch::AssignmentRecord& assignment : record.assignments) {
+    if (assignment.workflow == workflow && assignment.end) ran = std::max(ran, assignment.end->ran);
   }
   return ran;
 }
@@ -76,23 +76,23 @@ Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
 namespace {
 
 // Before its planned end; false for the teardown, and for the setup of a run that is stopped later.
-bool was_stopped(const dispatch::JobSheet& sheet, std::size_t workflow) {
-  const bool before_its_end = sheet.stop && sheet.stop->cause != dispatch::JobStop::Cause::kPlanned;
-  return before_its_end &&
-         std::any_of(sheet.shares.begin(), sheet.shares.end(), [&](const dispatch::ShareSheet& share) {
-           return share.workflow == workflow && share.end &&
-                  (share.end->outcome == dispatch::ShareOutcome::kStopped ||
-                   share.end->outcome == dispatch::ShareOutcome::kAborted);
-         });
+bool was_stopped(const dispatch::JobRecord& record, std::size_t workflow) {
+  const bool before_its_end = record.stop && record.stop->cause != dispatch::JobStop::Cause::kPlanned;
+  return before_its_end && std::any_of(record.assignments.begin(), record.assignments.end(),
+                                       [&](const dispatch::AssignmentRecord& assignment) {
+                                         return assignment.workflow == workflow && assignment.end &&
+                                                (assignment.end->outcome == dispatch::AssignmentOutcome::kStopped ||
+                                                 assignment.end->outcome == dispatch::AssignmentOutcome::kAborted);
+                                       });
 }
 
-report::WorkflowState state_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
+report::WorkflowState state_of(const dispatch::JobRecord& record, std::size_t workflow) {
   using dispatch::WorkflowState;
-  const dispatch::WorkflowSheet& one = sheet.workflows[workflow];
-  const Duration ran = ran_of(sheet, workflow);
+  const dispatch::WorkflowRecord& one = record.workflows[workflow];
+  const Duration ran = ran_of(record, workflow);
   const uint32_t cores = one.begun ? one.parts : 0;
   switch (one.state) {
-    case WorkflowState::kCompleted: return {was_stopped(sheet, workflow) ? "stopped" : "completed", "", ran, cores};
+    case WorkflowState::kCompleted: return {was_stopped(record, workflow) ? "stopped" : "completed", "", ran, cores};
     case WorkflowState::kFailed: return {"failed", "", ran, cores};
     case WorkflowState::kCancelled: return {"cancelled", "", ran, cores};
     case WorkflowState::kTimedOut: return {"timed_out", "", ran, cores};
@@ -107,31 +107,31 @@ report::WorkflowState state_of(const dispatch::JobSheet& sheet, std::size_t work
 
 }  // namespace
 
-report::Course course_of(const dispatch::JobSheet& sheet) {
+report::Course course_of(const dispatch::JobRecord& record) {
   using dispatch::JobState;
   using dispatch::JobStop;
   report::Course course;
-  course.run_id = sheet.id;
-  course.started_at = sheet.started.unix_ns != 0 ? sheet.started : sheet.submitted;
-  course.elapsed = sheet.elapsed;
-  course.losses = sheet.losses;
-  course.findings = sheet.findings;
-  for (const dispatch::JobEvent& event : sheet.events) course.events.push_back({event.at, event.kind, event.detail});
+  course.run_id = record.id;
+  course.started_at = record.started.unix_ns != 0 ? record.started : record.submitted;
+  course.elapsed = record.elapsed;
+  course.losses = record.losses;
+  course.findings = record.findings;
+  for (const dispatch::JobEvent& event : record.events) course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
   std::set<std::string> stayed;  // with an assignment that they ran to its end
   uint32_t parts = 0;
-  for (const dispatch::ShareSheet& share : sheet.shares) {
-    if (!share.streams) continue;
-    report::Worker& one = workers[share.worker];
-    one.name = share.worker;
-    one.cores = std::max(one.cores, share.parts.count);
-    ++one.shares;
-    if (!share.handed_over) stayed.insert(share.worker);
-    if (share.state != dispatch::ShareState::kGone || one.state == report::WorkerState::kLost) continue;
-    const bool left = share.end && share.end->outcome == dispatch::ShareOutcome::kLeft;
+  for (const dispatch::AssignmentRecord& assignment : record.assignments) {
+    if (!assignment.streams) continue;
+    report::Worker& one = workers[assignment.worker];
+    one.name = assignment.worker;
+    one.cores = std::max(one.cores, assignment.parts.count);
+    ++one.assignments;
+    if (!assignment.handed_over) stayed.insert(assignment.worker);
+    if (assignment.state != dispatch::AssignmentState::kGone || one.state == report::WorkerState::kLost) continue;
+    const bool left = assignment.end && assignment.end->outcome == dispatch::AssignmentOutcome::kLeft;
     one.state = left ? report::WorkerState::kDrained : report::WorkerState::kLost;
   }
-  for (const dispatch::WorkflowSheet& workflow : sheet.workflows) parts += workflow.begun ? workflow.parts : 0;
+  for (const dispatch::WorkflowRecord& workflow : record.workflows) parts += workflow.begun ? workflow.parts : 0;
   for (auto& [name, worker] : workers) {
     if (!stayed.contains(name) && worker.state != report::WorkerState::kLost) {
       worker.state = report::WorkerState::kDrained;
@@ -139,21 +139,21 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
     course.workers.push_back(std::move(worker));
   }
   course.cores = static_cast<int>(std::max(parts, 1U));
-  for (std::size_t w = 0; w < sheet.workflows.size(); ++w) course.workflows.push_back(state_of(sheet, w));
-  if (sheet.stop) {
-    course.why = sheet.stop->why;
-    switch (sheet.stop->cause) {
+  for (std::size_t w = 0; w < record.workflows.size(); ++w) course.workflows.push_back(state_of(record, w));
+  if (record.stop) {
+    course.why = record.stop->why;
+    switch (record.stop->cause) {
       case JobStop::Cause::kCancelled: course.ending = aggregate::Ending::kCancelled; break;
       case JobStop::Cause::kThreshold: course.ending = aggregate::Ending::kThreshold; break;
       case JobStop::Cause::kOnError: course.ending = aggregate::Ending::kOnError; break;
       case JobStop::Cause::kTimeout: course.ending = aggregate::Ending::kTimeout; break;
       case JobStop::Cause::kPlanned: break;
     }
-  } else if (sheet.state == JobState::kFailed && course.workers.empty()) {
+  } else if (record.state == JobState::kFailed && course.workers.empty()) {
     course.ending = aggregate::Ending::kNotRun;
-    course.why = sheet.why;
+    course.why = record.why;
   } else {
-    for (const dispatch::WorkflowSheet& workflow : sheet.workflows) {
+    for (const dispatch::WorkflowRecord& workflow : record.workflows) {
       if (workflow.state != dispatch::WorkflowState::kTimedOut || !plan::is_timeout_text(workflow.why)) continue;
       course.ending = aggregate::Ending::kWorkflowTimeout;
       course.why = workflow.why;

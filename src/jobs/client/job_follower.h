@@ -35,7 +35,7 @@ class JobFollower {
   // The last counters of the assignments, and their time of receipt. For screens only.
   const dispatch::LiveSum& live() const { return live_; }
 
-  const dispatch::JobSheet& sheet() const { return sheet_; }
+  const dispatch::JobRecord& record() const { return record_; }
   const aggregate::Totals& totals() const { return totals_; }
   uint32_t position() const { return position_; }  // in the queue; 0: it does not wait
   const std::string& owner() const { return owner_; }
@@ -49,7 +49,7 @@ class JobFollower {
   const plan::Plan& plan_;
   std::string job_;
   std::optional<Observer> observer_;
-  dispatch::JobSheet sheet_;
+  dispatch::JobRecord record_;
   aggregate::Totals totals_;
   std::string owner_;
   uint32_t position_ = 0;
@@ -61,8 +61,8 @@ class JobFollower {
 };
 
 // The time that a workflow has run by its own clock, according to its assignments.
-Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow);
+Duration ran_of(const dispatch::JobRecord& record, std::size_t workflow);
 // The course of a job, for its report.
-report::Course course_of(const dispatch::JobSheet& sheet);
+report::Course course_of(const dispatch::JobRecord& record);
 
 }  // namespace bellwether::node

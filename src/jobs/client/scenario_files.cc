@@ -20,7 +20,7 @@
 #include "core/base/units.h"
 #include "core/signature/signature.h"
 #include "election/store/environment.h"
-#include "jobs/client/client_words.h"
+#include "jobs/client/client_format.h"
 #include "load/script/lua/describe.h"
 #include "load/script/native/build.h"
 #include "load/script/native/declarations.h"
@@ -71,7 +71,7 @@ bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& 
 
 constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
 constexpr uint64_t kCaBytesMax = 4ULL << 20;
-constexpr uint32_t kVusMost = 10'000'000;
+constexpr uint32_t kMaxVus = 10'000'000;
 constexpr uint32_t kHands = 100;  // of an open model: unused ones cost nothing
 
 class Machine final : public scenario::Outside {
@@ -147,7 +147,7 @@ std::string wrong_with(const Scenario& from) {
   const bool file = !from.file.empty() || !from.text.empty();
   if (url == file) return "a scenario is a file, a text, or a URL: one of them";
   if (url && !from.variables.empty()) return "variables belong to a scenario, not to a URL";
-  if (from.vus && (*from.vus == 0 || *from.vus > kVusMost)) return "virtual users: 1 to 10000000";
+  if (from.vus && (*from.vus == 0 || *from.vus > kMaxVus)) return "virtual users: 1 to 10000000";
   if (from.duration && *from.duration <= Span::zero()) return "the duration: more than 0";
   if (from.timeout && *from.timeout <= Span::zero()) return "the timeout: more than 0";
   if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate: more than 0";

@@ -13,53 +13,55 @@ namespace bellwether::dispatch {
 namespace {
 
 // Whether an assignment holds, or held, this part of the workflow.
-bool has_part(const ShareSheet& share, uint16_t workflow, uint32_t part) {
-  return share.workflow == workflow && part >= share.parts.first && part - share.parts.first < share.parts.count;
+bool has_part(const AssignmentRecord& assignment, uint16_t workflow, uint32_t part) {
+  return assignment.workflow == workflow && part >= assignment.parts.first &&
+         part - assignment.parts.first < assignment.parts.count;
 }
 
 std::string cut(std::string text) {
-  if (text.size() > kMostTextBytes) text.resize(kMostTextBytes);
+  if (text.size() > kMaxTextBytes) text.resize(kMaxTextBytes);
   return text;
 }
 
 }  // namespace
 
-const ShareSheet* JobBook::find(ShareId share) const {
-  const auto at = std::find_if(sheet.shares.begin(), sheet.shares.end(),
-                               [share](const ShareSheet& one) { return one.id == share; });
-  return at == sheet.shares.end() ? nullptr : &*at;
+const AssignmentRecord* JobBook::find(AssignmentId assignment) const {
+  const auto at = std::find_if(record.assignments.begin(), record.assignments.end(),
+                               [assignment](const AssignmentRecord& one) { return one.id == assignment; });
+  return at == record.assignments.end() ? nullptr : &*at;
 }
 
 bool JobBook::has_live(uint16_t workflow) const {
-  return std::any_of(sheet.shares.begin(), sheet.shares.end(),
-                     [&](const ShareSheet& share) { return share.workflow == workflow && is_live(share); });
+  return std::any_of(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& assignment) {
+    return assignment.workflow == workflow && is_live(assignment);
+  });
 }
 
 uint32_t JobBook::parts_on(const std::string& worker) const {
   uint32_t sum = 0;
-  for (const ShareSheet& share : sheet.shares) {
-    if (is_live(share) && share.worker == worker) sum += share.parts.count;
+  for (const AssignmentRecord& assignment : record.assignments) {
+    if (is_live(assignment) && assignment.worker == worker) sum += assignment.parts.count;
   }
   return sum;
 }
 
-std::vector<ShareId> JobBook::followers_of(ShareId from) const {
-  std::vector<ShareId> found;
-  for (const ShareSheet& share : sheet.shares) {
-    if (share.follows == from && is_live(share) && !share.streams) found.push_back(share.id);
+std::vector<AssignmentId> JobBook::followers_of(AssignmentId from) const {
+  std::vector<AssignmentId> found;
+  for (const AssignmentRecord& assignment : record.assignments) {
+    if (assignment.follows == from && is_live(assignment) && !assignment.streams) found.push_back(assignment.id);
   }
   return found;
 }
 
 std::vector<uint32_t> JobBook::gaps(uint16_t workflow) const {
-  std::vector<bool> covered(sheet.workflows[workflow].parts, false);
-  for (const ShareSheet& share : sheet.shares) {
-    if (share.workflow != workflow || share.handed_over) continue;
+  std::vector<bool> covered(record.workflows[workflow].parts, false);
+  for (const AssignmentRecord& assignment : record.assignments) {
+    if (assignment.workflow != workflow || assignment.handed_over) continue;
     // All of its iterations had begun: nothing is left for others.
-    const bool leaves_nothing = spec[workflow].counted && share.streams && share.left == 0;
-    if (share.state == ShareState::kGone && !leaves_nothing) continue;
-    for (uint32_t i = 0; i < share.parts.count && share.parts.first + i < covered.size(); ++i) {
-      covered[share.parts.first + i] = true;
+    const bool leaves_nothing = spec[workflow].counted && assignment.streams && assignment.left == 0;
+    if (assignment.state == AssignmentState::kGone && !leaves_nothing) continue;
+    for (uint32_t i = 0; i < assignment.parts.count && assignment.parts.first + i < covered.size(); ++i) {
+      covered[assignment.parts.first + i] = true;
     }
   }
   std::vector<uint32_t> left;
@@ -69,69 +71,70 @@ std::vector<uint32_t> JobBook::gaps(uint16_t workflow) const {
   return left;
 }
 
-bool JobBook::is_spare(const ShareSheet& share) const {
-  if (share.follows == ShareId() || share.streams || !is_live(share)) return false;
-  const ShareSheet* const from = find(share.follows);
+bool JobBook::is_spare(const AssignmentRecord& assignment) const {
+  if (assignment.follows == AssignmentId() || assignment.streams || !is_live(assignment)) return false;
+  const AssignmentRecord* const from = find(assignment.follows);
   return from != nullptr && is_live(*from) && !from->handed_over;
 }
 
-JobBook::Hearing JobBook::hearing(ShareId id, uint64_t second) const {
-  const ShareSheet* const share = find(id);
-  if (share == nullptr) return Hearing::kUnknown;
-  if (share->streams) {
-    const bool unsettled = is_live(*share) && share->until != 0 && !share->handed_over && second >= share->until;
+JobBook::Hearing JobBook::hearing(AssignmentId id, uint64_t second) const {
+  const AssignmentRecord* const assignment = find(id);
+  if (assignment == nullptr) return Hearing::kUnknown;
+  if (assignment->streams) {
+    const bool unsettled =
+        is_live(*assignment) && assignment->until != 0 && !assignment->handed_over && second >= assignment->until;
     return unsettled ? Hearing::kWaits : Hearing::kCounts;
   }
-  if (share->follows == ShareId()) return Hearing::kUnknown;
-  return is_live(*share) ? Hearing::kWaits : Hearing::kExcess;
+  if (assignment->follows == AssignmentId()) return Hearing::kUnknown;
+  return is_live(*assignment) ? Hearing::kWaits : Hearing::kExcess;
 }
 
 // An heir that died before its time gets a replacement that must not begin earlier.
-Instant JobBook::runs_elsewhere_until(const ShareSheet& share) const {
+Instant JobBook::runs_elsewhere_until(const AssignmentRecord& assignment) const {
   Instant until;
-  for (const ShareSheet& other : sheet.shares) {
-    const bool overlaps = other.parts.first < share.parts.first + share.parts.count &&
-                          share.parts.first < other.parts.first + other.parts.count;
-    if (other.id == share.id || other.workflow != share.workflow || !overlaps) continue;
+  for (const AssignmentRecord& other : record.assignments) {
+    const bool overlaps = other.parts.first < assignment.parts.first + assignment.parts.count &&
+                          assignment.parts.first < other.parts.first + other.parts.count;
+    if (other.id == assignment.id || other.workflow != assignment.workflow || !overlaps) continue;
     if (other.handed_over && is_live(other)) until = std::max(until, moment(other.until));
-    if (other.state == ShareState::kGone && other.streams) until = std::max(until, told_until(other));
+    if (other.state == AssignmentState::kGone && other.streams) until = std::max(until, told_until(other));
   }
   return until;
 }
 
 // The clock of a new owner may be behind the seconds that were measured: no second of a part counts twice.
-Instant JobBook::told_until(const ShareSheet& gone) const {
+Instant JobBook::told_until(const AssignmentRecord& gone) const {
   if (spec[gone.workflow].length == Duration::zero()) return {};
-  if (gone.end) return moment(sheet.workflows[gone.workflow].base_second) + gone.end->ran;
+  if (gone.end) return moment(record.workflows[gone.workflow].base_second) + gone.end->ran;
   const auto known = applied.find(gone.id);
   return moment(gone.from + (known == applied.end() ? 0 : known->second));
 }
 
-bool JobBook::has_all_of(const ShareSheet& share) const {
-  if (!share.end || !share.streams) return share.end.has_value();
-  const auto known = applied.find(share.id);
-  return share.end->last_number <= (known == applied.end() ? 0 : known->second);
+bool JobBook::has_all_of(const AssignmentRecord& assignment) const {
+  if (!assignment.end || !assignment.streams) return assignment.end.has_value();
+  const auto known = applied.find(assignment.id);
+  return assignment.end->last_number <= (known == applied.end() ? 0 : known->second);
 }
 
 bool JobBook::waits(uint16_t workflow) const {
-  const WorkflowSheet& one = sheet.workflows[workflow];
+  const WorkflowRecord& one = record.workflows[workflow];
   return one.state == WorkflowState::kPending || (one.state == WorkflowState::kRetrying && !one.begun);
 }
 
 bool JobBook::is_past(Instant now, uint16_t workflow) const {
-  return sheet.workflows[workflow].begun && spec[workflow].length > Duration::zero() &&
+  return record.workflows[workflow].begun && spec[workflow].length > Duration::zero() &&
          now >= clock_of(workflow) + spec[workflow].length;
 }
 
-plan::Standing JobBook::standing(uint16_t workflow) const {
-  const WorkflowState state = sheet.workflows[workflow].state;
-  if (!is_final(state)) return plan::Standing::kOpen;
-  return state == WorkflowState::kCompleted ? plan::Standing::kCompleted : plan::Standing::kEnded;
+plan::WorkflowProgress JobBook::progress(uint16_t workflow) const {
+  const WorkflowState state = record.workflows[workflow].state;
+  if (!is_final(state)) return plan::WorkflowProgress::kOpen;
+  return state == WorkflowState::kCompleted ? plan::WorkflowProgress::kCompleted : plan::WorkflowProgress::kEnded;
 }
 
 Instant JobBook::clock_of(uint16_t workflow) const {
   check(zero.has_value(), "a clock is asked for after the begin");
-  return *zero + seconds(sheet.workflows[workflow].base_second);
+  return *zero + seconds(record.workflows[workflow].base_second);
 }
 
 Duration JobBook::elapsed(Instant now) const { return zero && now > *zero ? now - *zero : Duration::zero(); }
@@ -139,8 +142,9 @@ Duration JobBook::elapsed(Instant now) const { return zero && now > *zero ? now 
 // By the clock of the run.
 Instant JobBook::end_of_last() const {
   Instant last = *zero;
-  for (const ShareSheet& share : sheet.shares) {
-    if (share.end && share.streams) last = std::max(last, clock_of(share.workflow) + share.end->ran);
+  for (const AssignmentRecord& assignment : record.assignments) {
+    if (assignment.end && assignment.streams)
+      last = std::max(last, clock_of(assignment.workflow) + assignment.end->ran);
   }
   return last;
 }
@@ -148,59 +152,62 @@ Instant JobBook::end_of_last() const {
 // --- losses ----------------------------------------------------------------------------------------------------------
 
 uint32_t JobBook::deaths(uint16_t workflow, uint32_t part) const {
-  return static_cast<uint32_t>(std::count_if(sheet.shares.begin(), sheet.shares.end(), [&](const ShareSheet& share) {
-    return has_part(share, workflow, part) && share.state == ShareState::kGone && share.streams && !share.end;
-  }));
+  return static_cast<uint32_t>(
+      std::count_if(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& assignment) {
+        return has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone &&
+               assignment.streams && !assignment.end;
+      }));
 }
 
 uint64_t JobBook::iterations_of(uint16_t workflow, uint32_t part) const {
   if (!spec[workflow].counted) return 0;
-  const ShareSheet* last = nullptr;
-  for (const ShareSheet& share : sheet.shares) {
-    if (has_part(share, workflow, part) && share.state == ShareState::kGone && share.streams) last = &share;
+  const AssignmentRecord* last = nullptr;
+  for (const AssignmentRecord& assignment : record.assignments) {
+    if (has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone && assignment.streams)
+      last = &assignment;
   }
-  return last == nullptr ? spec[workflow].counted->planned(part, sheet.workflows[workflow].parts)
+  return last == nullptr ? spec[workflow].counted->planned(part, record.workflows[workflow].parts)
                          : plan::dealt_to(last->left, part - last->parts.first, last->parts.count);
 }
 
-uint32_t JobBook::succeeded(const ShareSheet& share) const {
+uint32_t JobBook::succeeded(const AssignmentRecord& assignment) const {
   uint32_t count = 0;
-  for (const uint32_t part : parts_of(share.parts)) {
-    count += std::any_of(sheet.shares.begin(), sheet.shares.end(), [&](const ShareSheet& other) {
-      return has_part(other, share.workflow, part) && other.id.value() > share.id.value() && other.streams;
+  for (const uint32_t part : parts_of(assignment.parts)) {
+    count += std::any_of(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& other) {
+      return has_part(other, assignment.workflow, part) && other.id.value() > assignment.id.value() && other.streams;
     });
   }
   return count;
 }
 
-std::string JobBook::how_lost(const ShareSheet& share) {
-  const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
-  return fmt::format("worker '{}{}", share.worker, left ? "' left" : "' was lost");
+std::string JobBook::how_lost(const AssignmentRecord& assignment) {
+  const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
+  return fmt::format("worker '{}{}", assignment.worker, left ? "' left" : "' was lost");
 }
 
 void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
-  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(sheet.workflows[workflow].parts, 1U),
+  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(record.workflows[workflow].parts, 1U),
                   fmt::format("{}, workflow '{}'", how, spec[workflow].name)};
-  if (sheet.losses.size() < kMostLosses) {
-    sheet.losses.push_back(std::move(loss));
+  if (record.losses.size() < kMaxLosses) {
+    record.losses.push_back(std::move(loss));
     return;
   }
-  plan::Loss& last = sheet.losses.back();
-  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
+  plan::Loss& last = record.losses.back();
+  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.ratio, loss.ratio),
           "several losses, more than are listed one by one"};
 }
 
 void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
   if (spec[workflow].counted) return;
   const bool once = spec[workflow].length == Duration::zero();
-  const Duration begin = seconds(sheet.workflows[workflow].base_second);
+  const Duration begin = seconds(record.workflows[workflow].base_second);
   std::map<Duration, std::pair<uint32_t, std::string>> lost;  // from when: number of parts, cause
   for (const uint32_t part : parts) {
-    const ShareSheet* last = nullptr;
-    for (const ShareSheet& share : sheet.shares) {
-      const bool given_up = share.state == ShareState::kGone || share.handed_over;
-      const bool had = has_part(share, workflow, part) && given_up && share.streams;
-      if (had && (last == nullptr || share.lost_from >= last->lost_from)) last = &share;
+    const AssignmentRecord* last = nullptr;
+    for (const AssignmentRecord& assignment : record.assignments) {
+      const bool given_up = assignment.state == AssignmentState::kGone || assignment.handed_over;
+      const bool had = has_part(assignment, workflow, part) && given_up && assignment.streams;
+      if (had && (last == nullptr || assignment.lost_from >= last->lost_from)) last = &assignment;
     }
     if (last == nullptr && once) continue;
     auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
@@ -216,53 +223,54 @@ void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, D
   uint64_t left = 0;
   for (const uint32_t part : parts) left += iterations_of(workflow, part);
   Duration from = until;
-  for (const ShareSheet& share : sheet.shares) {
-    if (share.workflow == workflow && share.left > 0) from = std::min(from, share.lost_from);
+  for (const AssignmentRecord& assignment : record.assignments) {
+    if (assignment.workflow == workflow && assignment.left > 0) from = std::min(from, assignment.lost_from);
   }
   add_loss(workflow, format_count(left, "iteration") + " that nobody was left for", static_cast<uint32_t>(parts.size()),
            from, until);
 }
 
 // Others begin no iteration that it may have begun; those of them that it did not report are lost.
-void JobBook::lose_iterations(Instant now, ShareSheet& share) {
-  if (!spec[share.workflow].counted) return;
-  const plan::Iterated& told = iterated[share.id];
-  const Duration ran = share.end ? seconds(sheet.workflows[share.workflow].base_second) + share.end->ran : elapsed(now);
-  uint64_t begun = has_all_of(share) ? told.ended : told.begun(std::max(ran - share.lost_from, Duration()));
-  if (share.end && share.end->outcome == ShareOutcome::kCompleted) begun = share.iterations;
-  begun = std::min(begun, share.iterations);
-  share.left = share.iterations - begun;
+void JobBook::lose_iterations(Instant now, AssignmentRecord& assignment) {
+  if (!spec[assignment.workflow].counted) return;
+  const plan::Iterated& told = iterated[assignment.id];
+  const Duration ran =
+      assignment.end ? seconds(record.workflows[assignment.workflow].base_second) + assignment.end->ran : elapsed(now);
+  uint64_t begun = has_all_of(assignment) ? told.ended : told.begun(std::max(ran - assignment.lost_from, Duration()));
+  if (assignment.end && assignment.end->outcome == AssignmentOutcome::kCompleted) begun = assignment.iterations;
+  begun = std::min(begun, assignment.iterations);
+  assignment.left = assignment.iterations - begun;
   if (begun <= told.ended) return;
-  add_loss(
-      share.workflow,
-      fmt::format("{} with {} that it may have begun", how_lost(share), format_count(begun - told.ended, "iteration")),
-      share.parts.count, share.lost_from, std::max(ran, share.lost_from));
+  add_loss(assignment.workflow,
+           fmt::format("{} with {} that it may have begun", how_lost(assignment),
+                       format_count(begun - told.ended, "iteration")),
+           assignment.parts.count, assignment.lost_from, std::max(ran, assignment.lost_from));
 }
 
 // A workflow that ends early, while the run goes on, is missing from then on.
 void JobBook::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
-  const WorkflowSheet& one = sheet.workflows[workflow];
+  const WorkflowRecord& one = record.workflows[workflow];
   if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec[workflow].length == Duration::zero()) return;
   add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec[workflow].length - *zero);
 }
 
-// The account is a copy, and may be older than the record. Seconds that it lacks of ended assignments are still with
+// The ingest is a copy, and may be older than the record. Seconds that it lacks of ended assignments are still with
 // their workers: the owner asks them, like the running ones. Seconds of assignments that are gone are lost.
-void JobBook::follow_account(Instant now) {
-  for (ShareSheet& share : sheet.shares) {
-    const uint64_t counted = applied[share.id];
-    if (!share.streams || has_all_of(share)) continue;
-    const Duration until = seconds(share.from + counted);
-    if (share.state == ShareState::kEnded) {
-      BW_PROBE("dispatch: a share has ended whose last seconds the account lacks");
-      set(now, share, ShareState::kStopping);
-    } else if (share.state == ShareState::kGone && until < share.lost_from) {
-      BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
+void JobBook::follow_ingest(Instant now) {
+  for (AssignmentRecord& assignment : record.assignments) {
+    const uint64_t counted = applied[assignment.id];
+    if (!assignment.streams || has_all_of(assignment)) continue;
+    const Duration until = seconds(assignment.from + counted);
+    if (assignment.state == AssignmentState::kEnded) {
+      BW_PROBE("dispatch: an assignment has ended whose last seconds the ingest lacks");
+      set(now, assignment, AssignmentState::kStopping);
+    } else if (assignment.state == AssignmentState::kGone && until < assignment.lost_from) {
+      BW_PROBE("dispatch: an assignment is gone whose last seconds the ingest lacks");
       // Of parts that no other assignment continued, the loss is not recorded yet; of iterations all of it is.
-      const bool all = is_final(sheet.workflows[share.workflow].state) || spec[share.workflow].counted;
-      const uint32_t written = all ? share.parts.count : succeeded(share);
-      if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
-      share.lost_from = until;
+      const bool all = is_final(record.workflows[assignment.workflow].state) || spec[assignment.workflow].counted;
+      const uint32_t written = all ? assignment.parts.count : succeeded(assignment);
+      if (written > 0) add_loss(assignment.workflow, how_lost(assignment), written, until, assignment.lost_from);
+      assignment.lost_from = until;
       changed = true;
     }
   }
@@ -271,17 +279,17 @@ void JobBook::follow_account(Instant now) {
 // --- changes ---------------------------------------------------------------------------------------------------------
 
 void JobBook::become(JobState to, std::string why, JobEffects& out) {
-  const JobState from = sheet.state;
+  const JobState from = record.state;
   if (from == to) return;
   check(may_become(from, to), "a job goes from one state to the next as the table says");
-  sheet.state = to;
-  sheet.why = cut(std::move(why));
+  record.state = to;
+  record.why = cut(std::move(why));
   changed = true;
-  out.push_back(job_effect::Moved{"job", to_string(from), to_string(to), sheet.why});
+  out.push_back(job_effect::Moved{"job", to_string(from), to_string(to), record.why});
 }
 
 void JobBook::become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out) {
-  WorkflowSheet& one = sheet.workflows[workflow];
+  WorkflowRecord& one = record.workflows[workflow];
   const WorkflowState from = one.state;
   if (from == to) return;
   check(may_become(from, to), "a workflow goes from one state to the next as the table says");
@@ -296,10 +304,10 @@ void JobBook::skip_dependents(JobEffects& out) {
   while (again) {
     again = false;
     for (uint16_t w = 0; w < spec.size(); ++w) {
-      if (sheet.workflows[w].state != WorkflowState::kPending) continue;
-      const auto need = plan::waits_in_vain_for(spec[w], [this](uint16_t one) { return standing(one); });
+      if (record.workflows[w].state != WorkflowState::kPending) continue;
+      const auto need = plan::waits_in_vain_for(spec[w], [this](uint16_t one) { return progress(one); });
       if (!need) continue;
-      const std::string_view state = to_string(sheet.workflows[*need].state);
+      const std::string_view state = to_string(record.workflows[*need].state);
       become(w, WorkflowState::kSkipped, fmt::format("'{}' is {}", spec[*need].name, state), out);
       again = true;
     }
@@ -307,49 +315,49 @@ void JobBook::skip_dependents(JobEffects& out) {
 }
 
 void JobBook::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out) {
-  if (is_final(sheet.workflows[workflow].state)) return;
+  if (is_final(record.workflows[workflow].state)) return;
   lose_rest(now, workflow, std::string(to_string(to)));
   become(workflow, to, why, out);
-  stop_shares(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
+  stop_assignments(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
 }
 
-void JobBook::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
-  for (ShareSheet& share : sheet.shares) {
-    if (share.workflow != workflow || !is_live(share)) continue;
-    if (!share.streams) {
+void JobBook::stop_assignments(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
+  for (AssignmentRecord& assignment : record.assignments) {
+    if (assignment.workflow != workflow || !is_live(assignment)) continue;
+    if (!assignment.streams) {
       // Nothing of it has begun, so no result will come.
-      out.push_back(job_effect::Stop{share.id, StopHow::kAtOnce, why});
-      set(now, share, ShareState::kGone);
+      out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, why});
+      set(now, assignment, AssignmentState::kGone);
     } else {
-      to_hold.push_back(job_effect::Stop{share.id, how, why});
-      set(now, share, ShareState::kStopping);
+      to_hold.push_back(job_effect::Stop{assignment.id, how, why});
+      set(now, assignment, AssignmentState::kStopping);
     }
   }
 }
 
-void JobBook::set(Instant now, ShareSheet& share, ShareState state) {
-  share.state = state;
-  since[share.id] = now;
+void JobBook::set(Instant now, AssignmentRecord& assignment, AssignmentState state) {
+  assignment.state = state;
+  since[assignment.id] = now;
   changed = true;
 }
 
 void JobBook::add_event(Instant now, std::string kind, std::string detail) {
   changed = true;
-  if (sheet.events.size() >= kMostJobEvents) {
-    ++sheet.events_dropped;
+  if (record.events.size() >= kMaxJobEvents) {
+    ++record.events_dropped;
     return;
   }
-  sheet.events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
+  record.events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
 }
 
 void JobBook::flush(JobEffects& out) {
   if (std::exchange(changed, false)) {
-    ++sheet.revision;
-    for (const ShareId share : std::exchange(to_take_over, {})) {
-      held.push_back({sheet.revision, job_effect::TakeOver{share, clock_of(find(share)->workflow)}});
+    ++record.revision;
+    for (const AssignmentId assignment : std::exchange(to_take_over, {})) {
+      held.push_back({record.revision, job_effect::TakeOver{assignment, clock_of(find(assignment)->workflow)}});
     }
-    for (JobEffect& effect : std::exchange(to_hold, {})) held.push_back({sheet.revision, std::move(effect)});
-    out.push_back(job_effect::Keep{sheet.revision});
+    for (JobEffect& effect : std::exchange(to_hold, {})) held.push_back({record.revision, std::move(effect)});
+    out.push_back(job_effect::Keep{record.revision});
   }
 }
 
@@ -360,18 +368,18 @@ void JobBook::kept(Instant now, uint64_t revision, JobEffects& out) {
   held.erase(held.begin(), later);
   for (Held& one : due) {
     if (const auto* offer = std::get_if<job_effect::Offer>(&one.effect)) {
-      ShareSheet* share = find(offer->share);
-      if (share == nullptr || share->state != ShareState::kOffered) continue;
-      since[offer->share] = now;
+      AssignmentRecord* assignment = find(offer->assignment);
+      if (assignment == nullptr || assignment->state != AssignmentState::kOffered) continue;
+      since[offer->assignment] = now;
     }
     if (const auto* taking = std::get_if<job_effect::TakeOver>(&one.effect)) {
-      const ShareSheet* const share = find(taking->share);
-      if (share == nullptr || !is_spare(*share)) continue;
+      const AssignmentRecord* const assignment = find(taking->assignment);
+      if (assignment == nullptr || !is_spare(*assignment)) continue;
     }
     if (const auto* stopping = std::get_if<job_effect::Stop>(&one.effect)) {
-      const ShareSheet* share = find(stopping->share);
-      if (share == nullptr || !is_live(*share)) continue;
-      since[stopping->share] = now;
+      const AssignmentRecord* assignment = find(stopping->assignment);
+      if (assignment == nullptr || !is_live(*assignment)) continue;
+      since[stopping->assignment] = now;
     }
     if (std::holds_alternative<job_effect::Over>(one.effect)) over = true;
     out.push_back(std::move(one.effect));

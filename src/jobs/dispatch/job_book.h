@@ -1,6 +1,6 @@
 // The owner's copy of the job record: assignments, losses, and every change together with the effects that wait until a
 // quorum keeps it. The owner writes losses while the run goes on (docs/decisions/018-losses.md). The kernel of the job
-// (job_desk.h) reads and writes here. One thread.
+// (job_kernel.h) reads and writes here. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,52 +11,52 @@
 #include <variant>
 #include <vector>
 
-#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/job_record.h"
 
 namespace bellwether::dispatch {
 
 namespace job_effect {
-// Make sheet() durable, then call kept() with its revision. A newer one replaces an older one that waits.
+// Make record() durable, then call kept() with its revision. A newer one replaces an older one that waits.
 struct Keep {
   uint64_t revision = 0;
 };
 // Only if it is still offered when the driver executes this.
 struct Offer {
-  ShareId share;
+  AssignmentId assignment;
 };
-// The workflow's clock begins, or began, at `clock`. Open its stream (jobs/account/account_book.h).
+// The workflow's clock begins, or began, at `clock`. Open its stream (jobs/ingest/window_ingest.h).
 struct Begin {
-  ShareId share;
+  AssignmentId assignment;
   Instant clock;
   bool resumes = false;
 };
 // Order it to take over from the assignment before it at the hand-over; then call taken_over() or not_begun().
 struct TakeOver {
-  ShareId share;
+  AssignmentId assignment;
   Instant clock;
 };
 // Ask it to hand over at `until` of its record; repeat until it answers; then call handed_over() or kept_on().
 struct HandOver {
-  ShareId share;
+  AssignmentId assignment;
 };
-// From now on the account counts its seconds.
+// From now on the ingest counts its seconds.
 struct OpenStream {
-  ShareId share;
+  AssignmentId assignment;
 };
 // The number of users of its workflow has changed: send it until the worker confirms the number of the record.
 struct Scale {
-  ShareId share;
+  AssignmentId assignment;
 };
 struct Stop {
-  ShareId share;
+  AssignmentId assignment;
   StopHow how = StopHow::kAtOnce;
   std::string why;
 };
-// From now on the account counts nothing of its stream.
+// From now on the ingest counts nothing of its stream.
 struct CloseStream {
-  ShareId share;
+  AssignmentId assignment;
 };
-// All workflows have ended and all is counted: make the account durable, then call concluded().
+// All workflows have ended and all is counted: make the ingest durable, then call concluded().
 struct Conclude {};
 // Make context() durable, then call context_kept() with its version. A newer one replaces an older one that waits.
 struct KeepContext {
@@ -81,14 +81,14 @@ using JobEffects = std::vector<JobEffect>;
 inline Duration seconds(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
 
 struct JobBook {
-  JobBook(JobSpec of_plan, JobRules with, JobSheet begun)
-      : spec(std::move(of_plan)), rules(with), sheet(std::move(begun)) {}
+  JobBook(JobSpec of_plan, JobRules with, JobRecord begun)
+      : spec(std::move(of_plan)), rules(with), record(std::move(begun)) {}
   JobBook(const JobBook&) = delete;
   JobBook& operator=(const JobBook&) = delete;
 
   JobSpec spec;
   JobRules rules;
-  JobSheet sheet;
+  JobRecord record;
 
   bool owned = false;
   bool over = false;  // the last record is durable
@@ -97,43 +97,45 @@ struct JobBook {
   bool concluding = false;
   // Second zero of the run on this clock, once known.
   std::optional<Instant> zero;
-  std::map<ShareId, Instant> since;  // since when it is in its present state, on this clock
-  // The numbers of each stream, and its iterations, in the account.
-  std::map<ShareId, uint64_t> applied;
-  std::map<ShareId, plan::Iterated> iterated;
+  std::map<AssignmentId, Instant> since;  // since when it is in its present state, on this clock
+  // The numbers of each stream, and its iterations, in the ingest.
+  std::map<AssignmentId, uint64_t> applied;
+  std::map<AssignmentId, plan::Iterated> iterated;
 
   // --- the assignments and the workflows
-  const ShareSheet* find(ShareId share) const;
-  ShareSheet* find(ShareId share) { return const_cast<ShareSheet*>(std::as_const(*this).find(share)); }
+  const AssignmentRecord* find(AssignmentId assignment) const;
+  AssignmentRecord* find(AssignmentId assignment) {
+    return const_cast<AssignmentRecord*>(std::as_const(*this).find(assignment));
+  }
   bool has_live(uint16_t workflow) const;
   uint32_t parts_on(const std::string& worker) const;
   // The assignments that take over parts of this one.
-  std::vector<ShareId> followers_of(ShareId from) const;
+  std::vector<AssignmentId> followers_of(AssignmentId from) const;
   // Parts without an assignment.
   std::vector<uint32_t> gaps(uint16_t workflow) const;
   // It is a follower, and the assignment before it has not announced its hand-over.
-  bool is_spare(const ShareSheet& share) const;
-  // What the account does with a second of an assignment.
+  bool is_spare(const AssignmentRecord& assignment) const;
+  // What the ingest does with a second of an assignment.
   enum class Hearing : uint8_t {
     kUnknown,  // it has no stream
     kCounts,
     kWaits,   // until its owner of that second is certain
     kExcess,  // a follower whose predecessor goes on
   };
-  Hearing hearing(ShareId share, uint64_t second) const;
+  Hearing hearing(AssignmentId assignment, uint64_t second) const;
   // Until then an assignment that handed over runs some of its parts, or one that is gone has reported them.
-  Instant runs_elsewhere_until(const ShareSheet& share) const;
-  Instant told_until(const ShareSheet& gone) const;
-  // It has ended, and the account has all its seconds.
-  bool has_all_of(const ShareSheet& share) const;
+  Instant runs_elsewhere_until(const AssignmentRecord& assignment) const;
+  Instant told_until(const AssignmentRecord& gone) const;
+  // It has ended, and the ingest has all its seconds.
+  bool has_all_of(const AssignmentRecord& assignment) const;
   // It has not begun, and its group is not being assigned.
   bool waits(uint16_t workflow) const;
-  bool is_active(uint16_t workflow) const { return !waits(workflow) && !is_final(sheet.workflows[workflow].state); }
+  bool is_active(uint16_t workflow) const { return !waits(workflow) && !is_final(record.workflows[workflow].state); }
   // It ends, or does not begin, because the job is stopped.
-  bool is_stopped(uint16_t workflow) const { return sheet.stop && (sheet.stop->all || !spec[workflow].is_teardown); }
+  bool is_stopped(uint16_t workflow) const { return record.stop && (record.stop->all || !spec[workflow].is_teardown); }
   // Its planned end has come: no part of it begins any more.
   bool is_past(Instant now, uint16_t workflow) const;
-  plan::Standing standing(uint16_t workflow) const;
+  plan::WorkflowProgress progress(uint16_t workflow) const;
   // The time on this clock at which the workflow's clock began.
   Instant clock_of(uint16_t workflow) const;
   Instant moment(uint64_t second) const { return *zero + seconds(second); }
@@ -147,8 +149,8 @@ struct JobBook {
   // The iterations that have not begun, of a part that is still to run.
   uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
   // The number of its parts that another assignment continues.
-  uint32_t succeeded(const ShareSheet& share) const;
-  static std::string how_lost(const ShareSheet& share);
+  uint32_t succeeded(const AssignmentRecord& assignment) const;
+  static std::string how_lost(const AssignmentRecord& assignment);
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   // Records as lost the time of these parts from the loss of their last assignment (or from the workflow's begin, if
   // none is known to have begun) until `until`. A part that runs once begins whenever a worker runs it; for counted
@@ -156,21 +158,21 @@ struct JobBook {
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   // No worker will run these parts any more.
   void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
-  void lose_iterations(Instant now, ShareSheet& share);
+  void lose_iterations(Instant now, AssignmentRecord& assignment);
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);
-  void follow_account(Instant now);
+  void follow_ingest(Instant now);
 
   // --- changes: flush() has each one kept
   void become(JobState to, std::string why, JobEffects& out);
   void become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out);
   void skip_dependents(JobEffects& out);
   void fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out);
-  void stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out);
-  void set(Instant now, ShareSheet& share, ShareState state);
+  void stop_assignments(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out);
+  void set(Instant now, AssignmentRecord& assignment, AssignmentState state);
   void add_event(Instant now, std::string kind, std::string detail);
-  bool changed = false;               // since the last flush()
-  std::vector<JobEffect> to_hold;     // until the change behind them is kept
-  std::vector<ShareId> to_take_over;  // until the change behind them is kept
+  bool changed = false;                    // since the last flush()
+  std::vector<JobEffect> to_hold;          // until the change behind them is kept
+  std::vector<AssignmentId> to_take_over;  // until the change behind them is kept
   void flush(JobEffects& out);
   // Waits until this revision is kept.
   struct Held {

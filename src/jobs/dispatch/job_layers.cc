@@ -11,42 +11,43 @@ void JobLayers::hear_notes(Instant now, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     std::size_t count = 0;
     bool told = false;
-    for (const JobEvent& one : sheet_.events) {
+    for (const JobEvent& one : record_.events) {
       if (one.kind != "script") continue;
       ++count;
-      told |= one.detail == note.substr(0, kMostTextBytes);
+      told |= one.detail == note.substr(0, kMaxTextBytes);
     }
-    if (count < kMostNotes && !told) book_.add_event(now, "script", note);
+    if (count < kMaxNotes && !told) book_.add_event(now, "script", note);
   }
 }
 
 // They come with the end of an assignment, by the clock of its workflow.
-void JobLayers::hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings) {
-  const auto began = Duration::seconds(static_cast<int64_t>(sheet_.workflows[share.workflow].base_second));
+void JobLayers::hear_findings(Instant now, const AssignmentRecord& assignment,
+                              const std::vector<plan::Finding>& findings) {
+  const auto began = Duration::seconds(static_cast<int64_t>(record_.workflows[assignment.workflow].base_second));
   std::vector<plan::Finding> found = findings;
   for (plan::Finding& one : found) {
-    one.worker = share.worker;
+    one.worker = assignment.worker;
     one.begin += began;
     one.end += began;
-    if (plan::is_possible(one)) plan::add(sheet_.findings, one);
+    if (plan::is_possible(one)) plan::add(record_.findings, one);
   }
   for (const std::string& text : plan::summed_up(found)) {
-    const auto told = std::count_if(sheet_.events.begin(), sheet_.events.end(),
-                                    [](const JobEvent& one) { return one.kind == "generator_strained"; });
-    if (static_cast<std::size_t>(told) < kMostNotes) book_.add_event(now, "generator_strained", text);
+    const auto told = std::count_if(record_.events.begin(), record_.events.end(),
+                                    [](const JobEvent& one) { return one.kind == "generator_saturated"; });
+    if (static_cast<std::size_t>(told) < kMaxNotes) book_.add_event(now, "generator_saturated", text);
   }
 }
 
-void JobLayers::hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided,
-                            JobEffects& out) {
-  const WorkflowSpec& spec = spec_[share.workflow];
+void JobLayers::hear_values(Instant now, const AssignmentRecord& assignment,
+                            const std::vector<plan::Provided>& provided, JobEffects& out) {
+  const WorkflowSpec& spec = spec_[assignment.workflow];
   bool changed = false;
   for (const plan::Provided& one : provided) {
     const bool is_list = std::find(spec.lists.begin(), spec.lists.end(), one.provide) != spec.lists.end();
     if (one.provide >= spec.provides.size() || one.listed != is_list) continue;  // its worker makes that up
     if (one.listed || !one.too_large) {
-      changed |= context_.merge(share.workflow, share.id.value(), one);
-    } else if (!share.end) {
+      changed |= context_.merge(assignment.workflow, assignment.id.value(), one);
+    } else if (!assignment.end) {
       const plan::Remark remark = plan::remark_on_too_large(spec, one.provide);
       book_.add_event(now, remark.kind, remark.text);
     }
@@ -57,7 +58,7 @@ void JobLayers::hear_values(Instant now, const ShareSheet& share, const std::vec
 // Workflows with values for others that have not begun; a dead owner may not have made all of them durable.
 bool JobLayers::is_awaited(uint16_t workflow) const {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (is_final(sheet_.workflows[w].state) || sheet_.workflows[w].begun) continue;
+    if (is_final(record_.workflows[w].state) || record_.workflows[w].begun) continue;
     const auto& uses = spec_[w].uses;
     if (std::any_of(uses.begin(), uses.end(), [&](const auto& use) { return use.from == workflow; })) return true;
   }
@@ -66,10 +67,10 @@ bool JobLayers::is_awaited(uint16_t workflow) const {
 
 // Whether a quorum knows what has ended, so that the next ones may begin with it.
 bool JobLayers::pass_border(Instant now, JobEffects& out) {
-  const auto& all = sheet_.workflows;
+  const auto& all = record_.workflows;
   const auto ended = static_cast<uint64_t>(
-      std::count_if(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); }));
-  if (ended == sheet_.context_version) return true;
+      std::count_if(all.begin(), all.end(), [](const WorkflowRecord& one) { return is_final(one.state); }));
+  if (ended == record_.context_version) return true;
   // Another owner may have been here before, without a quorum.
   if (!border_since_) border_since_ = book_.adopted && book_.zero ? book_.end_of_last() : now;
   if (now - *border_since_ >= rules_.layer_sync_limit) {
@@ -89,7 +90,7 @@ bool JobLayers::pass_border(Instant now, JobEffects& out) {
   }
   if (context_kept_ < context_.version) return false;
   border_since_.reset();
-  sheet_.context_version = ended;
+  record_.context_version = ended;
   book_.changed = true;
   return true;
 }

@@ -27,8 +27,9 @@ class JobLayers {
 
   // A report of an assignment at its end.
   void hear_notes(Instant now, const std::vector<std::string>& notes);
-  void hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings);
-  void hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided, JobEffects& out);
+  void hear_findings(Instant now, const AssignmentRecord& assignment, const std::vector<plan::Finding>& findings);
+  void hear_values(Instant now, const AssignmentRecord& assignment, const std::vector<plan::Provided>& provided,
+                   JobEffects& out);
   bool is_awaited(uint16_t workflow) const;
   // False: no workflow may begin yet; or, without a quorum in time, none will, and all workflows have ended.
   bool pass_border(Instant now, JobEffects& out);
@@ -36,7 +37,7 @@ class JobLayers {
 
  private:
   JobBook& book_;
-  JobSheet& sheet_ = book_.sheet;
+  JobRecord& record_ = book_.record;
   const JobSpec& spec_ = book_.spec;
   const JobRules& rules_ = book_.rules;
   plan::Values context_;

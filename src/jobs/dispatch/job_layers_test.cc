@@ -29,86 +29,86 @@ struct LayersOfLists : testing::Test {
 };
 
 bool told_of(const JobWorld& world, std::string_view kind) {
-  const auto& events = world.sheet().events;
+  const auto& events = world.record().events;
   return std::any_of(events.begin(), events.end(), [kind](const JobEvent& one) { return one.kind == kind; });
 }
 
 TEST_F(LayersOfLists, what_scripts_say_is_told_once_and_bounded) {
   ASSERT_TRUE(world.run_until_begun());
-  std::vector<ShareId> shares;
-  for (const ShareSheet& share : world.sheet().shares) shares.push_back(share.id);
-  ASSERT_GE(shares.size(), 2U);
+  std::vector<AssignmentId> assignments;
+  for (const AssignmentRecord& assignment : world.record().assignments) assignments.push_back(assignment.id);
+  ASSERT_GE(assignments.size(), 2U);
   const auto notes = [&] {
     std::vector<std::string> out;
-    for (const JobEvent& one : world.sheet().events) {
+    for (const JobEvent& one : world.record().events) {
       if (one.kind == "script") out.push_back(one.detail);
     }
     return out;
   };
   JobEffects out;
-  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  AssignmentEnd end{AssignmentOutcome::kCompleted, "", 1, Duration::seconds(1)};
   end.notes = {"w.a: w.lua:4: no", "w.b: w.lua:9: nil"};
-  world.job().ended(world.now(), shares[0], end, out);
+  world.job().ended(world.now(), assignments[0], end, out);
   EXPECT_EQ(notes(), end.notes);
-  world.job().ended(world.now(), shares[0], end, out);
+  world.job().ended(world.now(), assignments[0], end, out);
   end.notes = {"w.a: w.lua:4: no"};
-  for (std::size_t i = 0; i < 2 * kMostNotes; ++i) end.notes.push_back("another " + std::to_string(i));
-  world.job().ended(world.now(), shares[1], end, out);
-  EXPECT_EQ(notes().size(), kMostNotes);
+  for (std::size_t i = 0; i < 2 * kMaxNotes; ++i) end.notes.push_back("another " + std::to_string(i));
+  world.job().ended(world.now(), assignments[1], end, out);
+  EXPECT_EQ(notes().size(), kMaxNotes);
   EXPECT_EQ(notes()[2], "another 0");
 }
 
 TEST_F(LayersOfLists, what_a_generator_found_out_about_itself_is_an_event_of_its_own_with_its_worker) {
   ASSERT_TRUE(world.run_until_begun());
-  const ShareSheet& share = world.sheet().shares.front();
-  const std::string worker = share.worker;
+  const AssignmentRecord& assignment = world.record().assignments.front();
+  const std::string worker = assignment.worker;
   JobEffects out;
-  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
-  end.notes.assign(kMostNotes - 2, "w.a: w.lua:4: no");
-  for (std::size_t i = 0; i < kMostNotes; ++i) end.notes.push_back("another " + std::to_string(i));
-  end.findings = {{plan::Strain::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, "somebody else"},
-                  {plan::Strain::kMemory, Duration::seconds(8), Duration::seconds(9), 0.91, true}};
-  world.job().ended(world.now(), share.id, end, out);
+  AssignmentEnd end{AssignmentOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  end.notes.assign(kMaxNotes - 2, "w.a: w.lua:4: no");
+  for (std::size_t i = 0; i < kMaxNotes; ++i) end.notes.push_back("another " + std::to_string(i));
+  end.findings = {{plan::Saturation::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, "somebody else"},
+                  {plan::Saturation::kMemory, Duration::seconds(8), Duration::seconds(9), 0.91, true}};
+  world.job().ended(world.now(), assignment.id, end, out);
   std::vector<std::string> told;
-  for (const JobEvent& one : world.sheet().events) {
-    if (one.kind == "generator_strained") told.push_back(one.detail);
+  for (const JobEvent& one : world.record().events) {
+    if (one.kind == "generator_saturated") told.push_back(one.detail);
   }
   EXPECT_EQ(told, std::vector<std::string>{"worker '" + worker +
                                            "': 93 % of the memory was in use (at worst; between 2s and 9s, 4s in all)"})
       << "however much scripts say";
-  const std::vector<plan::Finding>& found = world.sheet().findings;
+  const std::vector<plan::Finding>& found = world.record().findings;
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0],
-            (plan::Finding{plan::Strain::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, worker}));
+            (plan::Finding{plan::Saturation::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, worker}));
   EXPECT_EQ(found[1].worker, worker);
 
   // A repeated one is known.
-  world.job().ended(world.now(), share.id, end, out);
-  EXPECT_EQ(world.sheet().findings.size(), 2u);
+  world.job().ended(world.now(), assignment.id, end, out);
+  EXPECT_EQ(world.record().findings.size(), 2u);
 }
 
 TEST(JobLayers, what_a_generator_found_out_has_the_clock_of_the_run) {
   JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
   world.add("w1", 2);
   world.begin();
-  for (int i = 0; i < 1'000 && !world.sheet().workflows[1].begun; ++i) world.run(Duration::millis(100));
-  const uint64_t base = world.sheet().workflows[1].base_second;
+  for (int i = 0; i < 1'000 && !world.record().workflows[1].begun; ++i) world.run(Duration::millis(100));
+  const uint64_t base = world.record().workflows[1].base_second;
   ASSERT_GE(base, 10u);
   JobEffects out;
-  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
-  end.findings = {{plan::Strain::kStolen, Duration::seconds(2), Duration::seconds(5), 0.4, true}};
-  world.job().ended(world.now(), world.sheet().shares.back().id, end, out);
-  ASSERT_EQ(world.sheet().findings.size(), 1u);
-  EXPECT_EQ(world.sheet().findings[0].begin, Duration::seconds(static_cast<int64_t>(base) + 2));
-  EXPECT_EQ(world.sheet().findings[0].end, Duration::seconds(static_cast<int64_t>(base) + 5));
+  AssignmentEnd end{AssignmentOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  end.findings = {{plan::Saturation::kStolen, Duration::seconds(2), Duration::seconds(5), 0.4, true}};
+  world.job().ended(world.now(), world.record().assignments.back().id, end, out);
+  ASSERT_EQ(world.record().findings.size(), 1u);
+  EXPECT_EQ(world.record().findings[0].begin, Duration::seconds(static_cast<int64_t>(base) + 2));
+  EXPECT_EQ(world.record().findings[0].end, Duration::seconds(static_cast<int64_t>(base) + 5));
 }
 
 // An assignment reports that its list ends before user 4.
 TEST_F(LayersOfLists, a_list_that_was_cut_is_told_when_it_is_used) {
   ASSERT_TRUE(world.run_until_begun());
   JobEffects out;
-  const ShareId first = world.sheet().shares.front().id;
-  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  const AssignmentId first = world.record().assignments.front().id;
+  AssignmentEnd end{AssignmentOutcome::kCompleted, "", 1, Duration::seconds(1)};
   end.provided = {{0, 4, {}, "", true, true}, {0, 1, {}, "a text where a list belongs"}};
   world.job().ended(world.now(), first, end, out);
   EXPECT_FALSE(told_of(world, "list_cut")) << "nobody uses it yet";

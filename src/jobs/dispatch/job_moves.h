@@ -10,7 +10,7 @@
 //      it refuses, because the request came too late, they are stopped, and it goes on.
 //
 // No assignment ends before all its followers are sure to begin, so no gap arises. Until `from` has answered, the
-// account does not count what both sides report of the seconds from `until` on. A new owner finds `until` in the
+// ingest does not count what both sides report of the seconds from `until` on. A new owner finds `until` in the
 // record, asks the workers, and goes on at the step that their answers show. One thread.
 #pragma once
 
@@ -30,29 +30,29 @@ class JobMoves {
   void empty_workers(Instant now, JobEffects& out);
   void rebalance(Instant now);
   void move_on(Instant now, JobEffects& out);
-  void call_off(Instant now, ShareSheet& from, const std::string& why, JobEffects& out);
+  void call_off(Instant now, AssignmentRecord& from, const std::string& why, JobEffects& out);
   // This follower has confirmed that it will take over.
-  bool takes_over(ShareId follower) const { return taking_over_.contains(follower); }
-  void will_take_over(ShareId follower) { taking_over_.insert(follower); }
+  bool takes_over(AssignmentId follower) const { return taking_over_.contains(follower); }
+  void will_take_over(AssignmentId follower) { taking_over_.insert(follower); }
   // The assignment before it has handed over.
-  void promote(Instant now, ShareSheet& follower, JobEffects& out);
+  void promote(Instant now, AssignmentRecord& follower, JobEffects& out);
   // Its worker died without an answer: its followers go on as far as they can. Returns those that are to begin.
-  std::vector<ShareId> release_followers(Instant now, const ShareSheet& from, JobEffects& out);
+  std::vector<AssignmentId> release_followers(Instant now, const AssignmentRecord& from, JobEffects& out);
   Instant next_move() const;
 
  private:
   bool is_moving() const;
   bool spread(Instant now, uint16_t workflow);
-  void settle_move(Instant now, ShareSheet& from, JobEffects& out);
+  void settle_move(Instant now, AssignmentRecord& from, JobEffects& out);
 
   JobBook& book_;
   JobPool& pool_;
-  JobSheet& sheet_ = book_.sheet;
+  JobRecord& record_ = book_.record;
   const JobSpec& spec_ = book_.spec;
   const JobRules& rules_ = book_.rules;
-  std::set<ShareId> taking_over_;   // those that confirmed
-  std::set<ShareId> handing_over_;  // those that this owner asked
-  std::set<ShareId> not_moved_;     // no worker has room for them, and their workers know it
+  std::set<AssignmentId> taking_over_;   // those that confirmed
+  std::set<AssignmentId> handing_over_;  // those that this owner asked
+  std::set<AssignmentId> not_moved_;     // no worker has room for them, and their workers know it
   Instant rebalance_again_;
 };
 

@@ -7,7 +7,7 @@ namespace bellwether::dispatch {
 namespace {
 
 // The parts of one core when a worker has died, at most, including its usual one.
-constexpr uint32_t kSqueezeMost = 4;
+constexpr uint32_t kMaxSqueeze = 4;
 
 // A worker that receives parts.
 struct Taker {
@@ -26,7 +26,7 @@ Taker* choose(std::vector<Taker>& takers, bool squeeze) {
   if (best != nullptr || !squeeze) return best;
   for (Taker& one : takers) {
     const uint64_t load = one.parts + one.given;
-    if (one.worker->cores == 0 || load >= uint64_t{one.worker->cores} * kSqueezeMost) continue;
+    if (one.worker->cores == 0 || load >= uint64_t{one.worker->cores} * kMaxSqueeze) continue;
     if (best == nullptr || load * best->worker->cores < uint64_t{best->parts + best->given} * one.worker->cores) {
       best = &one;
     }
@@ -42,8 +42,8 @@ bool JobPool::usable(Instant now, const WorkerSight& worker) const {
   return worker.takes_work && worker.cores > 0 && (excluded == excluded_.end() || excluded->second <= now);
 }
 
-void JobPool::exclude(Instant now, const ShareSheet& share) {
-  excluded_[{share.worker, share.life}] = now + rules_.exclusion;
+void JobPool::exclude(Instant now, const AssignmentRecord& assignment) {
+  excluded_[{assignment.worker, assignment.life}] = now + rules_.exclusion;
 }
 
 // Until its next message.
@@ -53,13 +53,14 @@ void JobPool::set_aside(const std::string& worker) {
   }
 }
 
-bool JobPool::is_leaving(const ShareSheet& share) const {
+bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
   return std::any_of(workers_.begin(), workers_.end(), [&](const WorkerSight& worker) {
-    return worker.leaves && worker.name == share.worker && worker.life == share.life;
+    return worker.leaves && worker.name == assignment.worker && worker.life == assignment.life;
   });
 }
 
-bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows) {
+bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,
+                    AssignmentId follows) {
   std::vector<Taker> takers;
   for (const bool healthy : {true, false}) {
     for (const WorkerSight& worker : workers_) {
@@ -79,7 +80,7 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
       ++next->given;
     }
     if (left > 0) continue;
-    if (sheet_.shares.size() + trial.size() + parts.size() > kMostShares) return false;
+    if (record_.assignments.size() + trial.size() + parts.size() > kMaxAssignments) return false;
     std::size_t at = 0;
     for (const Taker& one : trial) {
       uint32_t cores = std::min(one.given, one.worker->free);
@@ -90,8 +91,8 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
         const auto count = static_cast<uint32_t>(after - at);
         const uint32_t own = std::min(cores, count);
         cores -= own;
-        // Without a free core, it shares the core with the fewest parts.
-        offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, std::max(own, 1U),
+        // Without a free core, it assignments the core with the fewest parts.
+        offer(now, workflow, *one.worker, {parts[at], count, record_.workflows[workflow].parts}, std::max(own, 1U),
               squeeze, follows);
         at = after;
       }
@@ -102,23 +103,23 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
 }
 
 void JobPool::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores,
-                    bool squeeze, ShareId follows) {
-  ShareSheet share;
-  share.id = ShareId(++sheet_.last_share);
-  share.workflow = workflow;
-  share.worker = worker.name;
-  share.life = worker.life;
-  share.parts = parts;
-  share.cores = cores;
-  share.squeeze = squeeze;
-  share.follows = follows;
-  for (const uint32_t part : parts_of(parts)) share.iterations += book_.iterations_of(workflow, part);
-  book_.since[share.id] = now;
-  book_.to_hold.push_back(job_effect::Offer{share.id});
+                    bool squeeze, AssignmentId follows) {
+  AssignmentRecord assignment;
+  assignment.id = AssignmentId(++record_.last_assignment);
+  assignment.workflow = workflow;
+  assignment.worker = worker.name;
+  assignment.life = worker.life;
+  assignment.parts = parts;
+  assignment.cores = cores;
+  assignment.squeeze = squeeze;
+  assignment.follows = follows;
+  for (const uint32_t part : parts_of(parts)) assignment.iterations += book_.iterations_of(workflow, part);
+  book_.since[assignment.id] = now;
+  book_.to_hold.push_back(job_effect::Offer{assignment.id});
   for (WorkerSight& one : workers_) {
     if (one.name == worker.name) one.free -= std::min(one.free, cores);
   }
-  sheet_.shares.push_back(std::move(share));
+  record_.assignments.push_back(std::move(assignment));
   book_.changed = true;
 }
 

@@ -34,17 +34,18 @@ class JobPool {
   void take_in(std::vector<WorkerSight> workers) { workers_ = std::move(workers); }
   const std::vector<WorkerSight>& workers() const { return workers_; }
   bool usable(Instant now, const WorkerSight& worker) const;
-  void exclude(Instant now, const ShareSheet& share);
+  void exclude(Instant now, const AssignmentRecord& assignment);
   void set_aside(const std::string& worker);
-  bool is_leaving(const ShareSheet& share) const;
+  bool is_leaving(const AssignmentRecord& assignment) const;
   // Offers all of these parts, or none. `squeeze`: also onto cores in use. `follows`: the assignment that runs them.
-  bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows = {});
+  bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,
+             AssignmentId follows = {});
   void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze,
-             ShareId follows = {});
+             AssignmentId follows = {});
 
  private:
   JobBook& book_;
-  JobSheet& sheet_ = book_.sheet;
+  JobRecord& record_ = book_.record;
   const JobRules& rules_ = book_.rules;
   Prng prng_;
   std::vector<WorkerSight> workers_;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "jobs/dispatch/job_desk.h"
+#include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_testing.h"
 
 namespace bellwether::dispatch {
@@ -19,7 +19,7 @@ TEST(JobProperty, a_long_run_outlives_many_workers_one_after_the_other) {
     if (i < 6) world.restart("w" + std::to_string(i));
   }
   expect_end(world, kMinute * 10);
-  for (const plan::Loss& loss : world.sheet().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
+  for (const plan::Loss& loss : world.record().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
 }
 
 // In all cases a job ends; no second of a part counts twice; the record has each uncounted second as a loss; and no
@@ -54,10 +54,10 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
       if (prng.chance(0.02)) world.register_stands = !world.register_stands;
     }
     world.register_stands = true;
-    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed << ", job " << to_string(world.sheet().state);
+    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed << ", job " << to_string(world.record().state);
     EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
     for (uint16_t w = 0; w < spec.size(); ++w) {
-      const WorkflowSheet& one = world.sheet().workflows[w];
+      const WorkflowRecord& one = world.record().workflows[w];
       EXPECT_TRUE(is_final(one.state)) << "seed " << seed;
       if (one.state != WorkflowState::kCompleted) continue;
       uint64_t measured = 0;
@@ -66,11 +66,11 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
         measured += part.seconds;
       }
       double lost = 0;
-      for (const plan::Loss& loss : world.sheet().losses) {
+      for (const plan::Loss& loss : world.record().losses) {
         if (loss.cause.find("'" + spec[w].name + "'") == std::string::npos) continue;
-        lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
+        lost += (loss.to - loss.from).seconds_f() * loss.ratio * one.parts;
       }
-      // A second that two assignments share is complete in neither.
+      // A second that two assignments assignment is complete in neither.
       const double planned = spec[w].length.seconds_f() * one.parts;
       const double slack = 2.0 * one.parts * (1 + one.retries);
       EXPECT_NEAR(static_cast<double>(measured) + lost, planned, slack) << "seed " << seed << " workflow " << w;
@@ -80,13 +80,13 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
 }
 
 // With faults of messages, workers and owners in the middle of moves, every second counts once or is recorded as lost.
-TEST(JobProperty, accounts_for_every_second_whatever_happens_while_shares_move) {
+TEST(JobProperty, accounts_for_every_second_whatever_happens_while_assignments_move) {
   for (uint64_t seed = 1; seed <= 600; ++seed) {
     Prng prng(seed);
     WorkflowSpec spec = load_spec("browse", Duration::seconds(prng.between(20, 60)));
     spec.rebalance = prng.chance(0.5);
     JobWorld world({spec}, seed);
-    const auto fate = [&](ShareId) {
+    const auto fate = [&](AssignmentId) {
       return prng.chance(0.7) ? Fate::kArrives : prng.chance(0.5) ? Fate::kIsLost : Fate::kAnswerIsLost;
     };
     world.take_over_fate = world.hand_over_fate = fate;
@@ -107,7 +107,7 @@ TEST(JobProperty, accounts_for_every_second_whatever_happens_while_shares_move) 
     for (auto& [name, worker] : world.workers()) worker.leaves = false;
     ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed;
     EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
-    const WorkflowSheet& one = world.sheet().workflows[0];
+    const WorkflowRecord& one = world.record().workflows[0];
     if (one.state != WorkflowState::kCompleted) continue;
     uint64_t measured = 0;
     for (const auto& part : world.measured(0)) {
@@ -115,8 +115,8 @@ TEST(JobProperty, accounts_for_every_second_whatever_happens_while_shares_move) 
       measured += part.seconds;
     }
     double lost = 0;
-    for (const plan::Loss& loss : world.sheet().losses)
-      lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
+    for (const plan::Loss& loss : world.record().losses)
+      lost += (loss.to - loss.from).seconds_f() * loss.ratio * one.parts;
     const double planned = spec.length.seconds_f() * one.parts;
     EXPECT_NEAR(static_cast<double>(measured) + lost, planned, 2.0 * one.parts * (1 + one.retries)) << "seed " << seed;
     if (::testing::Test::HasFailure()) break;
@@ -136,8 +136,8 @@ TEST(JobProperty, another_owner_goes_on_with_a_move_wherever_the_last_one_was) {
     for (int i = 0; i < at; ++i) world.step(kStep);
     world.replace_owner();
     EXPECT_TRUE(world.run(kMinute * 2)) << at;
-    EXPECT_EQ(world.sheet().state, JobState::kCompleted) << at;
-    EXPECT_TRUE(world.sheet().losses.empty()) << at;
+    EXPECT_EQ(world.record().state, JobState::kCompleted) << at;
+    EXPECT_TRUE(world.record().losses.empty()) << at;
     EXPECT_EQ(seconds_of(world), 240u) << at;
     EXPECT_EQ(world.looks_without_load, 0u) << at;
     EXPECT_EQ(world.looks_at_double_load, 0u) << at;
@@ -172,8 +172,8 @@ class JobTeardown : public testing::Test {
     int tearing = 0;
     int others = 0;
     for (const auto& [name, worker] : world_->workers()) {
-      for (const auto& [id, one] : worker.shares) {
-        if (worker.alive && one.phase == SharePhase::kRunning) ++(one.workflow == kTeardown ? tearing : others);
+      for (const auto& [id, one] : worker.assignments) {
+        if (worker.alive && one.phase == AssignmentPhase::kRunning) ++(one.workflow == kTeardown ? tearing : others);
       }
     }
     EXPECT_LE(tearing, 1);
@@ -219,16 +219,19 @@ TEST_F(JobTeardown, runs_to_its_end_once_at_most_and_never_beside_the_load) {
     for (int i = 0; i < 3; ++i) world_->worker("w" + std::to_string(i)).alive = true;
     ASSERT_TRUE(over());
     EXPECT_TRUE(world_->all_cores_free());
-    const JobSheet& sheet = world_->sheet();
+    const JobRecord& record = world_->record();
     int ends = 0;
-    for (const ShareSheet& share : sheet.shares) {
-      ends += share.workflow == kTeardown && share.end && share.end->outcome == ShareOutcome::kCompleted ? 1 : 0;
+    for (const AssignmentRecord& assignment : record.assignments) {
+      ends +=
+          assignment.workflow == kTeardown && assignment.end && assignment.end->outcome == AssignmentOutcome::kCompleted
+              ? 1
+              : 0;
     }
     EXPECT_LE(ends, 1);
     // A stopped one may have completed by then.
-    if (sheet.workflows[kTeardown].state == WorkflowState::kCompleted) EXPECT_EQ(ends, 1);
-    if (sheet.started.unix_ns == 0) EXPECT_EQ(ends, 0);
-    followed += ends == 1 && sheet.stop ? 1 : 0;
+    if (record.workflows[kTeardown].state == WorkflowState::kCompleted) EXPECT_EQ(ends, 1);
+    if (record.started.unix_ns == 0) EXPECT_EQ(ends, 0);
+    followed += ends == 1 && record.stop ? 1 : 0;
     if (HasFailure()) break;
   }
   EXPECT_GT(followed, 200);

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/check.h"
-#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/job_record.h"
 #include "load/plan/load_testing.h"
 
 namespace bellwether::dispatch {

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/job_record.h"
 
 namespace bellwether::dispatch {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "core/base/fields_testing.h"
 #include "core/base/transcript_testing.h"
-#include "jobs/dispatch/job_desk.h"
+#include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_testing.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::dispatch {
 
@@ -30,7 +30,7 @@ struct WorkflowWords {
 };
 // The arguments of the word "ask".
 struct AskWords {
-  ShareId share{1};
+  AssignmentId assignment{1};
   double progress = 0;
   bool suspect = false;
 };
@@ -45,7 +45,7 @@ struct ClusterWords {
   std::optional<uint16_t> endless;  // this workflow runs until an order ends it
 };
 
-static std::string to_words(const JobEvent& event) { return event.kind + ": " + event.detail; }
+static std::string to_text(const JobEvent& event) { return event.kind + ": " + event.detail; }
 
 namespace {
 
@@ -54,7 +54,7 @@ using fields::set_all;
 using transcript::Lines;
 
 std::string text(const plan::Loss& loss) {
-  return "lost " + fields::words(loss.share) + " from " + fields::words(loss.from) + " to " + fields::words(loss.to) +
+  return "lost " + fields::words(loss.ratio) + " from " + fields::words(loss.from) + " to " + fields::words(loss.to) +
          ": " + loss.cause;
 }
 
@@ -112,7 +112,7 @@ class JobStory {
   }
   void make() {
     world_ = std::make_unique<JobWorld>(spec_, seed_, rules_);
-    before_ = world_->sheet();
+    before_ = world_->record();
   }
 
   // --- events
@@ -122,8 +122,8 @@ class JobStory {
       world_->begin();
     } else if (verb == "begins") {
       EXPECT_TRUE(world_->begins()) << "it does not begin";
-      before_ = world_->sheet();
-      tell_shares();
+      before_ = world_->record();
+      tell_assignments();
     } else if (verb == "wait") {
       const Instant end = world_->now() + parsed<Duration>(rest.at(0));
       while (world_->now() < end) step();
@@ -148,9 +148,9 @@ class JobStory {
     } else if (verb == "restart") {
       world_->restart(rest.at(0));
     } else if (verb == "crash") {
-      world_->crash(parsed<ShareId>(rest.at(0)));
+      world_->crash(parsed<AssignmentId>(rest.at(0)));
     } else if (verb == "forget_users") {
-      each_share([](const std::string&, ShareId, TestShare& one) { one.vus = 5; });
+      each_assignment([](const std::string&, AssignmentId, TestAssignment& one) { one.vus = 5; });
     } else if (verb == "owner_dies") {
       world_->forget_owner();
     } else if (verb == "another_owner") {
@@ -165,8 +165,8 @@ class JobStory {
     world_->keep_to_timeouts = cluster_.keep_to_timeouts;
     world_->loses_context = cluster_.loses_context;
     world_->provides = cluster_.provides;
-    world_->take_over_fate = [this](ShareId) { return cluster_.take_over; };
-    world_->hand_over_fate = [this](ShareId) { return cluster_.hand_over; };
+    world_->take_over_fate = [this](AssignmentId) { return cluster_.take_over; };
+    world_->hand_over_fate = [this](AssignmentId) { return cluster_.hand_over; };
     world_->ends_itself = [](uint16_t) { return true; };
     if (cluster_.endless == 0) world_->ends_itself = [](uint16_t workflow) { return workflow != 0; };
     if (cluster_.endless == 2) world_->ends_itself = [](uint16_t workflow) { return workflow != 2; };
@@ -176,8 +176,8 @@ class JobStory {
     tell_changes("at " + fields::after(world_->now() - kJobBegan) + ": ");
     int tears = 0;
     int others = 0;
-    each_share([&](const std::string&, ShareId, const TestShare& one) {
-      if (one.phase == SharePhase::kRunning) ++(spec_[one.workflow].is_teardown ? tears : others);
+    each_assignment([&](const std::string&, AssignmentId, const TestAssignment& one) {
+      if (one.phase == AssignmentPhase::kRunning) ++(spec_[one.workflow].is_teardown ? tears : others);
     });
     EXPECT_TRUE(tears == 0 || (tears == 1 && others == 0)) << "a teardown runs once, and alone";
   }
@@ -201,17 +201,18 @@ class JobStory {
           world_->job().scale(world_->now(), rest.size() > 1 ? rest[1] : "", parsed<uint32_t>(rest.at(0)), "ann", out);
       if (!done) told_.push_back(fields::named(done.error()));
     } else if (verb == "evict") {
-      world_->job().evicted(world_->now(), parsed<ShareId>(rest.at(0)), "stuck for 60 s", out);
+      world_->job().evicted(world_->now(), parsed<AssignmentId>(rest.at(0)), "stuck for 60 s", out);
     } else if (verb == "ask") {
       AskWords words;
-      set_all(words, rest, "share");
-      ExtendLetter letter{"job", words.share, Duration::seconds(5), {}};
-      letter.request.progress = words.progress;
+      set_all(words, rest, "assignment");
+      ExtendMessage message{"job", words.assignment, Duration::seconds(5), {}};
+      message.request.progress = words.progress;
       told_.push_back(fields::named(world_->job().more_time(world_->now(), letter, words.suspect, out)));
     } else if (verb == "hearing") {
-      told_.push_back(fields::words(world_->job().hearing(parsed<ShareId>(rest.at(0)), parsed<uint64_t>(rest.at(1)))));
-    } else if (verb == "shares") {
-      tell_shares();
+      told_.push_back(
+          fields::words(world_->job().hearing(parsed<AssignmentId>(rest.at(0)), parsed<uint64_t>(rest.at(1)))));
+    } else if (verb == "assignments") {
+      tell_assignments();
     } else if (verb == "workers") {
       tell_workers();
     } else if (verb == "measured") {
@@ -224,25 +225,25 @@ class JobStory {
     world_->carry_out(out);
     return true;
   }
-  void tell_shares() {
-    for (const ShareSheet& share : world_->sheet().shares) {
-      if (is_live(share)) told_.push_back(text(share));
+  void tell_assignments() {
+    for (const AssignmentRecord& assignment : world_->record().assignments) {
+      if (is_live(assignment)) told_.push_back(text(assignment));
     }
   }
   void tell_workers() {
-    each_share([&](const std::string& worker, ShareId id, const TestShare& one) {
-      std::string line = worker + ": share " + fields::words(id) + " " + fields::words(one.phase);
-      if (one.phase == SharePhase::kRunning) line += " clock=" + fields::after(one.clock - kJobBegan);
+    each_assignment([&](const std::string& worker, AssignmentId id, const TestAssignment& one) {
+      std::string line = worker + ": assignment " + fields::words(id) + " " + fields::words(one.phase);
+      if (one.phase == AssignmentPhase::kRunning) line += " clock=" + fields::after(one.clock - kJobBegan);
       if (one.vus && spec_[one.workflow].told_vus) line += " vus=" + std::to_string(*one.vus);
       told_.push_back(line);
     });
     if (told_.empty()) told_.emplace_back("nothing");
   }
   template <class Each>
-  void each_share(Each each) {
+  void each_assignment(Each each) {
     for (auto& [name, worker] : world_->workers()) {
-      for (auto& [id, share] : worker.shares) {
-        if (worker.alive) each(name, id, share);
+      for (auto& [id, assignment] : worker.assignments) {
+        if (worker.alive) each(name, id, assignment);
       }
     }
   }
@@ -253,9 +254,9 @@ class JobStory {
       uint64_t twice = 0;
       for (const auto& part : world_->measured(w)) twice += part.twice;
       out += (out.empty() ? "" : ", ") + spec_[w].name + " " + std::to_string(seconds_of(*world_, w)) + " s of " +
-             std::to_string(world_->sheet().workflows[w].parts) + " parts";
-      if (world_->sheet().workflows[w].retries != 0) {
-        out += " retried " + std::to_string(world_->sheet().workflows[w].retries);
+             std::to_string(world_->record().workflows[w].parts) + " parts";
+      if (world_->record().workflows[w].retries != 0) {
+        out += " retried " + std::to_string(world_->record().workflows[w].retries);
       }
       if (twice != 0) out += ", twice " + std::to_string(twice);
     }
@@ -264,7 +265,7 @@ class JobStory {
   void tell_given() {
     for (const auto& [id, order] : world_->orders()) {
       for (const plan::Given& one : order.given) {
-        told_.push_back("share " + fields::words(id) + " version=" + std::to_string(order.context_version) + " " +
+        told_.push_back("assignment " + fields::words(id) + " version=" + std::to_string(order.context_version) + " " +
                         (one.list.empty() ? fields::words(one.text) : fields::words(one.list)));
       }
     }
@@ -272,8 +273,8 @@ class JobStory {
   }
   void tell_end() {
     if (!world_->job().over()) return told_.push_back("it is not over");
-    std::string out = "over, elapsed=" + fields::words(world_->sheet().elapsed) + ", " + measured();
-    if (world_->sheet().stop) out += ", stopped by " + fields::words(world_->sheet().stop->cause);
+    std::string out = "over, elapsed=" + fields::words(world_->record().elapsed) + ", " + measured();
+    if (world_->record().stop) out += ", stopped by " + fields::words(world_->record().stop->cause);
     if (world_->iterations_begun > 0) out += ", iterations " + std::to_string(world_->iterations_begun);
     if (world_->looks_without_load > 0) out += ", without load " + std::to_string(world_->looks_without_load);
     if (world_->looks_at_double_load > 0) out += ", with double load " + std::to_string(world_->looks_at_double_load);
@@ -283,25 +284,26 @@ class JobStory {
   }
 
   // --- changes
-  static std::string text(const ShareSheet& share) {
-    std::string out = "share " + fields::words(share.id) + " on " + share.worker + " parts " +
-                      std::to_string(share.parts.first) + "+" + std::to_string(share.parts.count) + " " +
-                      fields::words(share.state);
-    if (share.workflow != 0) out += " workflow=" + std::to_string(share.workflow);
-    if (share.squeeze) out += " squeeze";
-    if (share.follows != ShareId()) out += " follows=" + fields::words(share.follows);
-    if (share.from != 0) out += " from=" + std::to_string(share.from);
-    if (share.until != 0) out += " until=" + std::to_string(share.until);
-    if (share.handed_over) out += " handed_over";
-    if (share.iterations != 0) out += " iterations=" + std::to_string(share.iterations);
-    if (share.extensions != 0) {
-      out += " extensions=" + std::to_string(share.extensions) + " extended=" + fields::words(share.extended);
+  static std::string text(const AssignmentRecord& assignment) {
+    std::string out = "assignment " + fields::words(assignment.id) + " on " + assignment.worker + " parts " +
+                      std::to_string(assignment.parts.first) + "+" + std::to_string(assignment.parts.count) + " " +
+                      fields::words(assignment.state);
+    if (assignment.workflow != 0) out += " workflow=" + std::to_string(assignment.workflow);
+    if (assignment.squeeze) out += " squeeze";
+    if (assignment.follows != AssignmentId()) out += " follows=" + fields::words(assignment.follows);
+    if (assignment.from != 0) out += " from=" + std::to_string(assignment.from);
+    if (assignment.until != 0) out += " until=" + std::to_string(assignment.until);
+    if (assignment.handed_over) out += " handed_over";
+    if (assignment.iterations != 0) out += " iterations=" + std::to_string(assignment.iterations);
+    if (assignment.extensions != 0) {
+      out += " extensions=" + std::to_string(assignment.extensions) + " extended=" + fields::words(assignment.extended);
     }
-    if (share.end && share.state >= ShareState::kEnded) out += " " + fields::words(share.end->outcome);
+    if (assignment.end && assignment.state >= AssignmentState::kEnded)
+      out += " " + fields::words(assignment.end->outcome);
     return out;
   }
   // The new words of its state, and, after a minus, the former ones; nothing without a change.
-  static std::string news(const ShareSheet& before, const ShareSheet& now) {
+  static std::string news(const AssignmentRecord& before, const AssignmentRecord& now) {
     const Lines old_words = transcript::words_of(text(before));
     const Lines new_words = transcript::words_of(text(now));
     std::string out;
@@ -314,13 +316,13 @@ class JobStory {
     };
     add(new_words, old_words, " ");
     add(old_words, new_words, " -");
-    return out.empty() ? out : "share " + fields::words(now.id) + out;
+    return out.empty() ? out : "assignment " + fields::words(now.id) + out;
   }
   static std::string text(const std::string& name, std::string_view state, const std::string& why) {
     return name + " " + std::string(state) + (why.empty() ? "" : ": " + why);
   }
   void tell_changes(const std::string& at) {
-    const JobSheet& now = world_->sheet();
+    const JobRecord& now = world_->record();
     if (now.revision == before_.revision && world_->stops.empty()) return;
     Lines changes;
     for (const job_effect::Stop& stop : std::exchange(world_->stops, {})) changes.push_back(fields::named(stop));
@@ -331,9 +333,9 @@ class JobStory {
       const bool known = i < before_.losses.size() && before_.losses[i] == now.losses[i];
       if (!known) changes.push_back(dispatch::text(now.losses[i]));
     }
-    for (std::size_t i = 0; i < now.shares.size(); ++i) {
+    for (std::size_t i = 0; i < now.assignments.size(); ++i) {
       const std::string change =
-          i < before_.shares.size() ? news(before_.shares[i], now.shares[i]) : text(now.shares[i]);
+          i < before_.assignments.size() ? news(before_.assignments[i], now.assignments[i]) : text(now.assignments[i]);
       if (!change.empty()) changes.push_back(change);
     }
     for (std::size_t w = 0; w < now.workflows.size(); ++w) {
@@ -354,87 +356,87 @@ class JobStory {
   uint64_t seed_ = 1;
   ClusterWords cluster_;
   std::unique_ptr<JobWorld> world_;
-  JobSheet before_;
+  JobRecord before_;
   Lines told_;
 };
 
 void expect_job_stories(const std::string& name) {
   transcript::expect_stories<JobStory>("src/jobs/dispatch/testdata/job_" + name + ".txt");
 }
-TEST(JobDesk, hands_out_and_ends) { expect_job_stories("runs"); }
-TEST(JobDesk, moves_shares_without_a_gap) { expect_job_stories("moves"); }
-TEST(JobDesk, spreads_onto_workers_that_come) { expect_job_stories("spread"); }
-TEST(JobDesk, counts_iterations) { expect_job_stories("counted"); }
-TEST(JobDesk, scales) { expect_job_stories("scaled"); }
-TEST(JobDesk, keeps_to_its_time) { expect_job_stories("time"); }
-TEST(JobDesk, passes_values_from_layer_to_layer) { expect_job_stories("layers"); }
-TEST(JobDesk, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
-TEST(JobDesk, tears_down) { expect_job_stories("teardown"); }
+TEST(JobKernel, hands_out_and_ends) { expect_job_stories("runs"); }
+TEST(JobKernel, moves_assignments_without_a_gap) { expect_job_stories("moves"); }
+TEST(JobKernel, spreads_onto_workers_that_come) { expect_job_stories("spread"); }
+TEST(JobKernel, counts_iterations) { expect_job_stories("counted"); }
+TEST(JobKernel, scales) { expect_job_stories("scaled"); }
+TEST(JobKernel, keeps_to_its_time) { expect_job_stories("time"); }
+TEST(JobKernel, passes_values_from_layer_to_layer) { expect_job_stories("layers"); }
+TEST(JobKernel, passes_lists_from_layer_to_layer) { expect_job_stories("lists"); }
+TEST(JobKernel, tears_down) { expect_job_stories("teardown"); }
 
 // Cases that the stories cannot show, because their workers answer an offer at once and close streams by themselves.
-class OneWorkersDesk : public testing::Test {
+class OneWorkersKernel : public testing::Test {
  protected:
   // One offered assignment on a worker of two cores.
   void SetUp() override {
-    desk_.begin(now_, out_);
-    desk_.pool(now_, {{.name = "w1", .life = 1, .cores = 2, .free = 2, .takes_work = true}}, out_);
+    kernel_.begin(now_, out_);
+    kernel_.pool(now_, {{.name = "w1", .life = 1, .cores = 2, .free = 2, .takes_work = true}}, out_);
     keep();
-    ASSERT_TRUE(has(job_effect::Offer{kShare}));
+    ASSERT_TRUE(has(job_effect::Offer{kAssignment}));
   }
-  void keep() { desk_.kept(now_, desk_.sheet().revision, out_); }
+  void keep() { kernel_.kept(now_, kernel_.record().revision, out_); }
   void run() {
-    desk_.offered(now_, kShare, OfferAnswer::kReady, {}, out_);
+    kernel_.offered(now_, kAssignment, OfferAnswer::kReady, {}, out_);
     keep();
-    ASSERT_EQ(desk_.find(kShare)->state, ShareState::kRunning);
+    ASSERT_EQ(kernel_.find(kAssignment)->state, AssignmentState::kRunning);
     out_.clear();
   }
   template <class Effect>
   bool has(const Effect& effect) const {
     return std::any_of(out_.begin(), out_.end(), [&](const JobEffect& one) {
       const auto* const same = std::get_if<Effect>(&one);
-      return same != nullptr && same->share == effect.share;
+      return same != nullptr && same->assignment == effect.assignment;
     });
   }
 
-  static constexpr ShareId kShare{1};
+  static constexpr AssignmentId kAssignment{1};
   static JobSpec spec() {
     JobSpec spec{load_spec("live", Duration::seconds(30))};
     spec.front().told_vus = 10;
     return spec;
   }
-  static JobSheet sheet() {
-    JobSheet sheet;
-    sheet.id = "job";
-    return sheet;
+  static JobRecord record() {
+    JobRecord record;
+    record.id = "job";
+    return record;
   }
   Instant now_ = Instant::from_ns(1'000'000'000);
   JobEffects out_;
-  JobDesk desk_{spec(), JobRules(), sheet(), Prng(1)};
+  JobKernel kernel_{spec(), JobRules(), record(), Prng(1)};
 };
 
-TEST_F(OneWorkersDesk, users_that_are_said_while_a_share_is_offered_are_told_when_it_is_ready) {
-  ASSERT_TRUE(desk_.scale(now_, "live", 20, "ann", out_));
+TEST_F(OneWorkersKernel, users_that_are_said_while_an_assignment_is_offered_are_told_when_it_is_ready) {
+  ASSERT_TRUE(kernel_.scale(now_, "live", 20, "ann", out_));
   keep();
   out_.clear();
-  desk_.offered(now_, kShare, OfferAnswer::kReady, {}, out_);
+  kernel_.offered(now_, kAssignment, OfferAnswer::kReady, {}, out_);
   keep();
-  EXPECT_TRUE(has(job_effect::Scale{kShare}));
+  EXPECT_TRUE(has(job_effect::Scale{kAssignment}));
 }
 
-TEST_F(OneWorkersDesk, the_stream_of_a_worker_that_is_gone_is_closed) {
+TEST_F(OneWorkersKernel, the_stream_of_a_worker_that_is_gone_is_closed) {
   run();
-  desk_.worker_gone(now_, "w1", 1, "it does not answer", out_);
-  EXPECT_TRUE(has(job_effect::CloseStream{kShare}));
+  kernel_.worker_gone(now_, "w1", 1, "it does not answer", out_);
+  EXPECT_TRUE(has(job_effect::CloseStream{kAssignment}));
 }
 
-TEST_F(OneWorkersDesk, the_stream_of_a_share_is_closed_when_all_of_it_has_come) {
+TEST_F(OneWorkersKernel, the_stream_of_an_assignment_is_closed_when_all_of_it_has_come) {
   run();
-  ShareEnd end;
+  AssignmentEnd end;
   end.last_number = 1;
-  desk_.ended(now_, kShare, end, out_);
-  EXPECT_FALSE(has(job_effect::CloseStream{kShare}));
-  desk_.applied(now_, kShare, 1, out_);
-  EXPECT_TRUE(has(job_effect::CloseStream{kShare}));
+  kernel_.ended(now_, kAssignment, end, out_);
+  EXPECT_FALSE(has(job_effect::CloseStream{kAssignment}));
+  kernel_.applied(now_, kAssignment, 1, out_);
+  EXPECT_TRUE(has(job_effect::CloseStream{kAssignment}));
 }
 
 }  // namespace

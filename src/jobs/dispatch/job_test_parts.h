@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/dispatch/job_desk.h"
+#include "jobs/dispatch/job_kernel.h"
 
 namespace bellwether::dispatch {
 
@@ -22,17 +22,17 @@ inline WorkflowSpec load_spec(std::string name, Duration length, std::vector<uin
   return spec;
 }
 
-struct TestShare {
+struct TestAssignment {
   uint16_t workflow = 0;
   PartRange parts;
   uint32_t cores = 0;
-  SharePhase phase = SharePhase::kReady;
+  AssignmentPhase phase = AssignmentPhase::kReady;
   Instant clock;
   Instant began;
   uint64_t from = 0;
-  uint64_t told = 0;   // numbers in the account
+  uint64_t told = 0;   // numbers in the ingest
   uint64_t until = 0;  // it hands over then
-  std::optional<ShareEnd> end;
+  std::optional<AssignmentEnd> end;
   std::optional<uint64_t> iterations = std::nullopt;  // that it may begin
   std::optional<uint32_t> vus = std::nullopt;         // of its workflow, as last ordered
 
@@ -59,24 +59,25 @@ struct TestWorker {
   bool healthy = true;  // else it prefers no work
   bool sought = false;  // a job waits for its cores
   bool held = false;    // gets no work while an assignment of it is stuck
-  std::map<ShareId, TestShare> shares;
+  std::map<AssignmentId, TestAssignment> assignments;
   uint32_t used() const {
     uint32_t sum = 0;
-    for (const auto& [id, one] : shares) sum += one.phase == SharePhase::kEnded ? 0 : one.cores;
+    for (const auto& [id, one] : assignments) sum += one.phase == AssignmentPhase::kEnded ? 0 : one.cores;
     return sum;
   }
 };
-// Seconds of a part that are in the account.
+// Seconds of a part that are in the ingest.
 struct TestPart {
   uint64_t seconds = 0;
   uint64_t twice = 0;
   std::map<uint64_t, int> by_second;
 };
 
-// The account of the job's owner.
-struct TestAccount {
-  void count(const TestShare& share, uint64_t second) {
-    for (uint32_t i = 0; i < share.parts.count; ++i) ++seconds[{share.workflow, share.parts.first + i}][second];
+// The ingest of the job's owner.
+struct TestIngest {
+  void count(const TestAssignment& assignment, uint64_t second) {
+    for (uint32_t i = 0; i < assignment.parts.count; ++i)
+      ++seconds[{assignment.workflow, assignment.parts.first + i}][second];
   }
   // Every part of a workflow.
   std::vector<TestPart> measured(uint16_t workflow, uint32_t parts) const {
@@ -94,23 +95,23 @@ struct TestAccount {
   }
 
   std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>> seconds;  // of parts: how often each
-  std::map<ShareId, uint64_t> told;                                          // numbers of each assignment
-  std::map<ShareId, plan::Iterated> iterated;
+  std::map<AssignmentId, uint64_t> told;                                     // numbers of each assignment
+  std::map<AssignmentId, plan::Iterated> iterated;
 };
 
-inline uint64_t measured_of(const TestShare& share, Instant now) {
-  if (share.end) return share.end->last_number;
-  const Duration ran = now - std::max(share.began, share.clock);
+inline uint64_t measured_of(const TestAssignment& assignment, Instant now) {
+  if (assignment.end) return assignment.end->last_number;
+  const Duration ran = now - std::max(assignment.began, assignment.clock);
   return ran < Duration::zero() ? 0 : static_cast<uint64_t>(ran.ns() / 1'000'000'000);
 }
 
-inline std::vector<ShareSight> sights_of(const TestWorker& worker, Instant now) {
-  std::vector<ShareSight> sights;
-  for (const auto& [id, one] : worker.shares) {
-    ShareSight& sight = sights.emplace_back();
-    sight.share = id;
+inline std::vector<AssignmentSight> sights_of(const TestWorker& worker, Instant now) {
+  std::vector<AssignmentSight> sights;
+  for (const auto& [id, one] : worker.assignments) {
+    AssignmentSight& sight = sights.emplace_back();
+    sight.assignment = id;
     sight.phase = one.phase;
-    if (one.phase != SharePhase::kReady) {
+    if (one.phase != AssignmentPhase::kReady) {
       sight.clock = now - one.clock;
       sight.from = one.from;
       sight.measured = measured_of(one, now);
@@ -135,43 +136,46 @@ inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>&
   return pool;
 }
 
-inline OfferAnswer answer_of(const TestWorker& worker, const ShareSheet& share) {
+inline OfferAnswer answer_of(const TestWorker& worker, const AssignmentRecord& assignment) {
   if (worker.refuses) return OfferAnswer::kNotNow;
-  if (worker.busy || (!share.squeeze && worker.used() + share.cores > worker.cores)) return OfferAnswer::kBusy;
+  if (worker.busy || (!assignment.squeeze && worker.used() + assignment.cores > worker.cores))
+    return OfferAnswer::kBusy;
   return worker.breaks ? OfferAnswer::kBroken : OfferAnswer::kReady;
 }
 
 // The values that an assignment provides: "NAME of part N" each; for a list, one for each part.
-inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const TestShare& share, Duration ran) {
+inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const TestAssignment& assignment,
+                                               Duration ran) {
   std::vector<plan::Provided> out;
   for (uint16_t i = 0; i < spec.provides.size(); ++i) {
     const bool listed = std::find(spec.lists.begin(), spec.lists.end(), i) != spec.lists.end();
-    for (uint32_t part = share.parts.first; part < share.parts.first + (listed ? share.parts.count : 1); ++part) {
+    for (uint32_t part = assignment.parts.first; part < assignment.parts.first + (listed ? assignment.parts.count : 1);
+         ++part) {
       out.push_back({i, part + 1, ran, spec.provides[i] + " of part " + std::to_string(part), false, listed});
     }
   }
   return out;
 }
 
-// As in the worker's desk: whether it takes over, or hands over, at that second.
-inline bool take_over(TestShare& share, Instant now, Instant clock, Instant at, uint64_t from) {
-  if (share.phase == SharePhase::kReady && now < at) {
-    share.phase = SharePhase::kRunning;
-    share.clock = clock;
-    share.began = at;
-    share.from = from;
+// As in the worker's kernel: whether it takes over, or hands over, at that second.
+inline bool take_over(TestAssignment& assignment, Instant now, Instant clock, Instant at, uint64_t from) {
+  if (assignment.phase == AssignmentPhase::kReady && now < at) {
+    assignment.phase = AssignmentPhase::kRunning;
+    assignment.clock = clock;
+    assignment.began = at;
+    assignment.from = from;
   }
-  return share.phase == SharePhase::kRunning;
+  return assignment.phase == AssignmentPhase::kRunning;
 }
-inline bool hand_over(TestShare& share, Instant now, Instant at, uint64_t until) {
+inline bool hand_over(TestAssignment& assignment, Instant now, Instant at, uint64_t until) {
   const bool in_time = now + Duration::millis(100) <= at;
-  if (share.until == 0 && share.phase == SharePhase::kRunning && in_time) share.until = until;
-  return share.until == until;
+  if (assignment.until == 0 && assignment.phase == AssignmentPhase::kRunning && in_time) assignment.until = until;
+  return assignment.until == until;
 }
 
 // Whether it has begun, and runs parts of the other one, too.
-inline bool overlaps(const TestShare& one, const ShareSheet& other) {
-  return one.phase == SharePhase::kRunning && one.workflow == other.workflow &&
+inline bool overlaps(const TestAssignment& one, const AssignmentRecord& other) {
+  return one.phase == AssignmentPhase::kRunning && one.workflow == other.workflow &&
          one.parts.first < other.parts.first + other.parts.count &&
          other.parts.first < one.parts.first + one.parts.count;
 }
@@ -180,9 +184,9 @@ inline bool overlaps(const TestShare& one, const ShareSheet& other) {
 inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now, uint16_t workflow, uint32_t part) {
   int runs = 0;
   for (const auto& [name, worker] : workers) {
-    for (const auto& [id, one] : worker.shares) {
+    for (const auto& [id, one] : worker.assignments) {
       const bool has = one.workflow == workflow && part >= one.parts.first && part < one.parts.first + one.parts.count;
-      runs += has && worker.alive && one.phase == SharePhase::kRunning && one.began <= now ? 1 : 0;
+      runs += has && worker.alive && one.phase == AssignmentPhase::kRunning && one.began <= now ? 1 : 0;
     }
   }
   return runs;
@@ -191,9 +195,9 @@ inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now
 // The fate of a message to a worker.
 enum class Fate : uint8_t { kArrives, kIsLost, kAnswerIsLost };
 
-inline std::vector<std::string> kinds(const JobSheet& sheet) {
+inline std::vector<std::string> kinds(const JobRecord& record) {
   std::vector<std::string> out;
-  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
+  for (const JobEvent& event : record.events) out.push_back(event.kind);
   return out;
 }
 

@@ -17,18 +17,18 @@ namespace bellwether::dispatch {
 
 class JobWorld {
  public:
-  using Running = TestShare;
+  using Running = TestAssignment;
   using Worker = TestWorker;
   using Measured = TestPart;
 
   JobWorld(JobSpec spec, uint64_t seed, JobRules rules = {}) : spec_(std::move(spec)), rules_(rules), prng_(seed) {
-    sheet_.id = "job";
-    sheet_.name = "shop";
-    job_ = std::make_unique<JobDesk>(spec_, rules_, sheet_, Prng(prng_.next()));
+    record_.id = "job";
+    record_.name = "shop";
+    job_ = std::make_unique<JobKernel>(spec_, rules_, record_, Prng(prng_.next()));
   }
 
-  JobDesk& job() { return *job_; }
-  const JobSheet& sheet() const { return job_->sheet(); }
+  JobKernel& job() { return *job_; }
+  const JobRecord& record() const { return job_->record(); }
   Instant now() const { return now_; }
   void add(const std::string& name, uint32_t cores) { workers_[name].cores = cores; }
   Worker& worker(const std::string& name) { return workers_.at(name); }
@@ -36,8 +36,8 @@ class JobWorld {
   bool register_stands = true;
   std::vector<job_effect::Stop> stops;  // that were executed
   // Of the messages of a hand-over. Unanswered ones are repeated at the next step.
-  std::function<Fate(ShareId)> take_over_fate;
-  std::function<Fate(ShareId)> hand_over_fate;
+  std::function<Fate(AssignmentId)> take_over_fate;
+  std::function<Fate(AssignmentId)> hand_over_fate;
   // Looks, one a step, at which a part that had begun had no run, or two.
   uint64_t looks_without_load = 0;
   uint64_t looks_at_double_load = 0;
@@ -58,17 +58,17 @@ class JobWorld {
   void die(const std::string& name) {
     Worker& worker = workers_.at(name);
     worker.alive = false;
-    for (const auto& [id, one] : worker.shares) {
-      if (one.phase == SharePhase::kRunning) iterations_begun += one.iterated(now_ - one.began);
+    for (const auto& [id, one] : worker.assignments) {
+      if (one.phase == AssignmentPhase::kRunning) iterations_begun += one.iterated(now_ - one.began);
     }
     gone_.push_back({name, worker.life});
-    worker.shares.clear();
+    worker.assignments.clear();
   }
   void restart(const std::string& name) {
     Worker& worker = workers_.at(name);
     worker.alive = true;
     ++worker.life;
-    worker.shares.clear();
+    worker.assignments.clear();
   }
   // The owner dies, and no other one comes yet.
   void forget_owner() { owner_is_there_ = false; }
@@ -77,25 +77,25 @@ class JobWorld {
     if (durable_.revision == 0) return;
     owner_is_there_ = true;
     JobEffects out;
-    job_ = std::make_unique<JobDesk>(spec_, rules_, durable_, Prng(prng_.next()));
+    job_ = std::make_unique<JobKernel>(spec_, rules_, durable_, Prng(prng_.next()));
     job_->set_wall(now_, WallTime{1'000'000'000 + now_.ns()});
     writing_.clear();
     to_take_over_.clear();
     to_hand_over_.clear();
-    // The account is that of the last copy; workers resend the later seconds.
-    account_ = copied_;
+    // The ingest is that of the last copy; workers resend the later seconds.
+    ingest_ = copied_;
     for (auto& [name, worker] : workers_) {
-      for (auto& [id, one] : worker.shares) one.told = account_.told[id];
+      for (auto& [id, one] : worker.assignments) one.told = ingest_.told[id];
     }
     Duration ago;
     if (durable_.started.unix_ns != 0) ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns);
     job_->restore(durable_context_);
     writing_context_.reset();
-    for (const auto& [id, iterated] : account_.iterated) job_->iterated(id, iterated);
-    job_->adopt(now_, ago, account_.told, out);
+    for (const auto& [id, iterated] : ingest_.iterated) job_->iterated(id, iterated);
+    job_->adopt(now_, ago, ingest_.told, out);
     closed_.clear();
-    for (const ShareSheet& share : sheet().shares) {
-      if (!is_live(share)) closed_.insert(share.id);
+    for (const AssignmentRecord& assignment : record().assignments) {
+      if (!is_live(assignment)) closed_.insert(assignment.id);
     }
     carry_out(out);
     for (const auto& [name, life] : everybody_dead_) tell_gone(name, life);
@@ -119,18 +119,18 @@ class JobWorld {
     run_workers();
     look();
     if (!owner_is_there_) return;
-    move_shares();
+    move_assignments();
     if (register_stands) {
-      for (const JobSheet& sheet : std::exchange(writing_, {})) {
-        durable_ = sheet;
-        tell_job([&](JobEffects& out) { job_->kept(now_, sheet.revision, out); });
+      for (const JobRecord& record : std::exchange(writing_, {})) {
+        durable_ = record;
+        tell_job([&](JobEffects& out) { job_->kept(now_, record.revision, out); });
       }
       if (const auto context = std::exchange(writing_context_, std::nullopt); context && !loses_context) {
         durable_context_ = *context;
         tell_job([&](JobEffects& out) { job_->context_kept(now_, context->version, out); });
       }
       // Never of assignments that no durable record has.
-      if (now_ >= next_copy_ && durable_.revision == sheet().revision) copy();
+      if (now_ >= next_copy_ && durable_.revision == record().revision) copy();
     }
     report();
     JobEffects out;
@@ -139,10 +139,10 @@ class JobWorld {
   }
   // The workers may delete the job.
   bool retired() const { return retired_; }
-  void crash(ShareId share) {
+  void crash(AssignmentId assignment) {
     for (auto& [name, worker] : workers_) {
-      const auto at = worker.shares.find(share);
-      if (at != worker.shares.end()) end(at->second, ShareOutcome::kCrashed);
+      const auto at = worker.assignments.find(assignment);
+      if (at != worker.assignments.end()) end(at->second, AssignmentOutcome::kCrashed);
     }
   }
   // True if it has ended.
@@ -152,24 +152,24 @@ class JobWorld {
     return job_->over();
   }
   bool run_until_begun() {
-    for (int i = 0; i < 1000 && sheet().state != JobState::kRunning; ++i) step(Duration::millis(10));
-    return sheet().state == JobState::kRunning;
+    for (int i = 0; i < 1000 && record().state != JobState::kRunning; ++i) step(Duration::millis(10));
+    return record().state == JobState::kRunning;
   }
   bool begins() {
     begin();
     return run_until_begun();
   }
 
-  // Every part of a workflow and its seconds in the account.
+  // Every part of a workflow and its seconds in the ingest.
   std::vector<Measured> measured(uint16_t workflow) const {
-    return account_.measured(workflow, sheet().workflows[workflow].parts);
+    return ingest_.measured(workflow, record().workflows[workflow].parts);
   }
   bool all_cores_free() const {
     return std::all_of(workers_.begin(), workers_.end(),
                        [](const auto& one) { return !one.second.alive || one.second.used() == 0; });
   }
   // The orders of the assignments, as offered.
-  const std::map<ShareId, ShareOrder>& orders() const { return orders_; }
+  const std::map<AssignmentId, AssignmentOrder>& orders() const { return orders_; }
   bool loses_context = false;  // no quorum ever gets values between workflows
   bool provides = true;        // ended assignments provide values
   void carry_out(const JobEffects& effects) {
@@ -184,7 +184,7 @@ class JobWorld {
     carry_out(out);
   }
   void copy() {
-    copied_ = account_;
+    copied_ = ingest_;
     next_copy_ = now_ + Duration::seconds(2);
   }
   void tell_gone(const std::string& name, uint64_t life) {
@@ -199,16 +199,17 @@ class JobWorld {
   void run_workers() {
     for (auto& [name, worker] : workers_) {
       if (!worker.alive) continue;
-      for (auto at = worker.shares.begin(); at != worker.shares.end(); ++at) {
+      for (auto at = worker.assignments.begin(); at != worker.assignments.end(); ++at) {
         Running& one = at->second;
-        if (one.phase == SharePhase::kRunning && now_ >= end_of(one) && (ends_itself(one.workflow) || one.until != 0)) {
-          end(one, ShareOutcome::kCompleted);
+        if (one.phase == AssignmentPhase::kRunning && now_ >= end_of(one) &&
+            (ends_itself(one.workflow) || one.until != 0)) {
+          end(one, AssignmentOutcome::kCompleted);
         }
-        if (one.phase == SharePhase::kRunning && times_out(one)) end(one, ShareOutcome::kTimedOut);
-        if (one.phase == SharePhase::kReady || worker.silent || !owner_is_there_) continue;
+        if (one.phase == AssignmentPhase::kRunning && times_out(one)) end(one, AssignmentOutcome::kTimedOut);
+        if (one.phase == AssignmentPhase::kReady || worker.silent || !owner_is_there_) continue;
         JobEffects out;
         tell(at->first, one);
-        job_->iterated(at->first, account_.iterated[at->first]);
+        job_->iterated(at->first, ingest_.iterated[at->first]);
         if (!closed_.contains(at->first)) job_->applied(now_, at->first, one.told, out);
         if (one.end && one.until != 0) job_->handed_over(now_, at->first, one.until, out);
         if (one.end) job_->ended(now_, at->first, *one.end, out);
@@ -216,16 +217,16 @@ class JobWorld {
       }
     }
   }
-  void tell(ShareId id, Running& one) {
+  void tell(AssignmentId id, Running& one) {
     const uint64_t upto = measured_of(one, now_);
     while (one.told < upto) {
-      const JobDesk::Hearing hearing = job_->hearing(id, one.from + one.told);
-      if (hearing == JobDesk::Hearing::kWaits || hearing == JobDesk::Hearing::kUnknown) return;
+      const JobKernel::Hearing hearing = job_->hearing(id, one.from + one.told);
+      if (hearing == JobKernel::Hearing::kWaits || hearing == JobKernel::Hearing::kUnknown) return;
       ++one.told;
-      if (hearing == JobDesk::Hearing::kExcess || closed_.contains(id)) continue;
-      account_.count(one, one.from + one.told - 1);
-      account_.told[id] = one.told;
-      plan::Iterated& sum = account_.iterated[id];
+      if (hearing == JobKernel::Hearing::kExcess || closed_.contains(id)) continue;
+      ingest_.count(one, one.from + one.told - 1);
+      ingest_.told[id] = one.told;
+      plan::Iterated& sum = ingest_.iterated[id];
       const bool last = one.end && one.told == one.end->last_number;
       const uint64_t ended =
           last ? one.iterated(one.end->ran) : one.iterated(Duration::seconds(static_cast<int64_t>(one.told)));
@@ -239,32 +240,32 @@ class JobWorld {
     return one.until == 0 ? planned : std::min(planned, second_of(one.until));
   }
   void look() {
-    if (!job_->zero() || sheet().stop) return;
+    if (!job_->zero() || record().stop) return;
     for (uint16_t w = 0; w < spec_.size(); ++w) {
-      const WorkflowSheet& sheet_of = sheet().workflows[w];
-      if (!sheet_of.begun || is_final(sheet_of.state)) continue;
-      const Instant begins = second_of(sheet_of.base_second);
+      const WorkflowRecord& record_of = record().workflows[w];
+      if (!record_of.begun || is_final(record_of.state)) continue;
+      const Instant begins = second_of(record_of.base_second);
       if (now_ <= begins || now_ >= begins + spec_[w].length) continue;
-      for (uint32_t part = 0; part < sheet_of.parts; ++part) {
+      for (uint32_t part = 0; part < record_of.parts; ++part) {
         const int runs = runs_of(workers_, now_, w, part);
         looks_without_load += runs == 0 ? 1 : 0;
         looks_at_double_load += runs > 1 ? 1 : 0;
       }
     }
   }
-  // As in the worker's desk.
-  void move_shares() {
-    for (const ShareId id : std::exchange(to_take_over_, {})) {
-      const ShareSheet* const share = job_->find(id);
-      if (share == nullptr || !job_->is_spare(*share)) continue;
-      const ShareSheet sheet_of = *share;
-      Worker& worker = workers_.at(sheet_of.worker);
+  // As in the worker's kernel.
+  void move_assignments() {
+    for (const AssignmentId id : std::exchange(to_take_over_, {})) {
+      const AssignmentRecord* const assignment = job_->find(id);
+      if (assignment == nullptr || !job_->is_spare(*assignment)) continue;
+      const AssignmentRecord record_of = *assignment;
+      Worker& worker = workers_.at(record_of.worker);
       const Fate fate = take_over_fate ? take_over_fate(id) : Fate::kArrives;
       bool taken = false;
-      if (worker.alive && !worker.silent && worker.life == sheet_of.life && fate != Fate::kIsLost) {
-        Running& one = worker.shares.at(id);
-        const Instant clock = second_of(sheet().workflows[sheet_of.workflow].base_second);
-        taken = take_over(one, now_, clock, second_of(sheet_of.from), sheet_of.from);
+      if (worker.alive && !worker.silent && worker.life == record_of.life && fate != Fate::kIsLost) {
+        Running& one = worker.assignments.at(id);
+        const Instant clock = second_of(record().workflows[record_of.workflow].base_second);
+        taken = take_over(one, now_, clock, second_of(record_of.from), record_of.from);
       }
       if (fate != Fate::kArrives || !worker.alive || worker.silent) {
         to_take_over_.insert(id);
@@ -274,18 +275,19 @@ class JobWorld {
         taken ? job_->taken_over(now_, id, out) : job_->not_begun(now_, id, "too late", out);
       });
     }
-    for (const ShareId id : std::exchange(to_hand_over_, {})) hand_over(id);
+    for (const AssignmentId id : std::exchange(to_hand_over_, {})) hand_over(id);
   }
-  void hand_over(ShareId id) {
-    const ShareSheet* const share = job_->find(id);
-    if (share == nullptr || !is_live(*share) || share->handed_over || share->until == 0) return;
-    const uint64_t until = share->until;
-    Worker& worker = workers_.at(share->worker);
+  void hand_over(AssignmentId id) {
+    const AssignmentRecord* const assignment = job_->find(id);
+    if (assignment == nullptr || !is_live(*assignment) || assignment->handed_over || assignment->until == 0) return;
+    const uint64_t until = assignment->until;
+    Worker& worker = workers_.at(assignment->worker);
     const Fate fate = hand_over_fate ? hand_over_fate(id) : Fate::kArrives;
-    const bool reached = worker.alive && !worker.silent && worker.life == share->life && worker.shares.contains(id);
+    const bool reached =
+        worker.alive && !worker.silent && worker.life == assignment->life && worker.assignments.contains(id);
     bool done = false;
     if (reached && fate != Fate::kIsLost) {
-      done = bellwether::dispatch::hand_over(worker.shares.at(id), now_, second_of(until), until);
+      done = bellwether::dispatch::hand_over(worker.assignments.at(id), now_, second_of(until), until);
     }
     if (fate != Fate::kArrives || !reached) {
       to_hand_over_.insert(id);
@@ -299,39 +301,39 @@ class JobWorld {
   bool times_out(const Running& one) const {
     return keep_to_timeouts && spec_[one.workflow].timeout && now_ >= one.clock + *spec_[one.workflow].timeout;
   }
-  void end(Running& share, ShareOutcome outcome) {
-    ShareEnd end;
+  void end(Running& assignment, AssignmentOutcome outcome) {
+    AssignmentEnd end;
     end.outcome = outcome;
-    if (outcome == ShareOutcome::kCrashed) end.detail = "as the test says";
-    end.ran = now_ - share.clock;
-    end.last_number = measured_of(share, now_) + (share.iterations ? 1 : 0);  // a part of a second, too
-    iterations_begun += share.iterated(now_ - share.began);
-    if (provides) end.provided = provided_by(spec_[share.workflow], share, end.ran);
-    share.phase = SharePhase::kEnded;
-    share.end = end;
+    if (outcome == AssignmentOutcome::kCrashed) end.detail = "as the test says";
+    end.ran = now_ - assignment.clock;
+    end.last_number = measured_of(assignment, now_) + (assignment.iterations ? 1 : 0);  // a part of a second, too
+    iterations_begun += assignment.iterated(now_ - assignment.began);
+    if (provides) end.provided = provided_by(spec_[assignment.workflow], assignment, end.ran);
+    assignment.phase = AssignmentPhase::kEnded;
+    assignment.end = end;
   }
 
   void carry_out(const JobEffect& effect) {
     if (std::holds_alternative<job_effect::Keep>(effect)) {
-      writing_ = {job_->sheet()};
+      writing_ = {job_->record()};
     } else if (const auto* offer = std::get_if<job_effect::Offer>(&effect)) {
-      offered(offer->share);
+      offered(offer->assignment);
     } else if (const auto* begin = std::get_if<job_effect::Begin>(&effect)) {
       begun(*begin);
     } else if (const auto* taking = std::get_if<job_effect::TakeOver>(&effect)) {
-      to_take_over_.insert(taking->share);
+      to_take_over_.insert(taking->assignment);
     } else if (const auto* handing = std::get_if<job_effect::HandOver>(&effect)) {
-      to_hand_over_.insert(handing->share);
+      to_hand_over_.insert(handing->assignment);
     } else if (const auto* scale = std::get_if<job_effect::Scale>(&effect)) {
-      const ShareSheet& share = *job_->find(scale->share);
-      Worker& worker = workers_.at(share.worker);
-      const auto at = worker.shares.find(scale->share);
-      if (at != worker.shares.end()) at->second.vus = sheet().workflows[share.workflow].vus;
+      const AssignmentRecord& assignment = *job_->find(scale->assignment);
+      Worker& worker = workers_.at(assignment.worker);
+      const auto at = worker.assignments.find(scale->assignment);
+      if (at != worker.assignments.end()) at->second.vus = record().workflows[assignment.workflow].vus;
     } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
       stops.push_back(*stop);
-      stopped(stop->share);
+      stopped(stop->assignment);
     } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
-      closed_.insert(close->share);
+      closed_.insert(close->assignment);
     } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
       copy();
       tell_job([&](JobEffects& out) { job_->concluded(now_, out); });
@@ -341,46 +343,48 @@ class JobWorld {
       retired_ = true;
     }
   }
-  void offered(ShareId id) {
-    const ShareSheet share = *job_->find(id);
+  void offered(AssignmentId id) {
+    const AssignmentRecord assignment = *job_->find(id);
     orders_[id] = job_->order(id, JobFence(1));
-    Worker& worker = workers_.at(share.worker);
-    if (share.state != ShareState::kOffered || !worker.alive || worker.life != share.life) return;
-    const OfferAnswer answer = answer_of(worker, share);
+    Worker& worker = workers_.at(assignment.worker);
+    if (assignment.state != AssignmentState::kOffered || !worker.alive || worker.life != assignment.life) return;
+    const OfferAnswer answer = answer_of(worker, assignment);
     if (answer == OfferAnswer::kReady) {
-      worker.shares[id] = {share.workflow,         share.parts,    share.cores, SharePhase::kReady, {}, {}, 0, 0, 0, {},
-                           orders_[id].iterations, orders_[id].vus};
+      worker.assignments[id] = {
+          assignment.workflow,    assignment.parts, assignment.cores, AssignmentPhase::kReady, {}, {}, 0, 0, 0, {},
+          orders_[id].iterations, orders_[id].vus};
     }
     tell_job([&](JobEffects& out) { job_->offered(now_, id, answer, "as the test says", out); });
   }
   void begun(const job_effect::Begin& begin) {
-    const ShareSheet share = *job_->find(begin.share);
-    Worker& worker = workers_.at(share.worker);
-    if (!worker.alive || worker.life != share.life) return;
-    const auto at = worker.shares.find(begin.share);
-    ASSERT_NE(at, worker.shares.end()) << "only what was offered begins";
-    if (at->second.phase != SharePhase::kReady) return;
+    const AssignmentRecord assignment = *job_->find(begin.assignment);
+    Worker& worker = workers_.at(assignment.worker);
+    if (!worker.alive || worker.life != assignment.life) return;
+    const auto at = worker.assignments.find(begin.assignment);
+    ASSERT_NE(at, worker.assignments.end()) << "only what was offered begins";
+    if (at->second.phase != AssignmentPhase::kReady) return;
     // No part runs on two live workers.
     for (const auto& [name, other] : workers_) {
-      for (const auto& [id, one] : other.shares) {
+      for (const auto& [id, one] : other.assignments) {
         const bool runs = other.alive && one.began <= now_ && now_ < end_of(one);
-        EXPECT_FALSE(runs && overlaps(one, share)) << "share " << id.value() << " and " << share.id.value();
+        EXPECT_FALSE(runs && overlaps(one, assignment))
+            << "assignment " << id.value() << " and " << assignment.id.value();
       }
     }
     Running& one = at->second;
-    one.phase = SharePhase::kRunning;
+    one.phase = AssignmentPhase::kRunning;
     one.clock = begin.clock;
     one.began = std::max(now_, begin.clock);
-    one.from = share.from;
+    one.from = assignment.from;
   }
-  void stopped(ShareId id) {
+  void stopped(AssignmentId id) {
     for (auto& [name, worker] : workers_) {
-      const auto at = worker.shares.find(id);
-      if (at == worker.shares.end() || at->second.phase == SharePhase::kEnded) continue;
-      if (at->second.phase == SharePhase::kReady) {
-        worker.shares.erase(at);
+      const auto at = worker.assignments.find(id);
+      if (at == worker.assignments.end() || at->second.phase == AssignmentPhase::kEnded) continue;
+      if (at->second.phase == AssignmentPhase::kReady) {
+        worker.assignments.erase(at);
       } else {
-        end(at->second, ShareOutcome::kStopped);
+        end(at->second, AssignmentOutcome::kStopped);
       }
     }
   }
@@ -389,27 +393,27 @@ class JobWorld {
   JobRules rules_;
   Prng prng_;
   Instant now_ = Instant::from_ns(1'000'000'000);
-  JobSheet sheet_;
-  std::unique_ptr<JobDesk> job_;
+  JobRecord record_;
+  std::unique_ptr<JobKernel> job_;
   std::map<std::string, Worker> workers_;
-  std::vector<JobSheet> writing_;
+  std::vector<JobRecord> writing_;
   std::optional<plan::Values> writing_context_;
   plan::Values durable_context_;
-  std::map<ShareId, ShareOrder> orders_;
-  JobSheet durable_;
-  std::set<ShareId> to_take_over_;
-  std::set<ShareId> to_hand_over_;
+  std::map<AssignmentId, AssignmentOrder> orders_;
+  JobRecord durable_;
+  std::set<AssignmentId> to_take_over_;
+  std::set<AssignmentId> to_hand_over_;
   std::vector<std::pair<std::string, uint64_t>> gone_;
   std::vector<std::pair<std::string, uint64_t>> everybody_dead_;
-  std::set<ShareId> closed_;
-  TestAccount account_;
-  TestAccount copied_;
+  std::set<AssignmentId> closed_;
+  TestIngest ingest_;
+  TestIngest copied_;
   Instant next_copy_;
   bool retired_ = false;
   bool owner_is_there_ = true;
 };
 
-// Of all parts of a workflow, in the account.
+// Of all parts of a workflow, in the ingest.
 inline uint64_t seconds_of(const JobWorld& world, uint16_t workflow = 0) {
   uint64_t sum = 0;
   for (const auto& part : world.measured(workflow)) sum += part.seconds;
@@ -422,7 +426,7 @@ inline constexpr Duration kStep = Duration::millis(100);
 
 inline void expect_end(JobWorld& world, Duration longest, JobState state = JobState::kCompleted) {
   EXPECT_TRUE(world.run(longest));
-  EXPECT_EQ(world.sheet().state, state);
+  EXPECT_EQ(world.record().state, state);
 }
 
 }  // namespace bellwether::dispatch

@@ -5,7 +5,7 @@
 
 #include "core/base/probe.h"
 #include "core/base/units.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -14,76 +14,78 @@ std::string percent(double part) { return fmt::format("{} % done", static_cast<i
 
 }  // namespace
 
-Duration JobTime::time_of(const ShareSheet& share) const {
-  const WorkflowSpec& spec = spec_[share.workflow];
-  if (spec.length == Duration::zero()) return Duration::hours(24) + share.extended;
-  return spec.length + spec.graceful_stop + rules_.overtime + share.extended;
+Duration JobTime::time_of(const AssignmentRecord& assignment) const {
+  const WorkflowSpec& spec = spec_[assignment.workflow];
+  if (spec.length == Duration::zero()) return Duration::hours(24) + assignment.extended;
+  return spec.length + spec.graceful_stop + rules_.overtime + assignment.extended;
 }
 
-Duration JobTime::limit_of(const ShareSheet& share) const {
-  const WorkflowSpec& spec = spec_[share.workflow];
+Duration JobTime::limit_of(const AssignmentRecord& assignment) const {
+  const WorkflowSpec& spec = spec_[assignment.workflow];
   const Duration ending = spec.graceful_stop + rules_.kill_grace + rules_.result_limit;
-  switch (share.state) {
-    case ShareState::kOffered: return rules_.offer_limit;
-    case ShareState::kReady: return rules_.dispatch_limit;
-    case ShareState::kStopping: return ending;
-    case ShareState::kRunning:
-      if (share.handed_over) return rules_.hand_over_lead + Duration::seconds(2) + ending;
+  switch (assignment.state) {
+    case AssignmentState::kOffered: return rules_.offer_limit;
+    case AssignmentState::kReady: return rules_.dispatch_limit;
+    case AssignmentState::kStopping: return ending;
+    case AssignmentState::kRunning:
+      if (assignment.handed_over) return rules_.hand_over_lead + Duration::seconds(2) + ending;
       if (spec.on_overtime != plan::OnOvertime::kKill) return kLongestSpan;
-      return time_of(share) + rules_.extensions.grace + ending;
-    case ShareState::kEnded:
-    case ShareState::kGone: break;
+      return time_of(assignment) + rules_.extensions.grace + ending;
+    case AssignmentState::kEnded:
+    case AssignmentState::kGone: break;
   }
   return Duration::hours(24);
 }
 
-MoreTime JobTime::more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out) {
+MoreTime JobTime::more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out) {
   MoreTime answer;
-  ShareSheet* share = book_.find(letter.share);
-  if (!book_.owned || share == nullptr || share->state != ShareState::kRunning) {
-    answer.why = "the share does not run";
+  AssignmentRecord* assignment = book_.find(message.assignment);
+  if (!book_.owned || assignment == nullptr || assignment->state != AssignmentState::kRunning) {
+    answer.why = "the assignment does not run";
     return answer;
   }
   // By the clock of its worker, which ends its time.
-  const auto [at, first] = trackers_.try_emplace(letter.share, now + letter.left, share->extensions, rules_.extensions);
-  const resilience::ExtensionAnswer said = at->second.ask(now, letter.request, suspect);
+  const auto [at, first] =
+      trackers_.try_emplace(message.assignment, now + message.left, assignment->extensions, rules_.extensions);
+  const resilience::ExtensionAnswer said = at->second.ask(now, message.request, suspect);
   answer.granted = said.granted;
   answer.remaining = said.remaining;
   answer.warning = said.warning;
   answer.over = said.deadline <= now;
-  const std::string whose = fmt::format("worker '{}', workflow '{}', {}", share->worker, spec_[share->workflow].name,
-                                        percent(letter.request.progress));
+  const std::string whose = fmt::format("worker '{}', workflow '{}', {}", assignment->worker,
+                                        spec_[assignment->workflow].name, percent(message.request.progress));
   if (said.ok()) {
-    ++share->extensions;
-    share->extended += said.granted;
+    ++assignment->extensions;
+    assignment->extended += said.granted;
     book_.add_event(
-        now, "share_extended",
-        fmt::format("{}: {} more, for a {}", whose, seconds_text(said.granted), to_string(letter.request.reason)));
+        now, "assignment_extended",
+        fmt::format("{}: {} more, for a {}", whose, seconds_text(said.granted), to_string(message.request.reason)));
   } else {
     answer.why = to_string(said.denial);
-    if (answer.over) book_.add_event(now, "share_not_extended", fmt::format("{}: {}", whose, answer.why));
+    if (answer.over) book_.add_event(now, "assignment_not_extended", fmt::format("{}: {}", whose, answer.why));
   }
   book_.flush(out);
   return answer;
 }
 
 // When its worker has stopped asking; never if its worker then ends it.
-Instant JobTime::overdue_at(const ShareSheet& share) const {
-  const auto since = book_.since.find(share.id);
-  const bool ends = spec_[share.workflow].on_overtime == plan::OnOvertime::kKill;
-  if (ends || share.state != ShareState::kRunning || since == book_.since.end() || overdue_.contains(share.id)) {
+Instant JobTime::overdue_at(const AssignmentRecord& assignment) const {
+  const auto since = book_.since.find(assignment.id);
+  const bool ends = spec_[assignment.workflow].on_overtime == plan::OnOvertime::kKill;
+  if (ends || assignment.state != AssignmentState::kRunning || since == book_.since.end() ||
+      overdue_.contains(assignment.id)) {
     return Instant::never();
   }
-  return since->second + time_of(share) + rules_.extensions.grace;
+  return since->second + time_of(assignment) + rules_.extensions.grace;
 }
 
 Instant JobTime::timeout_at() const {
-  const bool ends = book_.concluding || (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce && sheet_.stop->all);
+  const bool ends = book_.concluding || (record_.stop && record_.stop->how == StopHow::kAtOnce && record_.stop->all);
   return book_.zero && rules_.timeout && !ends ? *book_.zero + *rules_.timeout : Instant::never();
 }
 
 Instant JobTime::timeout_at(uint16_t workflow) const {
-  const WorkflowSheet& one = sheet_.workflows[workflow];
+  const WorkflowRecord& one = record_.workflows[workflow];
   const bool goes_on = one.begun && !is_final(one.state) && !book_.concluding && !book_.is_stopped(workflow);
   if (!book_.zero || !goes_on || !spec_[workflow].timeout) return Instant::never();
   return book_.clock_of(workflow) + *spec_[workflow].timeout + rules_.kill_grace;
@@ -91,23 +93,23 @@ Instant JobTime::timeout_at(uint16_t workflow) const {
 
 void JobTime::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   const std::optional<Duration>& timeout = spec_[workflow].timeout;
-  if (is_final(sheet_.workflows[workflow].state) || !timeout) return;
+  if (is_final(record_.workflows[workflow].state) || !timeout) return;
   const std::string why = plan::timeout_text(*timeout);
   book_.add_event(now, "workflow_timed_out", fmt::format("workflow '{}': {}", spec_[workflow].name, why));
   // The unmeasured time until now is lost; the time after it would not have run.
   if (const auto left = book_.gaps(workflow); !left.empty()) book_.lose_gaps(workflow, left, book_.elapsed(now));
   book_.become(workflow, WorkflowState::kTimedOut, why, out);
-  book_.stop_shares(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
+  book_.stop_assignments(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
 }
 
 void JobTime::look_for_overdue(Instant now) {
-  for (const ShareSheet& share : sheet_.shares) {
-    if (overdue_at(share) > now) continue;
-    overdue_.insert(share.id);
-    const WorkflowSpec& spec = spec_[share.workflow];
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    if (overdue_at(assignment) > now) continue;
+    overdue_.insert(assignment.id);
+    const WorkflowSpec& spec = spec_[assignment.workflow];
     const bool paused = spec.on_overtime == plan::OnOvertime::kPause;
-    book_.add_event(now, "share_overtime",
-                    fmt::format("worker '{}', workflow '{}' has used its time, and {}", share.worker, spec.name,
+    book_.add_event(now, "assignment_overtime",
+                    fmt::format("worker '{}', workflow '{}' has used its time, and {}", assignment.worker, spec.name,
                                 paused ? "starts nothing new" : "runs on"));
   }
 }
@@ -116,12 +118,12 @@ void JobTime::look_for_overdue(Instant now) {
 void JobTime::end_paused(Instant now, JobEffects& out) {
   std::vector<uint16_t> paused;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (is_final(sheet_.workflows[w].state)) continue;
-    const auto goes_on = [&](const ShareSheet& share) {
-      return share.workflow == w && is_live(share) && !overdue_.contains(share.id);
+    if (is_final(record_.workflows[w].state)) continue;
+    const auto goes_on = [&](const AssignmentRecord& assignment) {
+      return assignment.workflow == w && is_live(assignment) && !overdue_.contains(assignment.id);
     };
     if (spec_[w].on_overtime != plan::OnOvertime::kPause || !book_.has_live(w)) return;
-    if (std::any_of(sheet_.shares.begin(), sheet_.shares.end(), goes_on)) return;
+    if (std::any_of(record_.assignments.begin(), record_.assignments.end(), goes_on)) return;
     paused.push_back(w);
   }
   for (const uint16_t w : paused) {
@@ -134,14 +136,15 @@ void JobTime::end_paused(Instant now, JobEffects& out) {
 // For the record.
 std::string JobTeardown::what_runs() const {
   std::set<std::string> workers;
-  std::size_t shares = 0;
-  for (const ShareSheet& share : sheet_.shares) {
-    if (!is_live(share)) continue;
-    ++shares;
-    workers.insert(share.worker);
+  std::size_t assignments = 0;
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    if (!is_live(assignment)) continue;
+    ++assignments;
+    workers.insert(assignment.worker);
   }
-  return shares == 0 ? std::string()
-                     : fmt::format("; {} on {}", format_count(shares, "share"), format_count(workers.size(), "worker"));
+  return assignments == 0 ? std::string()
+                          : fmt::format("; {} on {}", format_count(assignments, "assignment"),
+                                        format_count(workers.size(), "worker"));
 }
 
 std::string JobTeardown::by_whom(const std::string& by) {
@@ -149,16 +152,16 @@ std::string JobTeardown::by_whom(const std::string& by) {
 }
 
 bool JobTeardown::take_stop(Instant now, const JobStop& stop) {
-  if (!sheet_.stop) {
-    sheet_.stop = stop;
+  if (!record_.stop) {
+    record_.stop = stop;
     // A teardown that runs already stops like everything else.
     bool tears_down = false;
-    for (uint16_t w = 0; w < spec_.size(); ++w) tears_down |= spec_[w].is_teardown && sheet_.workflows[w].begun;
-    sheet_.stop->all = tears_down || stop.cause == JobStop::Cause::kTimeout;
+    for (uint16_t w = 0; w < spec_.size(); ++w) tears_down |= spec_[w].is_teardown && record_.workflows[w].begun;
+    record_.stop->all = tears_down || stop.cause == JobStop::Cause::kTimeout;
     book_.add_event(now, "stopping", stop.why + by_whom(stop.by) + what_runs());
     return true;
   }
-  JobStop& known = *sheet_.stop;
+  JobStop& known = *record_.stop;
   const bool at_once = stop.how == StopHow::kAtOnce;
   const bool second = at_once && (known.how != StopHow::kAtOnce || stop.number != known.number ||
                                   stop.cause == JobStop::Cause::kTimeout);
@@ -172,22 +175,22 @@ bool JobTeardown::take_stop(Instant now, const JobStop& stop) {
 }
 
 bool JobTeardown::was_stopped(uint16_t workflow) const {
-  return std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
-    return share.workflow == workflow && share.end && share.end->outcome == ShareOutcome::kStopped;
+  return std::any_of(record_.assignments.begin(), record_.assignments.end(), [&](const AssignmentRecord& assignment) {
+    return assignment.workflow == workflow && assignment.end && assignment.end->outcome == AssignmentOutcome::kStopped;
   });
 }
 
 bool JobTeardown::awaits() const {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (spec_[w].is_teardown && !is_final(sheet_.workflows[w].state)) return true;
+    if (spec_[w].is_teardown && !is_final(record_.workflows[w].state)) return true;
   }
   return false;
 }
 
 bool JobTeardown::may_begin() const {
-  if (!sheet_.stop || sheet_.stop->all) return false;
+  if (!record_.stop || record_.stop->all) return false;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (!spec_[w].is_teardown && (!is_final(sheet_.workflows[w].state) || book_.has_live(w))) return false;
+    if (!spec_[w].is_teardown && (!is_final(record_.workflows[w].state) || book_.has_live(w))) return false;
   }
   return true;
 }
@@ -196,9 +199,9 @@ void JobTeardown::look(Instant now, JobEffects& out) {
   if (!awaits()) return;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     const std::vector<uint16_t>& needs = spec_[w].depends;
-    const bool waits = sheet_.workflows[w].state == WorkflowState::kPending && !book_.zero;
+    const bool waits = record_.workflows[w].state == WorkflowState::kPending && !book_.zero;
     const bool ended = std::all_of(needs.begin(), needs.end(),
-                                   [this](uint16_t need) { return is_final(sheet_.workflows[need].state); });
+                                   [this](uint16_t need) { return is_final(record_.workflows[need].state); });
     if (!spec_[w].is_teardown || !waits || !ended) continue;
     book_.become(w, WorkflowState::kSkipped, "nothing had begun that it could tidy up after", out);
   }
@@ -206,7 +209,7 @@ void JobTeardown::look(Instant now, JobEffects& out) {
   if (!since_) {
     // Another owner may have been here before.
     since_ = book_.adopted ? std::min(book_.end_of_last(), now) : now;
-    const bool told = std::any_of(sheet_.events.begin(), sheet_.events.end(),
+    const bool told = std::any_of(record_.events.begin(), record_.events.end(),
                                   [](const JobEvent& one) { return one.kind == "teardown_follows"; });
     if (!told) book_.add_event(now, "teardown_follows", "what was stopped has ended, and is tidied up after");
   }
@@ -214,12 +217,12 @@ void JobTeardown::look(Instant now, JobEffects& out) {
   BW_PROBE("dispatch: a teardown takes longer than a job that is stopped may");
   const std::string why =
       fmt::format("a job that is stopped waits {} for its teardown", seconds_text(rules_.teardown_limit));
-  sheet_.stop->all = true;
+  record_.stop->all = true;
   book_.add_event(now, "teardown_stopped", why + what_runs());
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (is_final(sheet_.workflows[w].state)) continue;
+    if (is_final(record_.workflows[w].state)) continue;
     book_.become(w, WorkflowState::kTimedOut, why, out);
-    book_.stop_shares(now, w, StopHow::kAtOnce, why, out);
+    book_.stop_assignments(now, w, StopHow::kAtOnce, why, out);
   }
 }
 

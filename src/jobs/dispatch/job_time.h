@@ -12,7 +12,7 @@
 
 namespace bellwether::dispatch {
 
-struct ExtendLetter;
+struct ExtendMessage;
 struct MoreTime;
 
 // Overtime and timeouts. The worker of an assignment that exceeds its time asks for more; the owner grants it a few
@@ -24,9 +24,9 @@ class JobTime {
   explicit JobTime(JobBook& book) : book_(book) {}
 
   // The time that an assignment may stay in its present state.
-  Duration limit_of(const ShareSheet& share) const;
-  MoreTime more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out);
-  Instant overdue_at(const ShareSheet& share) const;
+  Duration limit_of(const AssignmentRecord& assignment) const;
+  MoreTime more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out);
+  Instant overdue_at(const AssignmentRecord& assignment) const;
   void look_for_overdue(Instant now);
   void end_paused(Instant now, JobEffects& out);
   // Of the whole job; never for one that is being stopped at once.
@@ -36,14 +36,14 @@ class JobTime {
   void time_out(Instant now, uint16_t workflow, JobEffects& out);
 
  private:
-  Duration time_of(const ShareSheet& share) const;  // of its worker, with all grants
+  Duration time_of(const AssignmentRecord& assignment) const;  // of its worker, with all grants
 
   JobBook& book_;
-  JobSheet& sheet_ = book_.sheet;
+  JobRecord& record_ = book_.record;
   const JobSpec& spec_ = book_.spec;
   const JobRules& rules_ = book_.rules;
-  std::map<ShareId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time
-  std::set<ShareId> overdue_;                                 // running although their time is over
+  std::map<AssignmentId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time
+  std::set<AssignmentId> overdue_;                                 // running although their time is over
 };
 
 // The teardown of a job that was stopped or whose load failed. It runs when nothing of the load runs any more, except
@@ -69,7 +69,7 @@ class JobTeardown {
   std::string what_runs() const;
 
   JobBook& book_;
-  JobSheet& sheet_ = book_.sheet;
+  JobRecord& record_ = book_.record;
   const JobSpec& spec_ = book_.spec;
   const JobRules& rules_ = book_.rules;
   std::optional<Instant> since_;  // of a stopped job: end of its load

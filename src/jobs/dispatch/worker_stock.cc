@@ -9,7 +9,7 @@
 namespace bellwether::dispatch {
 
 std::optional<std::vector<uint32_t>> WorkerCores::take(uint32_t cores, uint32_t parts, bool squeeze) {
-  check(cores > 0 && parts > 0, "a share has parts, and runs on something");
+  check(cores > 0 && parts > 0, "an assignment has parts, and runs on something");
   std::vector<uint32_t> chosen(parts_.size());
   std::iota(chosen.begin(), chosen.end(), 0);
   const auto fewer = [this](uint32_t a, uint32_t b) { return parts_[a] < parts_[b]; };
@@ -28,7 +28,7 @@ std::optional<std::vector<uint32_t>> WorkerCores::take(uint32_t cores, uint32_t 
     ++parts_[core];
     ++own[core];
     taken.push_back(core);
-    if (!squeeze || parts_[core] <= kSqueezedMost) continue;
+    if (!squeeze || parts_[core] <= kMaxSqueezed) continue;
     give_back(taken);
     return std::nullopt;
   }
@@ -44,7 +44,7 @@ void WorkerCores::give_back(const std::vector<uint32_t>& core_of_part) {
 
 uint32_t WorkerCores::free() const { return static_cast<uint32_t>(std::count(parts_.begin(), parts_.end(), 0U)); }
 
-Status BundleShelf::put(const std::string& hash, std::string bytes) {
+Status BundleStore::put(const std::string& hash, std::string bytes) {
   if (find(hash) != nullptr) return {};
   const std::size_t cost = bytes.size() + kOverhead;
   if (cost > bytes_most_) {
@@ -65,7 +65,7 @@ Status BundleShelf::put(const std::string& hash, std::string bytes) {
   return {};
 }
 
-BundleShelf::Bytes BundleShelf::find(const std::string& hash) {
+BundleStore::Bytes BundleStore::find(const std::string& hash) {
   const auto at = std::find_if(bundles_.begin(), bundles_.end(), [&](const Bundle& one) { return one.hash == hash; });
   if (at == bundles_.end()) return nullptr;
   bundles_.splice(bundles_.begin(), bundles_, at);

@@ -16,7 +16,7 @@ namespace bellwether::dispatch {
 // free one goes first.
 class WorkerCores {
  public:
-  static constexpr uint32_t kSqueezedMost = 4;  // parts on one core, for an assignment that is squeezed in
+  static constexpr uint32_t kMaxSqueezed = 4;  // parts on one core, for an assignment that is squeezed in
 
   explicit WorkerCores(uint32_t count) : parts_(count, 0) {}
 
@@ -36,12 +36,12 @@ class WorkerCores {
 };
 
 // The bundles of a worker, by hash. The least recently used one makes room; one that is in use stays.
-class BundleShelf {
+class BundleStore {
  public:
   using Bytes = std::shared_ptr<const std::string>;
   static constexpr std::size_t kOverhead = 1'024;  // that each bundle counts in addition to its bytes
 
-  explicit BundleShelf(std::size_t bytes_most) : bytes_most_(bytes_most) {}
+  explicit BundleStore(std::size_t bytes_most) : bytes_most_(bytes_most) {}
 
   // kTooLarge: it never fits. kExhausted: bundles in use leave no room. A bundle that is here already stays.
   Status put(const std::string& hash, std::string bytes);

@@ -1,13 +1,13 @@
 #include <gmock/gmock.h>
 
-#include "jobs/manager/surroundings.h"
+#include "jobs/manager/cluster_view.h"
 
 namespace bellwether::node {
 namespace {
 
 using dispatch::DatacenterLine;
 using dispatch::WorkerLine;
-using Neighbour = Surroundings::Neighbour;
+using Neighbour = ClusterView::Neighbour;
 
 const std::vector<Neighbour> kManagers = {
     {"a", "east", true, true}, {"b", "west", true, true}, {"c", "east", true, true}};

@@ -2,7 +2,7 @@
 
 #include "cluster/net/peer_links.h"
 #include "cluster/wire/identity.h"
-#include "jobs/dispatch/codec/sheet_codec.h"
+#include "jobs/dispatch/codec/job_record_codec.h"
 
 namespace bellwether::node {
 
@@ -15,7 +15,7 @@ constexpr Duration kLeaderForgets = Duration::hours(1);
 }  // namespace
 
 const KnownJobs::Known* KnownJobs::find(const std::string& job) {
-  const registers::JobRecord* record = view_.find(job);
+  const registers::RegisterRecord* record = view_.find(job);
   if (record == nullptr) {
     known_.erase(job);
     return nullptr;
@@ -25,23 +25,23 @@ const KnownJobs::Known* KnownJobs::find(const std::string& job) {
   if (one.readable && one.place == record->accepted) return &one;
   one.place = record->accepted;
   one.readable = false;
-  one.sheet = {};
+  one.record = {};
   const auto content = registers::parse_content(record->value);
   if (!content || !content->value) return content && content->retired ? nullptr : &one;
-  auto sheet = dispatch::read_sheet(*content->value);
-  if (!sheet) return &one;
-  one.sheet = std::move(*sheet);
+  auto record = dispatch::read_record(*content->value);
+  if (!record) return &one;
+  one.record = std::move(*record);
   one.apart = dispatch::is_summary(*content->value);
   one.readable = true;
   return &one;
 }
 
 std::string KnownJobs::last_owner_of(const std::string& job) const {
-  const registers::JobRecord* record = view_.find(job);
+  const registers::RegisterRecord* record = view_.find(job);
   if (record == nullptr) return {};
   const registers::MemberId writer = registers::writer_of(*record);
   if (writer == quorum::kNobody) return {};
-  for (const std::string& manager : surroundings_.manager_names()) {
+  for (const std::string& manager : cluster_view_.manager_names()) {
     if (cluster::member_id(manager) == writer) return manager;
   }
   return {};
@@ -51,10 +51,10 @@ std::string KnownJobs::last_owner_of(const std::string& job) const {
 // of a dead manager spread over the others.
 uint32_t KnownJobs::rank(const std::string& job) const {
   const auto weight = [&](const std::string& manager) { return wire::node_hash(fmt::format("{}/{}", manager, job)); };
-  const std::string self = surroundings_.self();
+  const std::string self = cluster_view_.self();
   const uint64_t own = weight(self);
   uint32_t before = 0;
-  for (const std::string& manager : surroundings_.manager_names()) {
+  for (const std::string& manager : cluster_view_.manager_names()) {
     if (manager != self && weight(manager) > own) ++before;
   }
   return before;
@@ -71,8 +71,8 @@ bool KnownJobs::is_to_claim(const std::string& job) {
 }
 
 bool KnownJobs::is_to_forget(const Known& job) const {
-  const int64_t age = runtime_.wall_now().unix_ns - job.sheet.ended.unix_ns;
-  return age >= (settings_.result_retention + (surroundings_.leads() ? Duration::zero() : kLeaderForgets)).ns();
+  const int64_t age = runtime_.wall_now().unix_ns - job.record.ended.unix_ns;
+  return age >= (settings_.result_retention + (cluster_view_.leads() ? Duration::zero() : kLeaderForgets)).ns();
 }
 
 bool KnownJobs::time_to_forget() {

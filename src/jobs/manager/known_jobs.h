@@ -11,8 +11,8 @@
 #include "cluster/register/small.h"
 #include "cluster/replication/job_store.h"
 #include "core/runtime/runtime.h"
-#include "jobs/dispatch/job_sheet.h"
-#include "jobs/manager/surroundings.h"
+#include "jobs/dispatch/job_record.h"
+#include "jobs/manager/cluster_view.h"
 
 namespace bellwether::node {
 
@@ -24,16 +24,16 @@ class KnownJobs {
   };
   struct Known {
     registers::Place place;
-    dispatch::JobSheet sheet;
+    dispatch::JobRecord record;
     bool readable = false;
-    bool apart = false;  // `sheet` is a summary
+    bool apart = false;  // `record` is a summary
     bool settled = false;
     // Until a majority is known to have it, the next owner may end the job with another record.
-    bool ended() const { return readable && settled && dispatch::is_final(sheet.state); }
+    bool ended() const { return readable && settled && dispatch::is_final(record.state); }
   };
   // All but the settings must outlive it.
-  KnownJobs(runtime::Runtime& runtime, const jobs::JobView& view, const Surroundings& surroundings, Settings settings)
-      : runtime_(runtime), view_(view), surroundings_(surroundings), settings_(settings) {}
+  KnownJobs(runtime::Runtime& runtime, const jobs::JobView& view, const ClusterView& cluster_view, Settings settings)
+      : runtime_(runtime), view_(view), cluster_view_(cluster_view), settings_(settings) {}
 
   // nullptr: no such job, as far as is known here. Valid until the next call.
   const Known* find(const std::string& job);
@@ -61,7 +61,7 @@ class KnownJobs {
 
   runtime::Runtime& runtime_;
   const jobs::JobView& view_;
-  const Surroundings& surroundings_;
+  const ClusterView& cluster_view_;
   Settings settings_;
   std::map<std::string, Known> known_;
   std::map<std::string, Instant> unowned_since_;

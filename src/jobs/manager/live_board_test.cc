@@ -5,18 +5,18 @@
 namespace bellwether::node {
 namespace {
 
+using dispatch::AssignmentId;
 using dispatch::LiveSum;
-using dispatch::ShareId;
 
 constexpr Instant kNow = Instant::from_ns(1'000'000'000'000);
 
 Instant at(int millis) { return kNow + Duration::millis(millis); }
 
-dispatch::LiveLetter::Share told(uint32_t share, uint64_t requests, int64_t vus = 1) {
-  return {"job", ShareId(share), requests, requests / 10, requests / 2, requests / 5, vus};
+dispatch::LiveMessage::Assignment told(uint32_t assignment, uint64_t requests, int64_t vus = 1) {
+  return {"job", AssignmentId(assignment), requests, requests / 10, requests / 2, requests / 5, vus};
 }
 
-TEST(LiveBoard, TheSumIsOfWhatEachShareToldLast) {
+TEST(LiveBoard, TheSumIsOfWhatEachAssignmentToldLast) {
   LiveBoard board;
   EXPECT_TRUE(board.heard(at(0), at(0), 1, told(1, 100, 3)));
   EXPECT_TRUE(board.heard(at(0), at(0), 1, told(2, 1'000, 4)));
@@ -43,7 +43,7 @@ TEST(LiveBoard, NumbersOfDifferentWorkersDoNotCompare) {
   EXPECT_EQ(board.sum(at(0)).requests, 10u);
 }
 
-TEST(LiveBoard, TheFirstLetterOfAShareMayHaveNoNumber) {
+TEST(LiveBoard, TheFirstMessageOfAnAssignmentMayHaveNoNumber) {
   LiveBoard board;
   EXPECT_TRUE(board.heard(at(0), at(0), 0, told(1, 5)));
   EXPECT_FALSE(board.heard(at(0), at(0), 0, told(1, 6)));
@@ -53,12 +53,12 @@ TEST(LiveBoard, WhatHasEndedKeepsWhatItDidAndHasNoUsers) {
   LiveBoard board;
   ASSERT_TRUE(board.heard(at(0), at(0), 1, told(1, 100, 3)));
   ASSERT_TRUE(board.heard(at(0), at(0), 1, told(2, 100, 4)));
-  board.ended(at(0), ShareId(1));
-  board.ended(at(0), ShareId(1));
-  board.ended(at(0), ShareId(9));
+  board.ended(at(0), AssignmentId(1));
+  board.ended(at(0), AssignmentId(1));
+  board.ended(at(0), AssignmentId(9));
   EXPECT_EQ(board.sum(at(0)).requests, 200u);
   EXPECT_EQ(board.sum(at(0)).vus, 4);
-  EXPECT_FALSE(board.heard(at(1), at(1), 2, told(1, 110, 3))) << "a letter that was late";
+  EXPECT_FALSE(board.heard(at(1), at(1), 2, told(1, 110, 3))) << "a message that was late";
   EXPECT_EQ(board.sum(at(0)).vus, 4);
 }
 
@@ -70,7 +70,7 @@ TEST(LiveBoard, TheAgeIsThatOfTheOldestNewsOfWhatRuns) {
   EXPECT_EQ(board.sum(at(300)).age, std::chrono::milliseconds(300));
   ASSERT_TRUE(board.heard(at(310), at(310), 2, told(1, 120)));
   EXPECT_EQ(board.sum(at(350)).age, std::chrono::milliseconds(150));
-  board.ended(at(0), ShareId(2));
+  board.ended(at(0), AssignmentId(2));
   EXPECT_EQ(board.sum(at(350)).age, std::chrono::milliseconds(40));
 }
 
@@ -81,13 +81,13 @@ std::vector<std::pair<uint64_t, uint64_t>> requests(const dispatch::LiveNews& ne
 }
 using Windows = std::vector<std::pair<uint64_t, uint64_t>>;
 
-TEST(LiveBoard, WindowsAreCountedFromTheBeginOfTheRunAndSumUpAllShares) {
+TEST(LiveBoard, WindowsAreCountedFromTheBeginOfTheRunAndSumUpAllAssignments) {
   LiveBoard board;
   EXPECT_EQ(board.change(), 0u);
   EXPECT_EQ(board.next_close(), Instant::never());
   board.set_zero(at(-300));
-  board.begins(at(0), ShareId(1));
-  board.begins(at(0), ShareId(2));
+  board.begins(at(0), AssignmentId(1));
+  board.begins(at(0), AssignmentId(2));
   board.set_zero(at(5'000));
   ASSERT_TRUE(board.heard(at(60), at(50), 1, told(1, 100, 3)));
   ASSERT_TRUE(board.heard(at(70), at(60), 1, told(2, 10, 4)));
@@ -105,7 +105,7 @@ TEST(LiveBoard, WindowsAreCountedFromTheBeginOfTheRunAndSumUpAllShares) {
 
 TEST(LiveBoard, WhatIsLateAmendsAWindowAndNoSum) {
   LiveBoard board;
-  board.begins(at(0), ShareId(1));
+  board.begins(at(0), AssignmentId(1));
   ASSERT_TRUE(board.heard(at(60), at(50), 1, told(1, 100)));
   ASSERT_TRUE(board.heard(at(360), at(350), 3, told(1, 300)));
   board.advance(at(500));
@@ -122,7 +122,7 @@ TEST(LiveBoard, WhatAShareDidUnderAnotherOwnerIsInNoWindow) {
   LiveBoard board;
   ASSERT_TRUE(board.heard(at(10), at(10), 70, told(1, 1'000)));
   ASSERT_TRUE(board.heard(at(120), at(120), 71, told(1, 1'020)));
-  board.ended(at(130), ShareId(1));
+  board.ended(at(130), AssignmentId(1));
   board.finish(at(140));
   EXPECT_EQ(requests(board.news(at(140), 0)), (Windows{{0, 0}, {1, 20}}));
   EXPECT_EQ(board.news(at(140), 0).windows[1].done.vus, 0);
@@ -130,25 +130,25 @@ TEST(LiveBoard, WhatAShareDidUnderAnotherOwnerIsInNoWindow) {
 
 TEST(LiveBoard, AfterTheEndOfTheJobNothingChangesAnyMore) {
   LiveBoard board;
-  board.begins(at(0), ShareId(1));
+  board.begins(at(0), AssignmentId(1));
   ASSERT_TRUE(board.heard(at(10), at(10), 1, told(1, 100)));
   board.finish(at(20));
   const dispatch::LiveNews last = board.news(at(20), 0);
   EXPECT_EQ(requests(last), (Windows{{0, 100}}));
   EXPECT_FALSE(board.heard(at(30), at(30), 2, told(1, 110)));
-  board.begins(at(30), ShareId(2));
-  board.ended(at(40), ShareId(1));
+  board.begins(at(30), AssignmentId(2));
+  board.ended(at(40), AssignmentId(1));
   board.advance(at(5'000));
   board.finish(at(6'000));
   EXPECT_EQ(board.change(), last.change);
   EXPECT_EQ(requests(board.news(at(20), 0)), requests(last));
 }
 
-TEST(LiveBoard, AShareOfWhichNothingWasToldIsOfNoAge) {
+TEST(LiveBoard, AnAssignmentOfWhichNothingWasToldIsOfNoAge) {
   LiveBoard board;
-  board.begins(at(0), ShareId(1));
+  board.begins(at(0), AssignmentId(1));
   EXPECT_EQ(board.sum(at(500)), LiveSum());
-  board.ended(at(510), ShareId(1));
+  board.ended(at(510), AssignmentId(1));
   board.advance(at(700));
   EXPECT_EQ(board.news(at(700), 0).windows.size(), 6u);
 }

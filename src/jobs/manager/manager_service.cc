@@ -7,8 +7,8 @@
 #include "core/base/bytes.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
-#include "jobs/dispatch/codec/letters_codec.h"
-#include "jobs/manager/surroundings.h"
+#include "jobs/dispatch/codec/messages_codec.h"
+#include "jobs/manager/cluster_view.h"
 
 namespace bellwether::node {
 namespace {
@@ -42,20 +42,21 @@ using runtime::task;
 namespace {
 
 constexpr Duration kShareOutEvery = Duration::millis(500);
-constexpr Duration kRetireMost = Duration::seconds(2);
-constexpr std::size_t kCallersMost = 16'384;
+constexpr Duration kMaxRetire = Duration::seconds(2);
+constexpr std::size_t kMaxCallers = 16'384;
 constexpr Duration kLookEvery = Duration::millis(200);
-constexpr Duration kClaimMost = Duration::seconds(10);
+constexpr Duration kMaxClaim = Duration::seconds(10);
 
 // The handle of a job that is held to be retired: its loss does no harm.
 class Deaf final : public jobs::JobHandle::Listener {
   void on_lost(const jobs::LostJob&) override {}
 };
 
-bool is_of_worker(const dispatch::Letter& letter) {
-  return std::holds_alternative<dispatch::WorkerReport>(letter) ||
-         std::holds_alternative<dispatch::WindowLetter>(letter) ||
-         std::holds_alternative<dispatch::EndLetter>(letter) || std::holds_alternative<dispatch::ExtendLetter>(letter);
+bool is_of_worker(const dispatch::JobMessage& message) {
+  return std::holds_alternative<dispatch::WorkerReport>(message) ||
+         std::holds_alternative<dispatch::WindowMessage>(message) ||
+         std::holds_alternative<dispatch::EndMessage>(message) ||
+         std::holds_alternative<dispatch::ExtendMessage>(message);
 }
 
 }  // namespace
@@ -63,13 +64,13 @@ bool is_of_worker(const dispatch::Letter& letter) {
 ManagerService::ManagerService(Parts parts, ManagerSettings settings)
     : parts_(parts),
       settings_(settings),
-      known_(parts.runtime, parts.view, parts.surroundings, {settings.claim_stagger, settings.result_retention}),
+      known_(parts.runtime, parts.view, parts.cluster_view, {settings.claim_stagger, settings.result_retention}),
       registry_(settings.workers),
       progress_(parts.runtime.now()) {
-  parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
+  parts_.router.connect(cluster::message_type::kDispatch, *this);
 }
 
-ManagerService::~ManagerService() { parts_.switchboard.disconnect(cluster::message_type::kDispatch); }
+ManagerService::~ManagerService() { parts_.router.disconnect(cluster::message_type::kDispatch); }
 
 task<void> ManagerService::run(runtime::Cancellation* cancel) {
   scope_.spawn(look_for_jobs(this));
@@ -82,11 +83,11 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   }
   closing_ = true;
   leave();
-  for (const std::shared_ptr<Steward>& steward : claiming_) steward->abandon();
-  for (const auto& [id, steward] : stewards_) drop(id);
+  for (const std::shared_ptr<JobCoordinator>& coordinator : claiming_) coordinator->abandon();
+  for (const auto& [id, coordinator] : coordinators_) drop(id);
   jobs_changed_.changed();
   co_await jobs_changed_.wait(
-      parts_.runtime, [this] { return stewards_.empty() && busy_.empty(); }, Instant::never());
+      parts_.runtime, [this] { return coordinators_.empty() && busy_.empty(); }, Instant::never());
   scope_.cancel();
   co_await scope_.join();
 }
@@ -95,48 +96,49 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
 
 void ManagerService::on_request(link::Connection& connection, const wire::Inbound& request) {
   const Caller caller{&connection, request.id, connection.peer().identity.node, connection.peer().identity.role};
-  auto letter = dispatch::decode_letter(as_text(request.body));
-  if (!letter) {
-    const auto kind = letter.error().code == Errc::kUnsupported ? Refusal::Kind::kUnavailable : Refusal::Kind::kInvalid;
-    return respond(parts_.switchboard, connection, request.id, refusal(kind, letter.error().message));
+  auto message = dispatch::decode_message(as_text(request.body));
+  if (!message) {
+    const auto kind =
+        message.error().code == Errc::kUnsupported ? Refusal::Kind::kUnavailable : Refusal::Kind::kInvalid;
+    return respond(parts_.router, connection, request.id, refusal(kind, message.error().message));
   }
   if (closing_)
-    return respond(parts_.switchboard, connection, request.id,
+    return respond(parts_.router, connection, request.id,
                    refusal(Refusal::Kind::kUnavailable, "this manager is leaving"));
   const bool from_worker = caller.role == wire::Role::kWorker;
-  if (from_worker != is_of_worker(*letter)) {
-    return respond(parts_.switchboard, connection, request.id,
-                   refusal(Refusal::Kind::kInvalid, "such a letter is not for this role"));
+  if (from_worker != is_of_worker(*message)) {
+    return respond(parts_.router, connection, request.id,
+                   refusal(Refusal::Kind::kInvalid, "such a message is not for this role"));
   }
-  if (from_worker) return respond(parts_.switchboard, connection, request.id, of_worker(caller, *letter));
-  of_client(caller, std::move(*letter));
+  if (from_worker) return respond(parts_.router, connection, request.id, of_worker(caller, *message));
+  handle_client_message(caller, std::move(*message));
 }
 
 // Counters for screens may be lost: errors in them are ignored.
 void ManagerService::on_message(link::Connection& connection, const wire::Inbound& message) {
   const wire::Identity& from = connection.peer().identity;
   if (closing_ || from.role != wire::Role::kWorker) return;
-  const auto letter = dispatch::decode_letter(as_text(message.body));
-  const auto* live = letter ? std::get_if<dispatch::LiveLetter>(&*letter) : nullptr;
+  const auto message = dispatch::decode_message(as_text(message.body));
+  const auto* live = message ? std::get_if<dispatch::LiveMessage>(&*message) : nullptr;
   if (live == nullptr) return;
   const Instant now = parts_.runtime.now();
   const bool is_dated = live->collected > Instant();
   const Instant collected = is_dated ? clocks_[&connection].heard(now, live->collected) : now;
-  for (const dispatch::LiveLetter::Share& one : live->shares) {
-    if (Steward* const steward = owned(one.job)) steward->live(from.node, collected, live->number, one);
+  for (const dispatch::LiveMessage::Assignment& one : live->assignments) {
+    if (JobCoordinator* const coordinator = owned(one.job)) coordinator->live(from.node, collected, live->number, one);
   }
 }
 
 void ManagerService::on_closed(link::Connection& connection) {
   std::erase_if(callers_, [&](const auto& one) { return one.second.connection == &connection; });
   clocks_.erase(&connection);
-  for (const auto& [id, steward] : stewards_) steward->forget(connection);
+  for (const auto& [id, coordinator] : coordinators_) coordinator->forget(connection);
 }
 
 // A caller that gets its answer later, unless its connection ends first.
 ManagerService::Ticket ManagerService::keep(const Caller& caller) {
-  if (callers_.size() >= kCallersMost) {
-    respond(parts_.switchboard, *caller.connection, caller.id,
+  if (callers_.size() >= kMaxCallers) {
+    respond(parts_.router, *caller.connection, caller.id,
             refusal(Refusal::Kind::kBusy, "too many are asking this manager"));
     return 0;
   }
@@ -149,12 +151,12 @@ void ManagerService::answer(Ticket ticket, const dispatch::Response& response) {
   if (at == callers_.end()) return;
   const Caller caller = at->second;
   callers_.erase(at);
-  respond(parts_.switchboard, *caller.connection, caller.id, response);
+  respond(parts_.router, *caller.connection, caller.id, response);
 }
 
-Steward* ManagerService::owned(const std::string& job) {
-  const auto at = stewards_.find(job);
-  return at == stewards_.end() || !at->second->ready() ? nullptr : at->second.get();
+JobCoordinator* ManagerService::owned(const std::string& job) {
+  const auto at = coordinators_.find(job);
+  return at == coordinators_.end() || !at->second->ready() ? nullptr : at->second.get();
 }
 
 Refusal ManagerService::not_mine(const std::string& job) {
@@ -166,27 +168,30 @@ Refusal ManagerService::not_mine(const std::string& job) {
 
 // --- workers ---------------------------------------------------------------------------------------------------------
 
-dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatch::Letter& letter) {
-  if (const auto* told = std::get_if<dispatch::WorkerReport>(&letter)) return report(caller.name, *told);
-  const auto* window = std::get_if<dispatch::WindowLetter>(&letter);
-  const auto* end = std::get_if<dispatch::EndLetter>(&letter);
-  const auto* extend = std::get_if<dispatch::ExtendLetter>(&letter);
+dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatch::JobMessage& message) {
+  if (const auto* told = std::get_if<dispatch::WorkerReport>(&message)) return report(caller.name, *told);
+  const auto* window = std::get_if<dispatch::WindowMessage>(&message);
+  const auto* end = std::get_if<dispatch::EndMessage>(&message);
+  const auto* extend = std::get_if<dispatch::ExtendMessage>(&message);
   const std::string& job = window != nullptr ? window->job : end != nullptr ? end->job : extend->job;
-  Steward* const steward = owned(job);
-  if (steward == nullptr || (!steward->owned() && !steward->over())) return not_mine(job);
-  const dispatch::ShareId share = window != nullptr ? window->share : end != nullptr ? end->share : extend->share;
-  const std::string* const holder = steward->holder(share);
+  JobCoordinator* const coordinator = owned(job);
+  if (coordinator == nullptr || (!coordinator->owned() && !coordinator->over())) return not_mine(job);
+  const dispatch::AssignmentId assignment = window != nullptr ? window->assignment
+                                            : end != nullptr  ? end->assignment
+                                                              : extend->assignment;
+  const std::string* const holder = coordinator->holder(assignment);
   if (holder == nullptr || *holder != caller.name) {
     if (holder != nullptr) {
-      parts_.switchboard.refuse(
-          *caller.connection, wire::Refusal::kSender,
-          fmt::format("it speaks of share {} of job '{}', which is that of worker '{}'", share.value(), job, *holder));
+      parts_.router.refuse(*caller.connection, wire::Refusal::kSender,
+                           fmt::format("it speaks of assignment {} of job '{}', which is that of worker '{}'",
+                                       assignment.value(), job, *holder));
     }
-    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' has given no such share to '{}'", job, caller.name));
+    return refusal(Refusal::Kind::kUnknown,
+                   fmt::format("job '{}' has given no such assignment to '{}'", job, caller.name));
   }
-  if (extend != nullptr) return steward->more_time(caller.name, *extend);
-  if (window == nullptr) return steward->end(*end);
-  dispatch::Response answer = steward->window(caller.name, *window);
+  if (extend != nullptr) return coordinator->more_time(caller.name, *extend);
+  if (window == nullptr) return coordinator->end(*end);
+  dispatch::Response answer = coordinator->window(caller.name, *window);
   if (auto* applied = std::get_if<dispatch::Applied>(&answer)) {
     applied->pressure = std::max(applied->pressure, pressure());
   }
@@ -195,7 +200,7 @@ dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatc
 
 std::size_t ManagerService::waiting_bytes() const {
   std::size_t sum = 0;
-  for (const auto& [id, steward] : stewards_) sum += steward->waiting_bytes();
+  for (const auto& [id, coordinator] : coordinators_) sum += coordinator->waiting_bytes();
   return sum;
 }
 
@@ -217,13 +222,13 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
                     fmt::format("worker '{}' has {}", worker, format_count(told.cores, "core")), false);
   }
   look_at_progress(worker);
-  for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
+  for (const auto& [id, coordinator] : coordinators_) coordinator->reported(worker, told);
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could report the end.
-    const KnownJobs::Known* sheet =
-        parts_.surroundings.leads() && !stewards_.contains(one.job) ? known_.find(one.job) : nullptr;
-    if (sheet == nullptr || !sheet->ended()) continue;
-    const auto at = parts_.surroundings.find(worker);
+    const KnownJobs::Known* record =
+        parts_.cluster_view.leads() && !coordinators_.contains(one.job) ? known_.find(one.job) : nullptr;
+    if (record == nullptr || !record->ended()) continue;
+    const auto at = parts_.cluster_view.find(worker);
     if (!at) continue;
     const dispatch::JobFence fence = std::max(one.fence, parts_.view.find(one.job)->promised.fence);
     scope_.spawn(retire(this, *at, {one.job, fence}));
@@ -234,8 +239,8 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
 }
 
 // The next report shows whether the worker received it.
-task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter) {
-  const auto answer = co_await ask(self->parts_.links, worker, letter, kRetireMost, self->scope_.cancellation());
+task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireMessage message) {
+  const auto answer = co_await ask(self->parts_.links, worker, letter, kMaxRetire, self->scope_.cancellation());
   static_cast<void>(answer);
 }
 
@@ -258,14 +263,14 @@ void ManagerService::look_at_progress(const std::string& worker) {
   }
   const std::string why = fmt::format("stuck for {} s", settings_.workers.drain_limit / Duration::seconds(1));
   for (const WorkerProgress::Stuck& one : seen.to_evict(now)) {
-    if (Steward* const steward = owned(one.job)) steward->evict(worker, one.share, why);
+    if (JobCoordinator* const coordinator = owned(one.job)) coordinator->evict(worker, one.assignment, why);
   }
 }
 
 void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {
   registry_.gone(name);
   said_stuck_.erase(name);
-  for (const auto& [id, steward] : stewards_) steward->worker_gone(name, why);
+  for (const auto& [id, coordinator] : coordinators_) coordinator->worker_gone(name, why);
   on_cores_changed();
 }
 
@@ -291,7 +296,7 @@ task<void> ManagerService::share_out(ManagerService* self) {
 void ManagerService::look_around() {
   if (states_.state() != health::ManagerState::kSyncing) return;
   health::ManagerStates::Sight sight{.registers_read = parts_.view.has_read()};
-  for (const Surroundings::Neighbour& one : parts_.surroundings.neighbours()) {
+  for (const ClusterView::Neighbour& one : parts_.cluster_view.neighbours()) {
     if (one.manager || !one.there) continue;
     ++sight.workers;
     if (registry_.find(one.name) == nullptr) ++sight.unheard;
@@ -305,12 +310,12 @@ void ManagerService::look_around() {
 
 // The first in the queue gets the free cores; no job overtakes one that waits for more cores than are free.
 void ManagerService::share_out_now() {
-  std::vector<std::shared_ptr<Steward>> order;
-  for (const auto& [id, steward] : stewards_) {
-    if (steward->ready() && steward->owned() && !steward->over()) order.push_back(steward);
+  std::vector<std::shared_ptr<JobCoordinator>> order;
+  for (const auto& [id, coordinator] : coordinators_) {
+    if (coordinator->ready() && coordinator->owned() && !coordinator->over()) order.push_back(coordinator);
   }
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::pair(a->sheet().submitted.unix_ns, a->id()) < std::pair(b->sheet().submitted.unix_ns, b->id());
+    return std::pair(a->record().submitted.unix_ns, a->id()) < std::pair(b->record().submitted.unix_ns, b->id());
   });
   // A worker that was repeatedly out of reach gets no offer before it has been tried again.
   std::set<std::string> left_alone;
@@ -319,49 +324,49 @@ void ManagerService::share_out_now() {
   }
   uint32_t position = 0;
   std::string why;
-  const auto put_in_queue = [&](const std::shared_ptr<Steward>& steward) {
-    if (!steward->wants_cores()) return steward->set_position(0, {});
+  const auto put_in_queue = [&](const std::shared_ptr<JobCoordinator>& coordinator) {
+    if (!coordinator->wants_cores()) return coordinator->set_position(0, {});
     if (why.empty()) {
       why = states_.hands_out() ? why_waiting(registry_.lines(parts_.runtime.now()))
                                 : "its manager is " + std::string(to_string(states_.state()));
     }
-    steward->set_position(++position, why);
+    coordinator->set_position(++position, why);
   };
   const bool any_waits =
-      std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
+      std::any_of(order.begin(), order.end(), [](const auto& coordinator) { return coordinator->wants_cores(); });
   bool somebody_waits = false;
-  for (const std::shared_ptr<Steward>& steward : order) {
+  for (const std::shared_ptr<JobCoordinator>& coordinator : order) {
     // Running parts, too, must not move onto the workers that happened to report first.
     if (!states_.hands_out()) {
-      put_in_queue(steward);
+      put_in_queue(coordinator);
       continue;
     }
     std::map<std::string, uint32_t> asked;
-    for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
+    for (const std::shared_ptr<JobCoordinator>& one : order) one->add_cores(asked);
     std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked, left_alone);
     // A worker that reports but is unknown to membership cannot be reached.
-    std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
+    std::erase_if(sights, [this](const auto& one) { return !parts_.cluster_view.find(one.name); });
     for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
-    if (steward->wants_cores() && somebody_waits) {
+    if (coordinator->wants_cores() && somebody_waits) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }
-    steward->pool(sights);
-    put_in_queue(steward);
-    somebody_waits = somebody_waits || steward->wants_cores();
+    coordinator->pool(sights);
+    put_in_queue(coordinator);
+    somebody_waits = somebody_waits || coordinator->wants_cores();
   }
 }
 
 void ManagerService::look_at_itself() {
   OwnProgress::Seen seen;
-  seen.has_quorum = !parts_.surroundings.leader_name().empty();
+  seen.has_quorum = !parts_.cluster_view.leader_name().empty();
   seen.accepting_jobs = quorum_breaker() != resilience::BreakerState::kOpen;
   seen.workers = static_cast<uint32_t>(registry_.size());
   seen.dispatched = dispatched_;
-  for (const auto& [id, steward] : stewards_) {
-    seen.dispatched += steward->dispatched();
-    if (!steward->ready() || !steward->owned() || steward->over()) continue;
+  for (const auto& [id, coordinator] : coordinators_) {
+    seen.dispatched += coordinator->dispatched();
+    if (!coordinator->ready() || !coordinator->owned() || coordinator->over()) continue;
     ++seen.jobs;
-    for (const dispatch::ShareId share : steward->undispatched()) seen.waiting.emplace(id, share);
+    for (const dispatch::AssignmentId assignment : coordinator->undispatched()) seen.waiting.emplace(id, assignment);
   }
   progress_.look(parts_.runtime.now(), std::move(seen));
 }
@@ -375,7 +380,7 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
     if (self->closing_ || cancel->cancelled()) co_return;
     if (!self->parts_.view.has_read()) continue;
     const auto in_hand = [self](const std::string& job) {
-      return self->stewards_.contains(job) || self->busy_.contains(job);
+      return self->coordinators_.contains(job) || self->busy_.contains(job);
     };
     for (const auto& [job, due] : self->known_.due(in_hand)) {
       self->busy_.insert(job);
@@ -386,19 +391,19 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
 
 task<void> ManagerService::claim(ManagerService* self, std::string job) {
   BW_PROBE("manager: a job is taken over");
-  auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, job);
-  self->claiming_.insert(steward);
-  const Status taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
-  self->claiming_.erase(steward);
+  auto coordinator = std::make_shared<JobCoordinator>(self->coordinator_parts(), self->settings_.coordinator, job);
+  self->claiming_.insert(coordinator);
+  const Status taken = co_await coordinator->take_over(self->parts_.runtime.read_clock() + kMaxClaim);
+  self->claiming_.erase(coordinator);
   self->known_.claimed(job);
   if (taken && !self->closing_) {
     self->parts_.job_says(job, "job_taken_over", fmt::format("this manager goes on with job '{}'", job), false);
-    self->stewards_[job] = steward;
+    self->coordinators_[job] = coordinator;
     self->not_busy(job);
     self->share_out_now();
     co_return;
   }
-  co_await steward->close();
+  co_await coordinator->close();
   self->not_busy(job);
   if (!taken && !self->closing_) {
     self->parts_.job_says(job, "job_not_taken",
@@ -410,12 +415,12 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
 
 task<void> ManagerService::forget(ManagerService* self, std::string job) {
   Deaf deaf;
-  const Instant deadline = self->parts_.runtime.read_clock() + kClaimMost;
+  const Instant deadline = self->parts_.runtime.read_clock() + kMaxClaim;
   runtime::Cancellation* cancel = self->scope_.cancellation();
   auto handle = self->parts_.store.open(job, deaf);
   if (handle) {
     const auto taken = co_await (*handle)->take(deadline, cancel);
-    const Status dropped = co_await self->parts_.copies.drop(job, deadline, cancel);
+    const Status dropped = co_await self->parts_.blobs.drop(job, deadline, cancel);
     if (taken && dropped) {
       const auto retired = co_await (*handle)->retire(deadline, cancel);
       static_cast<void>(retired);
@@ -427,24 +432,25 @@ task<void> ManagerService::forget(ManagerService* self, std::string job) {
 
 // --- jobs that end ---------------------------------------------------------------------------------------------------
 
-void ManagerService::on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) {
+void ManagerService::on_says(const JobCoordinator& job, const std::string& event, const std::string& text,
+                             bool warning) {
   parts_.job_says(job.id(), event, text, warning);
 }
 
-void ManagerService::on_lost(Steward& job) { drop(job.id()); }
+void ManagerService::on_lost(JobCoordinator& job) { drop(job.id()); }
 
 void ManagerService::drop(const std::string& job) {
-  const auto at = stewards_.find(job);
-  if (at == stewards_.end() || !busy_.insert(job).second) return;
-  scope_.spawn(end_steward(this, at->second));
+  const auto at = coordinators_.find(job);
+  if (at == coordinators_.end() || !busy_.insert(job).second) return;
+  scope_.spawn(end_coordinator(this, at->second));
 }
 
-task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Steward> steward) {
-  const std::string id = steward->id();
+task<void> ManagerService::end_coordinator(ManagerService* self, std::shared_ptr<JobCoordinator> coordinator) {
+  const std::string id = coordinator->id();
   co_await self->parts_.runtime.yield();  // the caller may be iterating over all of them
-  co_await steward->close();
-  self->dispatched_ += steward->dispatched();
-  self->stewards_.erase(id);
+  co_await coordinator->close();
+  self->dispatched_ += coordinator->dispatched();
+  self->coordinators_.erase(id);
   self->not_busy(id);
   self->on_cores_changed();
 }
@@ -452,10 +458,10 @@ task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Ste
 void ManagerService::sweep() {
   const Instant now = parts_.runtime.now();
   registry_.sweep(now);
-  for (const auto& [id, steward] : stewards_) {
-    if (!steward->over()) continue;
-    const bool completed = steward->sheet().state == dispatch::JobState::kCompleted;
-    if (now - steward->over_since() > (completed ? settings_.tracking : settings_.tracking_failed)) drop(id);
+  for (const auto& [id, coordinator] : coordinators_) {
+    if (!coordinator->over()) continue;
+    const bool completed = coordinator->record().state == dispatch::JobState::kCompleted;
+    if (now - coordinator->over_since() > (completed ? settings_.tracking : settings_.tracking_failed)) drop(id);
   }
 }
 

@@ -17,14 +17,14 @@
 
 #include "cluster/health/datacenter.h"
 #include "cluster/health/signals.h"
-#include "cluster/net/switchboard.h"
+#include "cluster/net/message_router.h"
 #include "cluster/replication/job_store.h"
 #include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/resilience/breaker.h"
-#include "jobs/dispatch/share.h"
+#include "jobs/dispatch/assignment.h"
+#include "jobs/manager/job_coordinator.h"
 #include "jobs/manager/known_jobs.h"
-#include "jobs/manager/steward.h"
 #include "jobs/manager/worker_registry.h"
 #include "load/metrics/live_windows.h"
 
@@ -38,9 +38,9 @@ class OwnProgress {
     bool has_quorum = false;
     bool accepting_jobs = false;
     uint32_t workers = 0;
-    uint32_t jobs = 0;                                            // owned by it
-    uint64_t dispatched = 0;                                      // assignments in total; grows
-    std::set<std::pair<std::string, dispatch::ShareId>> waiting;  // job and assignment, placed and not dispatched
+    uint32_t jobs = 0;                                                 // owned by it
+    uint64_t dispatched = 0;                                           // assignments in total; grows
+    std::set<std::pair<std::string, dispatch::AssignmentId>> waiting;  // job and assignment, placed and not dispatched
   };
 
   explicit OwnProgress(Instant now) : health_(health::SignalSettings(), now), judged_(now) {}
@@ -56,11 +56,11 @@ class OwnProgress {
 };
 
 struct ManagerSettings {
-  StewardSettings steward;
+  JobCoordinatorSettings coordinator;
   health::SignalSettings workers = kWorkerSignals;
   std::size_t queue_most = 100;                             // jobs that wait for cores
   std::size_t jobs_most = 1'000;                            // owned by one manager
-  std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as StewardSettings, of all its jobs
+  std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as JobCoordinatorSettings, of all its jobs
   Duration claim_stagger = Duration::millis(400);           // between two managers that want the same job
   Duration tracking = Duration::minutes(5);                 // a completed job is answered from memory for this time
   Duration tracking_failed = Duration::hours(1);            // one that ended otherwise
@@ -72,11 +72,11 @@ class ManagerService final : public cluster::Service {
   struct Parts {
     runtime::Runtime& runtime;
     cluster::PeerLinks& links;
-    cluster::Switchboard& switchboard;
-    Surroundings& surroundings;
+    cluster::MessageRouter& router;
+    ClusterView& cluster_view;
     jobs::JobStore& store;
     const jobs::JobView& view;  // of all registers, as this node sees them
-    copies::Copies& copies;
+    blobs::Blobs& blobs;
     Callback<void(const std::string& job, const std::string& event, const std::string& text, bool warning)> job_says;
   };
 
@@ -97,7 +97,7 @@ class ManagerService final : public cluster::Service {
   void on_worker_gone(const std::string& name, const std::string& why);
   void on_worker_back(const std::string& name);
 
-  std::size_t jobs() const { return stewards_.size(); }
+  std::size_t jobs() const { return coordinators_.size(); }
   std::size_t workers() const { return registry_.size(); }
   // Whether it dispatches all that it could.
   health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
@@ -109,11 +109,11 @@ class ManagerService final : public cluster::Service {
   Duration quorum_again() const;  // zero unless it is open
 
   // --- for its coordinators
-  void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning);
+  void on_says(const JobCoordinator& job, const std::string& event, const std::string& text, bool warning);
   // Cores are free, or wanted.
   void on_cores_changed();
   // This manager does not own the job any more.
-  void on_lost(Steward& job);
+  void on_lost(JobCoordinator& job);
 
  private:
   struct Caller {
@@ -129,8 +129,8 @@ class ManagerService final : public cluster::Service {
   void on_closed(link::Connection& connection) override;
 
   // --- manager_service.cc
-  Steward::Parts steward_parts() {
-    return {parts_.runtime, parts_.links, parts_.switchboard, parts_.surroundings, parts_.store, parts_.copies, *this};
+  JobCoordinator::Parts coordinator_parts() {
+    return {parts_.runtime, parts_.links, parts_.router, parts_.cluster_view, parts_.store, parts_.blobs, *this};
   }
   void not_busy(const std::string& job) {
     busy_.erase(job);
@@ -138,17 +138,17 @@ class ManagerService final : public cluster::Service {
   }
   Ticket keep(const Caller& caller);
   void answer(Ticket ticket, const dispatch::Response& response);
-  dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
+  dispatch::Response of_worker(const Caller& caller, const dispatch::JobMessage& message);
   dispatch::Response report(const std::string& worker, const dispatch::WorkerReport& report);
-  static runtime::task<void> retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter);
+  static runtime::task<void> retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireMessage message);
   void look_at_progress(const std::string& worker);
   dispatch::Refusal not_mine(const std::string& job);
-  Steward* owned(const std::string& job);
+  JobCoordinator* owned(const std::string& job);
   static runtime::task<void> share_out(ManagerService* self);
   void share_out_now();
   void look_around();
   void look_at_itself();
-  static runtime::task<void> end_steward(ManagerService* self, std::shared_ptr<Steward> steward);
+  static runtime::task<void> end_coordinator(ManagerService* self, std::shared_ptr<JobCoordinator> coordinator);
   void drop(const std::string& job);
   void sweep();
 
@@ -157,16 +157,17 @@ class ManagerService final : public cluster::Service {
   static runtime::task<void> forget(ManagerService* self, std::string job);
 
   // --- manager_clients.cc
-  void of_client(const Caller& caller, dispatch::Letter letter);
-  static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
+  void handle_client_message(const Caller& caller, dispatch::JobMessage message);
+  static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit message);
   // A cancellation, or a number of users, of a job that this manager owns.
-  static runtime::task<void> change(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
-  static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
-  static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
-  static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter);
+  static runtime::task<void> change(ManagerService* self, Ticket ticket, std::string job, dispatch::JobMessage message);
+  static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::JobMessage message);
+  static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job,
+                                        dispatch::JobMessage message);
+  static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message);
   static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
-                                               dispatch::WatchLive letter);
-  static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
+                                               dispatch::WatchLive message);
+  static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle message);
   dispatch::JobList list();
   uint32_t queued() const;
 
@@ -179,10 +180,10 @@ class ManagerService final : public cluster::Service {
   OwnProgress progress_;
   uint64_t dispatched_ = 0;  // assignments of jobs that are not here any more
   resilience::Breaker quorum_{resilience::BreakerSettings()};
-  std::map<std::string, std::shared_ptr<Steward>> stewards_;
-  std::set<std::shared_ptr<Steward>> claiming_;
+  std::map<std::string, std::shared_ptr<JobCoordinator>> coordinators_;
+  std::set<std::shared_ptr<JobCoordinator>> claiming_;
   std::set<std::string> busy_;       // jobs that are being created, claimed, ended or deleted
-  runtime::Condition jobs_changed_;  // stewards_ or busy_
+  runtime::Condition jobs_changed_;  // coordinators_ or busy_
   std::map<Ticket, Caller> callers_;
   std::map<const link::Connection*, metrics::ClockOffset> clocks_;  // of workers, from their live counters
   Ticket ticket_ = 0;

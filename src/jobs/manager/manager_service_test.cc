@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "cluster/register/small.h"
-#include "cluster/replication/copy_keeper.h"
-#include "cluster/replication/job_keeper.h"
+#include "cluster/replication/blob_replica.h"
 #include "cluster/replication/quorum_job_store.h"
+#include "cluster/replication/register_replica.h"
 #include "core/signature/signature.h"
-#include "jobs/dispatch/codec/sheet_codec.h"
+#include "jobs/dispatch/codec/job_record_codec.h"
 #include "jobs/worker/worker_testing.h"
 #include "sim/machine_testing.h"
 
@@ -68,7 +68,7 @@ class TestStore final : public jobs::JobStore {
   jobs::JobStore& store_;
 };
 
-class Around final : public Surroundings {
+class Around final : public ClusterView {
  public:
   std::optional<cluster::PeerAddress> find(const std::string& name) const override {
     const auto found = places.find(name);
@@ -91,19 +91,19 @@ class Around final : public Surroundings {
 class WillingWorker final : public cluster::Service {
  public:
   void on_request(link::Connection& connection, const wire::Inbound& request) override {
-    auto letter = dispatch::decode_letter(as_text(request.body));
-    check(letter.has_value(), "a manager sends letters");
-    if (const auto* begin = std::get_if<dispatch::BeginLetter>(&*letter)) begun = *begin;
-    if (const auto* stop = std::get_if<dispatch::StopLetter>(&*letter)) stopped = *stop;
+    auto message = dispatch::decode_message(as_text(request.body));
+    check(message.has_value(), "a manager sends messages");
+    if (const auto* begin = std::get_if<dispatch::BeginMessage>(&*message)) begun = *begin;
+    if (const auto* stop = std::get_if<dispatch::StopMessage>(&*message)) stopped = *stop;
     dispatch::Response response = dispatch::Noted{};
-    if (std::holds_alternative<dispatch::AdoptLetter>(*letter)) response = runs;
+    if (std::holds_alternative<dispatch::AdoptMessage>(*message)) response = runs;
     const std::string body = dispatch::encode(response);
     connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(body), true);
   }
   void on_closed(link::Connection&) override {}
   dispatch::Adopted runs;
-  std::optional<dispatch::BeginLetter> begun;
-  std::optional<dispatch::StopLetter> stopped;
+  std::optional<dispatch::BeginMessage> begun;
+  std::optional<dispatch::StopMessage> stopped;
 };
 
 class Inattentive final : public jobs::JobHandle::Listener {
@@ -111,66 +111,66 @@ class Inattentive final : public jobs::JobHandle::Listener {
 };
 
 // A job that w1 runs, after 10,000 assignments that did not get far with it.
-dispatch::JobSheet moved_10000_times(const std::string& bundle) {
-  dispatch::JobSheet sheet;
-  sheet.id = "j1";
-  sheet.name = "buy";
-  sheet.by = "ann";
-  sheet.bundle = dispatch::bundle_hash(bundle);
-  sheet.revision = 50'000;
-  sheet.submitted = sheet.started = WallTime{1'800'000'000'000'000'000};
-  sheet.state = dispatch::JobState::kRunning;
-  sheet.workflows.push_back({dispatch::WorkflowState::kRunning, "", 1, 10'000, 0, true});
+dispatch::JobRecord moved_10000_times(const std::string& bundle) {
+  dispatch::JobRecord record;
+  record.id = "j1";
+  record.name = "buy";
+  record.by = "ann";
+  record.bundle = dispatch::bundle_hash(bundle);
+  record.revision = 50'000;
+  record.submitted = record.started = WallTime{1'800'000'000'000'000'000};
+  record.state = dispatch::JobState::kRunning;
+  record.workflows.push_back({dispatch::WorkflowState::kRunning, "", 1, 10'000, 0, true});
   Prng prng(7);
-  while (sheet.last_share <= 10'000) {
-    dispatch::ShareSheet share;
-    share.id = dispatch::ShareId(++sheet.last_share);
-    share.worker = "w2";
-    share.life = prng.next();
-    share.parts = {0, 1, 1};
-    share.state = dispatch::ShareState::kGone;
-    share.end = dispatch::ShareEnd{dispatch::ShareOutcome::kAborted, std::to_string(prng.next()), 0, {}};
-    sheet.shares.push_back(share);
+  while (record.last_assignment <= 10'000) {
+    dispatch::AssignmentRecord assignment;
+    assignment.id = dispatch::AssignmentId(++record.last_assignment);
+    assignment.worker = "w2";
+    assignment.life = prng.next();
+    assignment.parts = {0, 1, 1};
+    assignment.state = dispatch::AssignmentState::kGone;
+    assignment.end = dispatch::AssignmentEnd{dispatch::AssignmentOutcome::kAborted, std::to_string(prng.next()), 0, {}};
+    record.assignments.push_back(assignment);
   }
-  dispatch::ShareSheet& last = sheet.shares.back();
+  dispatch::AssignmentRecord& last = record.assignments.back();
   last.worker = "w1";
   last.life = 1;
-  last.state = dispatch::ShareState::kRunning;
+  last.state = dispatch::AssignmentState::kRunning;
   last.streams = true;
   last.end.reset();
-  return sheet;
+  return record;
 }
 
 class ManagerServiceTest : public testing::Test {
  protected:
   void start(ManagerSettings settings) {
     around_.places = {{"m1", m1_.address()}, {"w1", w1_.address()}};
-    w1_.switchboard.connect(cluster::message_type::kDispatch, worker_);
-    keeping_.spawn(job_keeper_.run(keeping_.cancellation()));
-    keeping_.spawn(copy_keeper_.run(keeping_.cancellation()));
+    w1_.router.connect(cluster::message_type::kDispatch, worker_);
+    keeping_.spawn(register_replica_.run(keeping_.cancellation()));
+    keeping_.spawn(blob_replica_.run(keeping_.cancellation()));
     serve(settings);
   }
   void serve(ManagerSettings settings) {
     serving_ = std::make_unique<runtime::Scope>();
     service_ = std::make_unique<ManagerService>(
-        ManagerService::Parts{runtime_, *m1_.links, m1_.switchboard, around_, store_, job_keeper_, copies_,
+        ManagerService::Parts{runtime_, *m1_.links, m1_.router, around_, store_, register_replica_, blobs_,
                               callback_to<&ManagerServiceTest::on_job_says>(*this)},
         settings);
     serving_->spawn(service_->run(serving_->cancellation()));
   }
   void TearDown() override {
     machine_.run(ending(this));
-    w1_.switchboard.disconnect(cluster::message_type::kDispatch);
+    w1_.router.disconnect(cluster::message_type::kDispatch);
     for (TestNode* node : {&m1_, &w1_, &w2_, &c1_}) machine_.run(node->close());
   }
   template <class Holds>
   void until(Holds holds) {
     ASSERT_TRUE(machine_.until(holds));
   }
-  dispatch::Response ask(TestNode& from, const dispatch::Letter& letter) {
+  dispatch::Response ask(TestNode& from, const dispatch::JobMessage& message) {
     const auto answer =
         machine_.run(from.links->request(m1_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
-                                         dispatch::encode(letter), Duration::seconds(20), nullptr));
+                                         dispatch::encode(message), Duration::seconds(20), nullptr));
     check(answer.has_value(), answer ? "" : answer.error().message.c_str());
     auto response = dispatch::decode_response(*answer);
     check(response.has_value(), "it answers what can be read");
@@ -182,8 +182,8 @@ class ManagerServiceTest : public testing::Test {
   // The state that its owner leaves: after an end in order; after a death between the blob of a record with a
   // cancellation and its register; or in a register that has missed the deletion of the job.
   enum class Left { kWhole, kHalf, kForgotten };
-  void leave_behind(const dispatch::JobSheet& sheet, const std::string& bundle, Left how) {
-    machine_.run(leaving(this, sheet, bundle, how));
+  void leave_behind(const dispatch::JobRecord& record, const std::string& bundle, Left how) {
+    machine_.run(leaving(this, record, bundle, how));
   }
   void restart() {
     machine_.run(stopping(this));
@@ -197,42 +197,42 @@ class ManagerServiceTest : public testing::Test {
   sim::TestMachine machine_;
   runtime::Runtime& runtime_ = machine_.runtime();
   Prng prng_{1};
-  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
-  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
-  TestNode w2_{runtime_, "w2", wire::Role::kWorker, kAnyPort, kLetters};
-  TestNode c1_{runtime_, "c1", wire::Role::kOperator, kAnyPort, kLetters};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kJobMessages};
+  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kJobMessages};
+  TestNode w2_{runtime_, "w2", wire::Role::kWorker, kAnyPort, kJobMessages};
+  TestNode c1_{runtime_, "c1", wire::Role::kOperator, kAnyPort, kJobMessages};
   Around around_;
   WillingWorker worker_;
   MemoryKv jobs_kv_;
-  MemoryKv copies_kv_;
+  MemoryKv blobs_kv_;
   static constexpr auto deaf_ = [](bool, const std::string&) {};
-  registers::Lines lines_{*m1_.links, m1_.switchboard, callback_to<&Around::find>(around_), "m1", {"m1"}};
-  jobs::JobKeeper job_keeper_{runtime_, jobs_kv_, lines_, {.first_start = true}, deaf_};
+  registers::Lines lines_{*m1_.links, m1_.router, callback_to<&Around::find>(around_), "m1", {"m1"}};
+  jobs::RegisterReplica register_replica_{runtime_, jobs_kv_, lines_, {.first_start = true}, deaf_};
   jobs::QuorumJobStore registers_{runtime_, lines_, jobs::JobSettings{}, 1};
   TestStore store_{registers_};
-  copies::CopyKeeper copy_keeper_{runtime_, copies_kv_, lines_, {.first_start = true}, deaf_};
-  copies::Copies copies_{runtime_, lines_, {}, 1};
+  blobs::BlobReplica blob_replica_{runtime_, blobs_kv_, lines_, {.first_start = true}, deaf_};
+  blobs::Blobs blobs_{runtime_, lines_, {}, 1};
   std::unique_ptr<ManagerService> service_;
   std::vector<std::string> said_;
 
  private:
-  static task<void> leaving(ManagerServiceTest* self, dispatch::JobSheet sheet, std::string bundle, Left how) {
+  static task<void> leaving(ManagerServiceTest* self, dispatch::JobRecord record, std::string bundle, Left how) {
     Inattentive deaf;
-    auto record = dispatch::encode_sheet(sheet);
+    auto record = dispatch::encode_record(record);
     check(record.has_value() && dispatch::is_summary(record->value), "it is larger than a register's value");
     const Instant deadline = self->runtime_.read_clock() + Duration::seconds(60);
-    auto handle = self->store_.open(sheet.id, deaf);
+    auto handle = self->store_.open(record.id, deaf);
     const auto taken = co_await (*handle)->take(deadline, nullptr);
     const jobs::JobFence fence = (*handle)->fence();
-    Status kept = co_await self->copies_.put({sheet.id, kBundleCopy}, {fence, 1}, bundle, deadline, nullptr);
-    if (kept) kept = co_await self->copies_.put({sheet.id, kRecordCopy}, {fence, 1}, record->large, deadline, nullptr);
+    Status kept = co_await self->blobs_.put({record.id, kBundleBlob}, {fence, 1}, bundle, deadline, nullptr);
+    if (kept) kept = co_await self->blobs_.put({record.id, kRecordBlob}, {fence, 1}, record->large, deadline, nullptr);
     const auto written = co_await (*handle)->write(record->value, deadline, nullptr);
-    if (how == Left::kForgotten) kept = co_await self->copies_.drop(sheet.id, deadline, nullptr);
+    if (how == Left::kForgotten) kept = co_await self->blobs_.drop(record.id, deadline, nullptr);
     if (how == Left::kHalf) {
-      ++sheet.revision;
-      sheet.state = dispatch::JobState::kCancelled;
-      record = dispatch::encode_sheet(sheet);
-      kept = co_await self->copies_.put({sheet.id, kRecordCopy}, {fence, 2}, record->large, deadline, nullptr);
+      ++record.revision;
+      record.state = dispatch::JobState::kCancelled;
+      record = dispatch::encode_record(record);
+      kept = co_await self->blobs_.put({record.id, kRecordBlob}, {fence, 2}, record->large, deadline, nullptr);
     }
     check(taken && kept && written, "it is kept");
     const Status given = co_await (*handle)->give_back(deadline, nullptr);
@@ -241,7 +241,7 @@ class ManagerServiceTest : public testing::Test {
   static task<void> ending(ManagerServiceTest* self) {
     co_await stopping(self);
     co_await self->store_.close(Duration::seconds(1));
-    co_await self->copies_.close();
+    co_await self->blobs_.close();
     self->keeping_.cancel();
     co_await self->keeping_.join();
     co_await self->lines_.close();
@@ -282,11 +282,11 @@ TEST_F(ManagerServiceTest, when_no_quorum_was_to_be_had_three_times_a_job_is_ref
 
 TEST_F(ManagerServiceTest, a_job_that_is_not_known_here_may_be_known_to_others_for_as_long_as_nobody_leads) {
   start({});
-  dispatch::Watch letter;
-  letter.job = "j9";
-  EXPECT_EQ(refusal_of(ask(c1_, letter)).kind, dispatch::Refusal::Kind::kUnknown);
+  dispatch::Watch message;
+  message.job = "j9";
+  EXPECT_EQ(refusal_of(ask(c1_, message)).kind, dispatch::Refusal::Kind::kUnknown);
   around_.leader.clear();
-  const dispatch::Refusal refused = refusal_of(ask(c1_, letter));
+  const dispatch::Refusal refused = refusal_of(ask(c1_, message));
   EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
   EXPECT_GT(refused.again_after, Duration::zero());
 }
@@ -316,8 +316,8 @@ TEST_F(ManagerServiceTest, a_compiled_program_that_nobody_has_signed_is_refused_
 
 TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_until_it_is) {
   ManagerSettings settings;
-  settings.steward.unsafe_bytes_most = 1;
-  settings.steward.copy_every = Duration::millis(1);
+  settings.coordinator.unsafe_bytes_most = 1;
+  settings.coordinator.copy_every = Duration::millis(1);
   start(settings);
   dispatch::WorkerReport report;
   report.life = 1;
@@ -329,11 +329,11 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   until([&] { return worker_.begun.has_value(); });
   EXPECT_THAT(said_, testing::Contains("manager_active")) << "before that nobody gets anything";
 
-  copies_kv_.full = true;
+  blobs_kv_.full = true;
   const auto tell = [&](uint64_t number) {
-    const std::string window = account::encode_window(account::random_window(prng_, number - 1));
+    const std::string window = ingest::encode_window(ingest::random_window(prng_, number - 1));
     const auto answer =
-        ask(w1_, dispatch::WindowLetter{"j1", worker_.begun->share, worker_.begun->from, number, number, window});
+        ask(w1_, dispatch::WindowMessage{"j1", worker_.begun->assignment, worker_.begun->from, number, number, window});
     const auto* applied = std::get_if<dispatch::Applied>(&answer);
     EXPECT_NE(applied, nullptr) << refusal_of(answer).why;
     return applied == nullptr ? dispatch::Applied{} : *applied;
@@ -343,38 +343,38 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   EXPECT_THAT(said_, testing::Contains("backpressure"));
   const auto levels = [&] { return std::count(said_.begin(), said_.end(), "backpressure"); };
   EXPECT_EQ(levels(), 1) << "said once, not each second";
-  copies_kv_.full = false;
+  blobs_kv_.full = false;
   until([&] { return levels() == 2; });
   EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
 }
 
 // With its own certificate, a worker reports about another one's assignment.
-TEST_F(ManagerServiceTest, of_a_share_only_its_own_worker_is_heard) {
+TEST_F(ManagerServiceTest, of_an_assignment_only_its_own_worker_is_heard) {
   start({});
-  m1_.switchboard.report_refusals(&m1_.refusals);
+  m1_.router.report_refusals(&m1_.refusals);
   leave_behind(moved_10000_times(test_bundle()), test_bundle(), Left::kWhole);
-  const dispatch::ShareId share(10'001);
-  worker_.runs.shares = {{share, dispatch::SharePhase::kRunning, Duration::seconds(1), 0, 0, 0, {}}};
+  const dispatch::AssignmentId assignment(10'001);
+  worker_.runs.assignments = {{assignment, dispatch::AssignmentPhase::kRunning, Duration::seconds(1), 0, 0, 0, {}}};
   until([&] { return service_->jobs() == 1; });
-  const std::string window = account::encode_window(account::random_window(prng_, 0));
-  const dispatch::ShareEnd end{dispatch::ShareOutcome::kCompleted, "", 0, Duration::seconds(2)};
-  dispatch::ExtendLetter extend;
+  const std::string window = ingest::encode_window(ingest::random_window(prng_, 0));
+  const dispatch::AssignmentEnd end{dispatch::AssignmentOutcome::kCompleted, "", 0, Duration::seconds(2)};
+  dispatch::ExtendMessage extend;
   extend.job = "j1";
-  extend.share = share;
-  const dispatch::Letter forged[] = {dispatch::WindowLetter{"j1", share, 0, 1, 1, window},
-                                     dispatch::EndLetter{"j1", share, end, 0}, extend};
+  extend.assignment = assignment;
+  const dispatch::JobMessage forged[] = {dispatch::WindowMessage{"j1", assignment, 0, 1, 1, window},
+                                         dispatch::EndMessage{"j1", assignment, end, 0}, extend};
   uint64_t refused = 0;
-  for (const dispatch::Letter& letter : forged) {
-    EXPECT_EQ(refusal_of(ask(w2_, letter)).kind, dispatch::Refusal::Kind::kUnknown) << letter.index();
-    EXPECT_EQ(m1_.switchboard.refused(), ++refused) << letter.index();
+  for (const dispatch::JobMessage& message : forged) {
+    EXPECT_EQ(refusal_of(ask(w2_, message)).kind, dispatch::Refusal::Kind::kUnknown) << message.index();
+    EXPECT_EQ(m1_.router.refused(), ++refused) << message.index();
   }
   EXPECT_EQ(m1_.refusals.counts().of(wire::Refusal::kSender), refused);
   EXPECT_THAT(said_, testing::Not(testing::Contains("job_over")));
-  const dispatch::WindowLetter unknown{"j1", dispatch::ShareId(99'999), 0, 1, 1, window};
+  const dispatch::WindowMessage unknown{"j1", dispatch::AssignmentId(99'999), 0, 1, 1, window};
   EXPECT_EQ(refusal_of(ask(w2_, unknown)).kind, dispatch::Refusal::Kind::kUnknown);
-  EXPECT_EQ(m1_.switchboard.refused(), refused) << "a share that was forgotten is nobody's";
-  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(ask(w1_, dispatch::EndLetter{"j1", share, end, 0})));
-  EXPECT_EQ(m1_.switchboard.refused(), refused);
+  EXPECT_EQ(m1_.router.refused(), refused) << "an assignment that was forgotten is nobody's";
+  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(ask(w1_, dispatch::EndMessage{"j1", assignment, end, 0})));
+  EXPECT_EQ(m1_.router.refused(), refused);
 }
 
 // Its record exceeds the value of a register.
@@ -384,9 +384,9 @@ TEST_F(ManagerServiceTest, a_job_of_which_10000_assignments_have_ended_is_taken_
 workflows:
   buy: {vus: 1, duration: 1h, steps: {pay: {http: {get: "http://127.0.0.1:1/"}}}}
 )yaml");
-  const dispatch::JobSheet left = moved_10000_times(bundle);
-  const dispatch::ShareId last = left.shares.back().id;
-  worker_.runs.shares = {{last, dispatch::SharePhase::kRunning, Duration::seconds(1), 0, 0, 0, {}}};
+  const dispatch::JobRecord left = moved_10000_times(bundle);
+  const dispatch::AssignmentId last = left.assignments.back().id;
+  worker_.runs.assignments = {{last, dispatch::AssignmentPhase::kRunning, Duration::seconds(1), 0, 0, 0, {}}};
   leave_behind(left, bundle, Left::kWhole);
   until([&] { return service_->jobs() == 1; });
 
@@ -397,9 +397,9 @@ workflows:
   const auto answer = ask(c1_, cancel);
   EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(answer)) << refusal_of(answer).why;
   until([&] { return worker_.stopped.has_value(); });
-  EXPECT_EQ(worker_.stopped->share, last);
-  const dispatch::ShareEnd end{dispatch::ShareOutcome::kStopped, "", 0, Duration::seconds(2)};
-  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(ask(w1_, dispatch::EndLetter{"j1", last, end, 0})));
+  EXPECT_EQ(worker_.stopped->assignment, last);
+  const dispatch::AssignmentEnd end{dispatch::AssignmentOutcome::kStopped, "", 0, Duration::seconds(2)};
+  EXPECT_TRUE(std::holds_alternative<dispatch::Noted>(ask(w1_, dispatch::EndMessage{"j1", last, end, 0})));
   until([&] { return std::count(said_.begin(), said_.end(), "job_over") == 1; });
 
   // Another manager, which was not its owner, shows the whole of it.
@@ -409,10 +409,10 @@ workflows:
   const auto shown = ask(c1_, watch);
   const auto* watched = std::get_if<dispatch::Watched>(&shown);
   ASSERT_NE(watched, nullptr) << refusal_of(shown).why;
-  EXPECT_EQ(watched->sheet.state, dispatch::JobState::kCancelled);
-  ASSERT_EQ(watched->sheet.shares.size(), left.shares.size());
-  EXPECT_EQ(watched->sheet.shares[4'000], left.shares[4'000]);
-  EXPECT_EQ(watched->sheet.shares.back().state, dispatch::ShareState::kEnded);
+  EXPECT_EQ(watched->record.state, dispatch::JobState::kCancelled);
+  ASSERT_EQ(watched->record.assignments.size(), left.assignments.size());
+  EXPECT_EQ(watched->record.assignments[4'000], left.assignments[4'000]);
+  EXPECT_EQ(watched->record.assignments.back().state, dispatch::AssignmentState::kEnded);
   const auto listed = ask(c1_, dispatch::ListJobs{});
   ASSERT_EQ(std::get<dispatch::JobList>(listed).jobs.size(), 1u);
   EXPECT_EQ(std::get<dispatch::JobList>(listed).jobs[0].name, "buy");
@@ -422,8 +422,8 @@ TEST_F(ManagerServiceTest, a_large_record_that_its_register_does_not_name_yet_is
   start({});
   leave_behind(moved_10000_times(test_bundle()), test_bundle(), Left::kHalf);
   const auto state = [&] {
-    const auto content = registers::parse_content(job_keeper_.find("j1")->value);
-    return dispatch::read_sheet(*content->value)->state;
+    const auto content = registers::parse_content(register_replica_.find("j1")->value);
+    return dispatch::read_record(*content->value)->state;
   };
   EXPECT_EQ(state(), dispatch::JobState::kRunning);
   until([&] { return state() == dispatch::JobState::kCancelled; });
@@ -432,31 +432,33 @@ TEST_F(ManagerServiceTest, a_large_record_that_its_register_does_not_name_yet_is
 
 TEST_F(ManagerServiceTest, a_register_that_missed_that_its_job_was_forgotten_is_retired_by_whoever_takes_it) {
   start({});
-  const dispatch::JobSheet left = moved_10000_times(test_bundle());
+  const dispatch::JobRecord left = moved_10000_times(test_bundle());
   leave_behind(left, test_bundle(), Left::kForgotten);
-  until([&] { return job_keeper_.find("j1") != nullptr && registers::is_retired(job_keeper_.find("j1")->value); });
+  until([&] {
+    return register_replica_.find("j1") != nullptr && registers::is_retired(register_replica_.find("j1")->value);
+  });
   EXPECT_EQ(service_->jobs(), 0u);
 }
 
 // Its owner died when one replica had accepted the end: the next owner may end the job with another record.
 TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_it_is_not_shown_before_that_is_known) {
   start({});
-  until([&] { return job_keeper_.has_read(); });
-  dispatch::JobSheet sheet;
-  sheet.id = "j1";
-  sheet.state = dispatch::JobState::kCompleted;
-  sheet.name = "buy";
-  sheet.by = "ann";
-  sheet.bundle = dispatch::bundle_hash(test_bundle());
-  sheet.workflows.push_back({dispatch::WorkflowState::kCompleted, "", 1, 1, 0, true});
-  sheet.revision = 9;
-  sheet.submitted = sheet.ended = runtime_.wall_now();
-  const auto bytes = dispatch::encode_sheet(sheet);
+  until([&] { return register_replica_.has_read(); });
+  dispatch::JobRecord record;
+  record.id = "j1";
+  record.state = dispatch::JobState::kCompleted;
+  record.name = "buy";
+  record.by = "ann";
+  record.bundle = dispatch::bundle_hash(test_bundle());
+  record.workflows.push_back({dispatch::WorkflowState::kCompleted, "", 1, 1, 0, true});
+  record.revision = 9;
+  record.submitted = record.ended = runtime_.wall_now();
+  const auto bytes = dispatch::encode_record(record);
   ASSERT_TRUE(bytes) << bytes.error().message;
   const registers::Claim claim{jobs::JobFence(7), lines_.self_id(), 99};
   const registers::Accept last{1, registers::bytes_of_value(bytes->value)};
   lines_.send(lines_.self_id(), registers::Ask{"j1", 1, Duration::seconds(5), claim, last});
-  until([&] { return job_keeper_.find("j1") != nullptr; });
+  until([&] { return register_replica_.find("j1") != nullptr; });
 
   dispatch::Watch watch;
   watch.job = "j1";
@@ -474,7 +476,7 @@ TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_i
   const auto* const watched = std::get_if<dispatch::Watched>(&shown);
   ASSERT_NE(watched, nullptr) << refusal_of(shown).why;
   EXPECT_TRUE(watched->final);
-  EXPECT_EQ(watched->sheet, sheet);
+  EXPECT_EQ(watched->record, record);
   EXPECT_EQ(refusal_of(ask(c1_, cancel)).kind, dispatch::Refusal::Kind::kConflict);
   EXPECT_EQ(listed().state, dispatch::JobState::kCompleted);
   machine_.run_for(Duration::minutes(2));

@@ -5,7 +5,7 @@
 namespace bellwether::node {
 namespace {
 
-using dispatch::ShareId;
+using dispatch::AssignmentId;
 using health::Progress;
 
 class OwnProgressTest : public testing::Test {
@@ -34,12 +34,12 @@ TEST_F(OwnProgressTest, without_jobs_it_is_idle_and_a_job_that_only_runs_is_no_f
 
 TEST_F(OwnProgressTest, what_is_placed_and_not_dispatched_makes_it_stuck) {
   EXPECT_EQ(after_second(), "normal");
-  seen_.waiting = {{"j1", ShareId(1)}, {"j1", ShareId(2)}};
+  seen_.waiting = {{"j1", AssignmentId(1)}, {"j1", AssignmentId(2)}};
   EXPECT_EQ(after_second(), "normal") << "it was placed just now";
   EXPECT_EQ(after_second(), "degraded");
   EXPECT_EQ(after_second(), "degraded");
   EXPECT_EQ(after_second(), "stuck");
-  seen_.waiting.erase({"j1", ShareId(1)});
+  seen_.waiting.erase({"j1", AssignmentId(1)});
   seen_.dispatched = 1;
   EXPECT_EQ(after_second(), "slow");
   seen_.waiting.clear();
@@ -49,7 +49,7 @@ TEST_F(OwnProgressTest, what_is_placed_and_not_dispatched_makes_it_stuck) {
 
 TEST_F(OwnProgressTest, others_that_wait_each_time_are_work_that_is_done) {
   for (uint32_t i = 1; i < 20; ++i) {
-    seen_.waiting = {{"j1", ShareId(i)}};
+    seen_.waiting = {{"j1", AssignmentId(i)}};
     seen_.dispatched = i;
     EXPECT_EQ(after_second(), "normal");
   }
@@ -57,7 +57,7 @@ TEST_F(OwnProgressTest, others_that_wait_each_time_are_work_that_is_done) {
 
 TEST_F(OwnProgressTest, it_is_judged_once_a_second_however_often_it_is_looked_at) {
   after_second();
-  seen_.waiting = {{"j1", ShareId(1)}};
+  seen_.waiting = {{"j1", AssignmentId(1)}};
   for (int i = 0; i < 9; ++i) {
     now_ += Duration::millis(100);
     progress_.look(now_, seen_);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "jobs/manager/surroundings.h"
+#include "jobs/manager/cluster_view.h"
 #include "load/codec/totals_codec.h"
 
 namespace bellwether::node {
@@ -17,15 +17,15 @@ metrics::LiveWindows& LiveBoard::windows(Instant now) {
   return *windows_;
 }
 
-void LiveBoard::begins(Instant now, dispatch::ShareId share) {
+void LiveBoard::begins(Instant now, dispatch::AssignmentId assignment) {
   if (finished_) return;
-  const auto [at, is_new] = told_.try_emplace(share);
+  const auto [at, is_new] = told_.try_emplace(assignment);
   if (is_new) at->second.source = windows(now).open(now, true);
 }
 
-bool LiveBoard::heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told) {
+bool LiveBoard::heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveMessage::Assignment& told) {
   if (finished_) return false;
-  const auto [at, is_new] = told_.try_emplace(told.share);
+  const auto [at, is_new] = told_.try_emplace(told.assignment);
   Told& known = at->second;
   if (known.over) return false;
   if (is_new) known.source = windows(now).open(now, false);
@@ -41,8 +41,8 @@ bool LiveBoard::heard(Instant now, Instant collected, uint64_t number, const dis
   return true;
 }
 
-void LiveBoard::ended(Instant now, dispatch::ShareId share) {
-  const auto at = told_.find(share);
+void LiveBoard::ended(Instant now, dispatch::AssignmentId assignment) {
+  const auto at = told_.find(assignment);
   if (finished_ || at == told_.end() || at->second.over) return;
   at->second.over = true;
   sum_.vus -= at->second.what.vus;
@@ -58,7 +58,7 @@ void LiveBoard::finish(Instant now) {
 
 dispatch::LiveSum LiveBoard::sum(Instant now) const {
   dispatch::LiveSum out = sum_;
-  for (const auto& [share, told] : told_) {
+  for (const auto& [assignment, told] : told_) {
     if (!told.over && told.number) out.age = std::max(out.age, client::Span((now - told.at).ns()));
   }
   return out;
@@ -75,7 +75,7 @@ dispatch::LiveNews LiveBoard::news(Instant now, uint64_t change) const {
   out.change = windows_->change();
   std::vector<metrics::LiveWindow> closed;
   windows_->since(change, closed);
-  static_assert(metrics::LiveWindows::kKept <= dispatch::kMostLiveWindows);
+  static_assert(metrics::LiveWindows::kKept <= dispatch::kMaxLiveWindows);
   for (const metrics::LiveWindow& one : closed) {
     const metrics::LiveCounts& done = one.counts;
     out.windows.push_back({one.number,
@@ -86,7 +86,7 @@ dispatch::LiveNews LiveBoard::news(Instant now, uint64_t change) const {
   return out;
 }
 
-void LiveBoard::add(const dispatch::LiveLetter::Share& one) {
+void LiveBoard::add(const dispatch::LiveMessage::Assignment& one) {
   sum_.requests += one.requests;
   sum_.failed += one.failed;
   sum_.iterations += one.iterations;
@@ -94,7 +94,7 @@ void LiveBoard::add(const dispatch::LiveLetter::Share& one) {
   sum_.vus += one.vus;
 }
 
-void LiveBoard::take_off(const dispatch::LiveLetter::Share& one) {
+void LiveBoard::take_off(const dispatch::LiveMessage::Assignment& one) {
   sum_.requests -= one.requests;
   sum_.failed -= one.failed;
   sum_.iterations -= one.iterations;
@@ -106,14 +106,14 @@ using dispatch::Refusal;
 
 namespace {
 
-constexpr Duration kWatchMost = Duration::seconds(30);  // the maximum wait of a watcher
+constexpr Duration kMaxWatch = Duration::seconds(30);  // the maximum wait of a watcher
 // Of the seconds in one answer to a watcher; the rest comes with the next.
-constexpr std::size_t kNewsBytesMost = std::size_t{512} << 10;
+constexpr std::size_t kMaxNewsBytes = std::size_t{512} << 10;
 
 }  // namespace
 
 void Watchers::respond(link::Connection& connection, wire::RequestId id, const dispatch::Response& response) const {
-  node::respond(parts_.switchboard, connection, id, response);
+  node::respond(parts_.router, connection, id, response);
 }
 
 void Watchers::changed() {
@@ -127,35 +127,35 @@ void Watchers::set_position(uint32_t position, const std::string& why) {
   waits_for_ = position == 0 ? std::string() : why;
 }
 
-dispatch::JobSheet Watchers::shown_sheet() const {
-  dispatch::JobSheet sheet = parts_.job.sheet();
-  if (sheet.why.empty() && !parts_.job.over()) sheet.why = waits_for_;
-  return sheet;
+dispatch::JobRecord Watchers::shown_record() const {
+  dispatch::JobRecord record = parts_.job.record();
+  if (record.why.empty() && !parts_.job.over()) record.why = waits_for_;
+  return record;
 }
 
 bool Watchers::has_news(const dispatch::Watch& question) const {
-  return question.revision != parts_.job.sheet().revision || question.life != parts_.life ||
-         question.seconds != parts_.account.seconds() || parts_.job.over();
+  return question.revision != parts_.job.record().revision || question.life != parts_.life ||
+         question.seconds != parts_.ingest.seconds() || parts_.job.over();
 }
 
 dispatch::Watched Watchers::view(Instant now, const dispatch::Watch& question) const {
   dispatch::Watched out;
-  out.sheet = shown_sheet();
+  out.record = shown_record();
   out.position = position_;
   out.owner = parts_.owner;
   out.life = parts_.life;
   out.final = parts_.job.over();
-  if (!dispatch::is_final(out.sheet.state)) out.live = live_.sum(now);
-  out.seconds = parts_.account.seconds();
-  if (question.life != parts_.life || !parts_.account.has_news_since(question.seconds)) {
-    auto totals = account::encode_totals(parts_.account.totals().save());
+  if (!dispatch::is_final(out.record.state)) out.live = live_.sum(now);
+  out.seconds = parts_.ingest.seconds();
+  if (question.life != parts_.life || !parts_.ingest.has_news_since(question.seconds)) {
+    auto totals = ingest::encode_totals(parts_.ingest.totals().save());
     if (totals) out.totals = std::move(*totals);
     return out;
   }
   std::size_t bytes = 0;
   out.seconds = question.seconds;
-  for (const account::RunAccount::Second* one : parts_.account.news_since(question.seconds)) {
-    if (bytes > 0 && bytes + one->window.size() > kNewsBytesMost) {
+  for (const ingest::RunIngest::Second* one : parts_.ingest.news_since(question.seconds)) {
+    if (bytes > 0 && bytes + one->window.size() > kMaxNewsBytes) {
       out.final = false;
       break;
     }
@@ -166,18 +166,18 @@ dispatch::Watched Watchers::view(Instant now, const dispatch::Watch& question) c
   return out;
 }
 
-void Watchers::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter) {
+void Watchers::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& message) {
   const Instant now = parts_.runtime.read_clock();
-  if (has_news(letter) || letter.wait <= Duration::zero()) return respond(connection, id, view(now, letter));
-  Watcher one{&connection, id, letter, now + std::min(letter.wait, kWatchMost)};
+  if (has_news(message) || message.wait <= Duration::zero()) return respond(connection, id, view(now, message));
+  Watcher one{&connection, id, letter, now + std::min(message.wait, kMaxWatch)};
   one.live_version = live_.version();
-  if (letter.live_every > Duration::zero()) one.live_at = now + std::max(letter.live_every, dispatch::kLiveLeast);
+  if (message.live_every > Duration::zero()) one.live_at = now + std::max(message.live_every, dispatch::kLiveLeast);
   keep(watchers_, std::move(one));
 }
 
 // --- the live channel: counters of workers for screens, and their windows --------------------------------------------
 
-bool Watchers::heard(Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told) {
+bool Watchers::heard(Instant collected, uint64_t number, const dispatch::LiveMessage::Assignment& told) {
   if (!live_.heard(parts_.runtime.now(), collected, number, told) || counters_told_) return false;
   counters_told_ = std::any_of(watchers_.begin(), watchers_.end(),
                                [](const Watcher& one) { return one.live_at != Instant::never(); });
@@ -195,11 +195,11 @@ dispatch::LiveNews Watchers::view(Instant now, const dispatch::WatchLive& questi
   return out;
 }
 
-void Watchers::watch(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter) {
+void Watchers::watch(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& message) {
   const Instant now = parts_.runtime.read_clock();
   live_.advance(now);
-  if (has_news(letter) || letter.wait <= Duration::zero()) return respond(connection, id, view(now, letter));
-  keep(live_watchers_, LiveWatcher{&connection, id, letter, now + std::min(letter.wait, kWatchMost)});
+  if (has_news(message) || message.wait <= Duration::zero()) return respond(connection, id, view(now, message));
+  keep(live_watchers_, LiveWatcher{&connection, id, letter, now + std::min(message.wait, kMaxWatch)});
 }
 
 // --- both ------------------------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ void Watchers::answer(Instant now) {
 
 void Watchers::send_away() {
   const auto moved = dispatch::refusal(Refusal::Kind::kNotOwner,
-                                       fmt::format("another manager goes on with job '{}'", parts_.job.sheet().id));
+                                       fmt::format("another manager goes on with job '{}'", parts_.job.record().id));
   for (const Watcher& one : watchers_) respond(*one.connection, one.id, moved);
   for (const LiveWatcher& one : live_watchers_) respond(*one.connection, one.id, moved);
   watchers_.clear();

@@ -9,19 +9,19 @@
 #include <optional>
 #include <string>
 
-#include "cluster/net/switchboard.h"
+#include "cluster/net/message_router.h"
 #include "core/base/time.h"
 #include "core/runtime/runtime.h"
-#include "jobs/account/run_account.h"
-#include "jobs/dispatch/job_desk.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/job_kernel.h"
+#include "jobs/dispatch/messages.h"
+#include "jobs/ingest/run_ingest.h"
 #include "load/metrics/live_windows.h"
 
 namespace bellwether::node {
 
 // The live activity of one job's assignments, for screens: the last counters of each, and the sum of all in each tenth
 // of a second (load/metrics/live_windows.h). No result depends on it, because it may be late or lost; results come from
-// the account (jobs/account/run_account.h). A new owner begins with an empty board: its sums lack assignments that had
+// the ingest (jobs/ingest/run_ingest.h). A new owner begins with an empty board: its sums lack assignments that had
 // ended before, and its windows start again.
 //
 // It reads no clock. A message of a known assignment allocates nothing. One thread.
@@ -30,14 +30,14 @@ class LiveBoard {
   // Second zero of the run, from which windows count. Has no effect after the first assignment.
   void set_zero(Instant zero);
   // Its counters begin at zero. An assignment without this call began earlier.
-  void begins(Instant now, dispatch::ShareId share);
+  void begins(Instant now, dispatch::AssignmentId assignment);
   // Counters of message `number`, collected then (on this clock). Numbers grow within a life of a worker, and an
   // assignment stays with one life of one worker: so the highest number of each assignment is the newest. False: newer
   // counters were known, and only windows may have been amended, or the assignment has ended. Not bounded: REQUIRES an
   // assignment of the job.
-  bool heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
+  bool heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveMessage::Assignment& told);
   // Its counters stay in the sums; it has no virtual users any more.
-  void ended(Instant now, dispatch::ShareId share);
+  void ended(Instant now, dispatch::AssignmentId assignment);
   // The job is over: its last windows are closed, and later calls change nothing.
   void finish(Instant now);
 
@@ -57,15 +57,15 @@ class LiveBoard {
   struct Told {
     std::optional<uint64_t> number;
     Instant at;
-    dispatch::LiveLetter::Share what;
+    dispatch::LiveMessage::Assignment what;
     bool over = false;
     metrics::LiveWindows::Source source = 0;
   };
   metrics::LiveWindows& windows(Instant now);
-  void add(const dispatch::LiveLetter::Share& one);
-  void take_off(const dispatch::LiveLetter::Share& one);
+  void add(const dispatch::LiveMessage::Assignment& one);
+  void take_off(const dispatch::LiveMessage::Assignment& one);
 
-  std::map<dispatch::ShareId, Told> told_;
+  std::map<dispatch::AssignmentId, Told> told_;
   dispatch::LiveSum sum_;  // of all; without the age
   uint64_t version_ = 0;
   std::optional<Instant> zero_;
@@ -77,25 +77,25 @@ class Watchers {
  public:
   struct Parts {
     runtime::Runtime& runtime;
-    cluster::Switchboard& switchboard;
-    const dispatch::JobDesk& job;
-    const account::RunAccount& account;
+    cluster::MessageRouter& router;
+    const dispatch::JobKernel& job;
+    const ingest::RunIngest& ingest;
     std::string owner;     // this manager
-    uint64_t life = 0;     // of the account
+    uint64_t life = 0;     // of the ingest
     Duration pause;        // between two answers to one watcher
     std::size_t most = 0;  // maximum of watchers; others are asked to come back
   };
   // All parts must outlive it.
   explicit Watchers(Parts parts) : parts_(std::move(parts)) {}
 
-  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
-  void watch(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
+  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& message);
+  void watch(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& message);
   void forget(const link::Connection& connection);
   // News: watchers get it together with more of it after the pause, or now.
   void changed();
   void changed_now() { due_ = parts_.runtime.now(); }
   // REQUIRES a running assignment of the job. True, once until answer(): some watchers wait for counters.
-  bool heard(Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
+  bool heard(Instant collected, uint64_t number, const dispatch::LiveMessage::Assignment& told);
   LiveBoard& live() { return live_; }
 
   Instant next_deadline() const;
@@ -106,7 +106,7 @@ class Watchers {
   // In the queue, from 1, and the reason of the wait; 0: the job does not wait.
   void set_position(uint32_t position, const std::string& why);
   // The job as clients see it: a waiting one shows the reason.
-  dispatch::JobSheet shown_sheet() const;
+  dispatch::JobRecord shown_record() const;
 
  private:
   template <class Question>

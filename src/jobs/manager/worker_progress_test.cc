@@ -6,9 +6,9 @@
 namespace bellwether::node {
 namespace {
 
+using dispatch::AssignmentId;
+using dispatch::AssignmentPhase;
 using dispatch::Headway;
-using dispatch::ShareId;
-using dispatch::SharePhase;
 using health::Progress;
 using health::Routing;
 
@@ -18,8 +18,8 @@ class WorkerProgressTest : public testing::Test {
   WorkerProgressTest() {
     report_.life = 1;
     report_.takes_work = true;
-    report_.held = {{"j1", dispatch::JobFence(1), ShareId(1), SharePhase::kRunning, {}},
-                    {"j2", dispatch::JobFence(1), ShareId(7), SharePhase::kRunning, {}}};
+    report_.held = {{"j1", dispatch::JobFence(1), AssignmentId(1), AssignmentPhase::kRunning, {}},
+                    {"j2", dispatch::JobFence(1), AssignmentId(7), AssignmentPhase::kRunning, {}}};
   }
   void report() { progress_.reported(now_, report_); }
   // Of each assignment: turns, iterations and arrivals in a second, possible and done.
@@ -35,7 +35,7 @@ class WorkerProgressTest : public testing::Test {
   }
   std::vector<uint32_t> evicted() const {
     std::vector<uint32_t> out;
-    for (const WorkerProgress::Stuck& one : progress_.to_evict(now_)) out.push_back(one.share.value());
+    for (const WorkerProgress::Stuck& one : progress_.to_evict(now_)) out.push_back(one.assignment.value());
     return out;
   }
 
@@ -57,7 +57,7 @@ class WorkerProgressTest : public testing::Test {
 constexpr Headway kWell{10, 10, 50, 50, 20, 20};
 constexpr Headway kNothing{10, 0, 0, 0, 0, 0};
 
-TEST_F(WorkerProgressTest, one_without_shares_is_idle_and_gets_work_if_it_takes_any) {
+TEST_F(WorkerProgressTest, one_without_assignments_is_idle_and_gets_work_if_it_takes_any) {
   report_.held.clear();
   report();
   expect(Progress::kIdle, Routing::kRoute);
@@ -67,12 +67,12 @@ TEST_F(WorkerProgressTest, one_without_shares_is_idle_and_gets_work_if_it_takes_
 }
 
 TEST_F(WorkerProgressTest, what_is_only_prepared_is_no_work) {
-  for (auto& held : report_.held) held.phase = SharePhase::kReady;
+  for (auto& held : report_.held) held.phase = AssignmentPhase::kReady;
   for (int i = 0; i < 100; ++i) second({});
   expect(Progress::kIdle, Routing::kRoute);
 }
 
-TEST_F(WorkerProgressTest, the_worst_share_and_the_worst_figure_of_it_count) {
+TEST_F(WorkerProgressTest, the_worst_assignment_and_the_worst_figure_of_it_count) {
   report();
   second(kWell);
   expect(Progress::kNormal, Routing::kRoute);
@@ -92,7 +92,7 @@ TEST_F(WorkerProgressTest, for_ten_minutes_without_an_answer_of_the_target_nothi
   }
 }
 
-TEST_F(WorkerProgressTest, a_share_whose_process_stands_still_is_drained_then_evicted_alone) {
+TEST_F(WorkerProgressTest, an_assignment_whose_process_stands_still_is_drained_then_evicted_alone) {
   report();
   second(kWell);
   second(kNothing);

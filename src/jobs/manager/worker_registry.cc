@@ -34,45 +34,46 @@ uint32_t used(const dispatch::WorkerReport& report) { return report.cores - std:
 }  // namespace
 
 void WorkerProgress::reported(Instant now, const dispatch::WorkerReport& report) {
-  if (report.life != life_) shares_.clear();
+  if (report.life != life_) assignments_.clear();
   life_ = report.life;
   takes_work_ = report.takes_work;
-  std::set<std::pair<std::string, dispatch::ShareId>> running;
+  std::set<std::pair<std::string, dispatch::AssignmentId>> running;
   for (const dispatch::WorkerReport::Held& held : report.held) {
-    if (held.phase != dispatch::SharePhase::kRunning) continue;
-    std::pair key(held.job, held.share);
-    const auto [at, is_new] = shares_.try_emplace(key, Watched{health::NodeHealth(settings_, now), held.headway, now});
+    if (held.phase != dispatch::AssignmentPhase::kRunning) continue;
+    std::pair key(held.job, held.assignment);
+    const auto [at, is_new] =
+        assignments_.try_emplace(key, Watched{health::NodeHealth(settings_, now), held.headway, now});
     running.insert(std::move(key));
-    Watched& share = at->second;
-    share.health.answered(now);
-    if (is_new || now - share.at < kJudgedEvery) continue;
+    Watched& assignment = at->second;
+    assignment.health.answered(now);
+    if (is_new || now - assignment.at < kJudgedEvery) continue;
     // The first report after a silence may be an old one that waited while this manager stood still: it evicts nothing.
-    share.may_evict = now - share.at <= kSilentMost;
-    share.health.reported(now, report_of(share.judged, held.headway));
-    share.judged = held.headway;
-    share.at = now;
+    assignment.may_evict = now - assignment.at <= kMaxSilent;
+    assignment.health.reported(now, report_of(assignment.judged, held.headway));
+    assignment.judged = held.headway;
+    assignment.at = now;
   }
-  std::erase_if(shares_, [&](const auto& one) { return !running.contains(one.first); });
+  std::erase_if(assignments_, [&](const auto& one) { return !running.contains(one.first); });
 }
 
 health::Progress WorkerProgress::progress(Instant now) const {
   auto worst = health::Progress::kIdle;
-  for (const auto& [key, share] : shares_) worst = std::max(worst, share.health.progress(now));
+  for (const auto& [key, assignment] : assignments_) worst = std::max(worst, assignment.health.progress(now));
   return worst;
 }
 
 health::Routing WorkerProgress::routing(Instant now) const {
   auto worst = health::Routing::kRoute;
-  for (const auto& [key, share] : shares_) {
-    if (share.health.ready()) worst = std::max(worst, share.health.routing(now));
+  for (const auto& [key, assignment] : assignments_) {
+    if (assignment.health.ready()) worst = std::max(worst, assignment.health.routing(now));
   }
   return takes_work_ ? worst : std::max(worst, health::Routing::kHold);
 }
 
 std::vector<WorkerProgress::Stuck> WorkerProgress::to_evict(Instant now) const {
   std::vector<Stuck> out;
-  for (const auto& [key, share] : shares_) {
-    if (share.may_evict && share.at == now && share.health.routing(now) == health::Routing::kEvict) {
+  for (const auto& [key, assignment] : assignments_) {
+    if (assignment.may_evict && assignment.at == now && assignment.health.routing(now) == health::Routing::kEvict) {
       out.push_back({key.first, key.second});
     }
   }
@@ -82,7 +83,7 @@ std::vector<WorkerProgress::Stuck> WorkerProgress::to_evict(Instant now) const {
 bool WorkerRegistry::heard(Instant now, const std::string& name, dispatch::WorkerReport report) {
   auto known = workers_.find(name);
   if (known == workers_.end()) {
-    if (workers_.size() >= kMostWorkers) return false;
+    if (workers_.size() >= kMaxWorkers) return false;
     known = workers_.emplace(name, Entry{{}, now, WorkerProgress(signals_)}).first;
   }
   Entry& entry = known->second;
@@ -143,7 +144,7 @@ std::vector<dispatch::WorkerLine> WorkerRegistry::lines(Instant now) const {
     line.free = entry.report.free;
     line.state = entry.gone ? "gone" : (now - entry.heard < kFresh ? entry.report.state : "silent");
     line.reason = entry.report.reason;
-    line.shares = static_cast<uint32_t>(entry.report.held.size());
+    line.assignments = static_cast<uint32_t>(entry.report.held.size());
     line.progress = to_string(entry.progress.progress(now));
     out.push_back(std::move(line));
   }

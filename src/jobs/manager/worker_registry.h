@@ -10,8 +10,8 @@
 
 #include "cluster/health/signals.h"
 #include "core/base/time.h"
-#include "jobs/dispatch/job_desk.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/job_kernel.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::node {
 
@@ -25,7 +25,7 @@ namespace bellwether::node {
 inline constexpr health::SignalSettings kWorkerSignals{};
 // Faster reports are merged: the possible work in a tenth of a second says little.
 inline constexpr Duration kJudgedEvery = Duration::millis(900);
-inline constexpr Duration kSilentMost = Duration::seconds(5);  // after it a report evicts nothing
+inline constexpr Duration kMaxSilent = Duration::seconds(5);  // after it a report evicts nothing
 
 class WorkerProgress {
  public:
@@ -40,7 +40,7 @@ class WorkerProgress {
 
   struct Stuck {
     std::string job;
-    dispatch::ShareId share;
+    dispatch::AssignmentId assignment;
   };
   // Assignments that have been stuck up to the limit. Call it right after reported().
   std::vector<Stuck> to_evict(Instant now) const;
@@ -55,12 +55,12 @@ class WorkerProgress {
   health::SignalSettings settings_;
   uint64_t life_ = 0;
   bool takes_work_ = false;
-  std::map<std::pair<std::string, dispatch::ShareId>, Watched> shares_;  // those that run
+  std::map<std::pair<std::string, dispatch::AssignmentId>, Watched> assignments_;  // those that run
 };
 
 class WorkerRegistry {
  public:
-  static constexpr std::size_t kMostWorkers = 10'000;
+  static constexpr std::size_t kMaxWorkers = 10'000;
   // Without a report for this time a worker gets no new work; membership decides whether it is dead.
   static constexpr Duration kFresh = Duration::seconds(5);
 

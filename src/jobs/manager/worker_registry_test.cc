@@ -103,8 +103,8 @@ TEST(WorkerRegistry, who_is_stuck_gets_nothing_new_and_who_is_slow_only_when_the
     const auto possible = static_cast<uint64_t>(second) * 10;
     told.held = {{"j",
                   dispatch::JobFence(1),
-                  dispatch::ShareId(1),
-                  dispatch::SharePhase::kRunning,
+                  dispatch::AssignmentId(1),
+                  dispatch::AssignmentPhase::kRunning,
                   {possible, turned, 0, 0, 0, 0}}};
     const Instant now = kWorkerRegistryNow + Duration::seconds(second);
     ASSERT_TRUE(registry.heard(now, "w1", told));

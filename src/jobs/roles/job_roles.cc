@@ -6,8 +6,8 @@
 
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/node_election.h"
+#include "cluster/node/node_format.h"
 #include "cluster/node/node_members.h"
-#include "cluster/node/node_words.h"
 #include "cluster/node/secrets.h"
 #include "cluster/replication/etcd_job_store.h"
 #include "cluster/replication/quorum_job_store.h"
@@ -21,10 +21,10 @@ using runtime::task;
 
 // Another manager continues a job this long after the last sign of its owner.
 constexpr jobs::JobSettings kJobs{Duration::seconds(3)};
-constexpr Duration kCloseMost = Duration::seconds(1);
+constexpr Duration kMaxClose = Duration::seconds(1);
 
-copies::CopyKeeperSettings keeping(bool first_start) {
-  copies::CopyKeeperSettings settings;
+blobs::BlobReplicaSettings keeping(bool first_start) {
+  blobs::BlobReplicaSettings settings;
   settings.first_start = first_start;
   return settings;
 }
@@ -47,19 +47,19 @@ std::vector<int> usable_cpus() {
 runtime::task<Status> RegisterRole::prepare(const NodeTools& tools) {
   const cluster::NodeConfig& config = tools.options.config;
   lines_ =
-      std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(),
-                                         callback_to<&NodeMembers::find>(tools.members), config.name, config.keepers);
-  jobs::KeeperSettings keeping;
+      std::make_unique<registers::Lines>(tools.port.links(), tools.port.router(),
+                                         callback_to<&NodeMembers::find>(tools.members), config.name, config.replicas);
+  jobs::ReplicaSettings keeping;
   keeping.first_start = tools.options.first_start;
-  keeper_ = std::make_unique<jobs::JobKeeper>(tools.runtime, *tools.supplies.kv, *lines_, keeping,
-                                              callback_to<&NodeLog::note>(tools.log));
+  replica_ = std::make_unique<jobs::RegisterReplica>(tools.runtime, *tools.supplies.kv, *lines_, keeping,
+                                                     callback_to<&NodeLog::note>(tools.log));
   co_return Status();
 }
 
 void RegisterRole::describe(QuorumView& view) const {
-  if (keeper_ == nullptr) return;
-  view.jobs = keeper_->jobs();
-  view.jobs_unable = keeper_->unable();
+  if (replica_ == nullptr) return;
+  view.jobs = replica_->jobs();
+  view.jobs_unable = replica_->unable();
 }
 
 // --- its life --------------------------------------------------------------------------------------------------------
@@ -70,17 +70,17 @@ ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique
       around(tools, role),
       own_lines(role.registers_ != nullptr
                     ? nullptr
-                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.switchboard(),
+                    : std::make_unique<registers::Lines>(tools.port.links(), tools.port.router(),
                                                          callback_to<&NodeMembers::find>(tools.members),
-                                                         tools.options.config.name, tools.options.config.keepers)),
+                                                         tools.options.config.name, tools.options.config.replicas)),
       lines(own_lines != nullptr ? *own_lines : role.registers_->lines()),
-      copy_keeper(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start),
-                  callback_to<&NodeLog::note>(tools.log)),
-      copies(tools.runtime, lines, {}, tools.runtime.prng().next()),
+      blob_replica(tools.runtime, *role.kv_, lines, keeping(tools.options.first_start),
+                   callback_to<&NodeLog::note>(tools.log)),
+      blobs(tools.runtime, lines, {}, tools.runtime.prng().next()),
       store(std::move(registers)),
       etcd(std::move(view)),
-      service({tools.runtime, tools.port.links(), tools.port.switchboard(), around, *store,
-               etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->keeper(), copies,
+      service({tools.runtime, tools.port.links(), tools.port.router(), around, *store,
+               etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->replica(), blobs,
                callback_to<&ManagerRole::on_job_says>(role)},
               role.settings_) {}
 
@@ -103,13 +103,13 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
     view = std::move(*seen);
   }
   work_ = std::make_unique<Work>(tools, *this, std::move(store), std::move(view));
-  stores_ = {work_->store.get(), &work_->copies};
+  stores_ = {work_->store.get(), &work_->blobs};
   co_return Status();
 }
 
 task<void> ManagerRole::run(runtime::Cancellation* cancel) {
   runtime::Scope keeping;
-  keeping.spawn(work_->copy_keeper.run(keeping.cancellation()));
+  keeping.spawn(work_->blob_replica.run(keeping.cancellation()));
   if (work_->etcd != nullptr) keeping.spawn(work_->etcd->run(keeping.cancellation()));
   {
     const runtime::CancelCallback on_cancel(
@@ -118,8 +118,8 @@ task<void> ManagerRole::run(runtime::Cancellation* cancel) {
   }
   ended_ = true;
   ended_changed_.changed();
-  co_await work_->store->close(kCloseMost);
-  co_await work_->copies.close();
+  co_await work_->store->close(kMaxClose);
+  co_await work_->blobs.close();
   keeping.cancel();
   co_await keeping.join();
   co_await work_->lines.close();
@@ -154,7 +154,7 @@ std::vector<std::string> ManagerRole::Around::manager_names() const {
   return out;
 }
 
-std::vector<Surroundings::Neighbour> ManagerRole::Around::neighbours() const {
+std::vector<ClusterView::Neighbour> ManagerRole::Around::neighbours() const {
   std::vector<Neighbour> out;
   tools_.members.for_each([&](const NodeMembers::Member& member) {
     if (member.role() != wire::Role::kManager && member.role() != wire::Role::kWorker) return;
@@ -180,7 +180,7 @@ void ManagerRole::on_job_says(const std::string& job, const std::string& event, 
 
 std::string ManagerRole::obstacle() const {
   if (work_ == nullptr) return {};
-  if (!work_->copy_keeper.unable().empty()) return work_->copy_keeper.unable();
+  if (!work_->blob_replica.unable().empty()) return work_->blob_replica.unable();
   const std::string trouble = work_->etcd != nullptr ? work_->etcd->trouble() : std::string();
   return trouble.empty() ? trouble : "the registers of jobs cannot be read: " + trouble;
 }
@@ -206,7 +206,7 @@ std::vector<Figure> ManagerRole::figures() const {
   const ManagerService& service = work_->service;
   return {{"bellwether_jobs_progress",
            "gauge",
-           "Shares that were dispatched, of those that could be: 0 idle, 1 normal, 2 slow, 3 degraded, 4 stuck.",
+           "Assignments that were dispatched, of those that could be: 0 idle, 1 normal, 2 slow, 3 degraded, 4 stuck.",
            {},
            static_cast<double>(service.progress())},
           {"bellwether_jobs_quorum_breaker",
@@ -256,8 +256,8 @@ std::vector<cluster::PeerAddress> WorkerRole::managers() const {
 
 task<Status> WorkerRole::prepare(const NodeTools& tools) {
   members_ = &tools.members;
-  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.switchboard(),
-                                             callback_to<&WorkerRole::managers>(*this), *shares_, settings_,
+  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.router(),
+                                             callback_to<&WorkerRole::managers>(*this), *assignments_, settings_,
                                              callback_to<&NodeLog::note>(tools.log));
   co_return Status();
 }

@@ -8,39 +8,39 @@
 
 #include "cluster/net/node_config.h"
 #include "cluster/node/node_roles.h"
-#include "cluster/replication/copies.h"
-#include "cluster/replication/copy_keeper.h"
+#include "cluster/replication/blob_replica.h"
+#include "cluster/replication/blobs.h"
 #include "cluster/replication/etcd_job_store.h"
-#include "cluster/replication/job_keeper.h"
 #include "cluster/replication/job_store.h"
+#include "cluster/replication/register_replica.h"
 #include "core/runtime/event.h"
+#include "jobs/assignment/assignment_process.h"
 #include "jobs/manager/manager_service.h"
-#include "jobs/share/share_process.h"
 #include "jobs/worker/worker_service.h"
 
 namespace bellwether::node {
 
 // Of a manager or gate with a replica of the jobs' registers, unless an etcd has them
-// (cluster/replication/job_keeper.h).
+// (cluster/replication/register_replica.h).
 class RegisterRole final : public NodeRole {
  public:
   runtime::task<Status> prepare(const NodeTools& tools) override;
-  runtime::task<void> run(runtime::Cancellation* cancel) override { return keeper_->run(cancel); }
+  runtime::task<void> run(runtime::Cancellation* cancel) override { return replica_->run(cancel); }
   void describe(QuorumView& view) const override;
 
   // After prepare().
   registers::Lines& lines() { return *lines_; }
-  const jobs::JobKeeper& keeper() const { return *keeper_; }
+  const jobs::RegisterReplica& replica() const { return *replica_; }
 
  private:
   std::unique_ptr<registers::Lines> lines_;
-  std::unique_ptr<jobs::JobKeeper> keeper_;
+  std::unique_ptr<jobs::RegisterReplica> replica_;
 };
 
-// A manager with the jobs' registers, or at least their copies, that owns jobs (node/manager).
+// A manager with the jobs' registers, or at least their blobs, that owns jobs (node/manager).
 class ManagerRole final : public NodeRole {
  public:
-  // `kv`: for the copies alone, because votes must not wait for megabytes. `registers`: of this node, and before this
+  // `kv`: for the blobs alone, because votes must not wait for megabytes. `registers`: of this node, and before this
   // role among its roles; nothing: an etcd has them.
   ManagerRole(std::unique_ptr<cluster::Kv> kv, std::shared_ptr<RegisterRole> registers, ManagerSettings settings = {})
       : kv_(std::move(kv)), registers_(std::move(registers)), settings_(settings) {}
@@ -65,7 +65,7 @@ class ManagerRole final : public NodeRole {
 
  private:
   // Its view of the cluster.
-  class Around final : public Surroundings {
+  class Around final : public ClusterView {
    public:
     Around(const NodeTools& tools, const ManagerRole& role) : tools_(tools), role_(role) {}
     std::optional<cluster::PeerAddress> find(const std::string& name) const override;
@@ -87,8 +87,8 @@ class ManagerRole final : public NodeRole {
     Around around;
     std::unique_ptr<registers::Lines> own_lines;  // if its node has no registers
     registers::Lines& lines;
-    copies::CopyKeeper copy_keeper;
-    copies::Copies copies;
+    blobs::BlobReplica blob_replica;
+    blobs::Blobs blobs;
     std::unique_ptr<jobs::JobStore> store;
     std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's replica has the view
     ManagerService service;
@@ -116,15 +116,15 @@ Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config);
 
 class WorkerRole final : public NodeRole {
  public:
-  WorkerRole(WorkerSettings settings, std::unique_ptr<ShareFactory> shares)
-      : settings_(std::move(settings)), shares_(std::move(shares)) {}
+  WorkerRole(WorkerSettings settings, std::unique_ptr<AssignmentFactory> assignments)
+      : settings_(std::move(settings)), assignments_(std::move(assignments)) {}
 
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override { return service_->run(cancel); }
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
   bool drains() const override { return true; }
   runtime::task<bool> drain(runtime::Cancellation* cancel) override;
-  void on_vital_signs(const cluster::VitalSigns& signs, int health_score) override {
+  void on_vital_signs(const cluster::ResourceUsage& signs, int health_score) override {
     service_->sample(signs, health_score);
   }
   // After prepare().
@@ -134,7 +134,7 @@ class WorkerRole final : public NodeRole {
   std::vector<cluster::PeerAddress> managers() const;
 
   WorkerSettings settings_;
-  std::unique_ptr<ShareFactory> shares_;
+  std::unique_ptr<AssignmentFactory> assignments_;
   const NodeMembers* members_ = nullptr;  // after prepare()
   std::unique_ptr<WorkerService> service_;
 };

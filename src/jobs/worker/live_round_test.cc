@@ -17,10 +17,10 @@ class LiveRoundTest : public sim::MachineTest {
     machine_.run(w1_.close());
     machine_.run(m1_.close());
   }
-  std::vector<LiveRound::Letter> live() {
+  std::vector<LiveRound::JobMessage> live() {
     ++asked_;
-    dispatch::LiveLetter letter;
-    letter.shares.push_back({"j1", dispatch::ShareId(1), asked_, 0, 0, 0, 1});
+    dispatch::LiveMessage message;
+    message.assignments.push_back({"j1", dispatch::AssignmentId(1), asked_, 0, 0, 0, 1});
     return {{m1_.address(), letter, apart_}};
   }
 
@@ -33,16 +33,16 @@ class LiveRoundTest : public sim::MachineTest {
   task<Status> connecting() {
     dispatch::WorkerReport report;
     report.life = 1;
-    std::string letter = dispatch::encode(report);
+    std::string message = dispatch::encode(report);
     const auto answer =
         co_await w1_.links->request(m1_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
-                                    std::move(letter), Duration::seconds(20), nullptr);
+                                    std::move(message), Duration::seconds(20), nullptr);
     co_return answer ? Status{} : Status(tl::unexpected(answer.error()));
   }
 
-  SafeAccount safe_;
-  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
-  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
+  SafeIngest safe_;
+  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kJobMessages};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kJobMessages};
   FakeManager manager_{m1_, safe_};
   uint64_t asked_ = 0;
   Duration apart_;
@@ -63,7 +63,7 @@ TEST_F(LiveRoundTest, makes_no_connection_and_keeps_nothing_for_one) {
   const uint64_t unheard = asked_;
   ASSERT_TRUE(machine_.run(connecting()));
   until([&] { return !manager_.lives.empty(); });
-  EXPECT_GT(manager_.lives[0].shares[0].requests, unheard) << "what is new";
+  EXPECT_GT(manager_.lives[0].assignments[0].requests, unheard) << "what is new";
 }
 
 TEST_F(LiveRoundTest, a_manager_that_is_filling_up_hears_less_and_then_the_newest) {
@@ -76,7 +76,7 @@ TEST_F(LiveRoundTest, a_manager_that_is_filling_up_hears_less_and_then_the_newes
   EXPECT_EQ(manager_.lives.size(), 1u) << "it is not time yet";
   apart_ = Duration::zero();
   until([&] { return manager_.lives.size() == 2; });
-  EXPECT_EQ(manager_.lives[1].shares[0].requests, asked_);
+  EXPECT_EQ(manager_.lives[1].assignments[0].requests, asked_);
 }
 
 TEST_F(LiveRoundTest, waits_for_nobody_and_joins_no_queue) {
@@ -92,8 +92,8 @@ TEST_F(LiveRoundTest, waits_for_nobody_and_joins_no_queue) {
   EXPECT_TRUE(manager_.lives.empty());
   until([&] { return w1_.links->connections().front()->session().queued_bytes() == 0; });
   say_something();
-  until([&] { return !manager_.lives.empty() && manager_.lives.back().shares[0].requests == asked_; });
-  EXPECT_GT(manager_.lives[0].shares[0].requests, 1u) << "the newest, and only that";
+  until([&] { return !manager_.lives.empty() && manager_.lives.back().assignments[0].requests == asked_; });
+  EXPECT_GT(manager_.lives[0].assignments[0].requests, 1u) << "the newest, and only that";
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 namespace bellwether::node {
 namespace {
 
+using dispatch::AssignmentId;
 using dispatch::Refusal;
-using dispatch::ShareId;
 using testing::HasSubstr;
 
 struct WorkerDelivery : WorkerServiceTest {
-  FakeProcess& process = *run_share(1);
+  FakeProcess& process = *run_assignment(1);
 };
 
 TEST_F(WorkerDelivery, asks_the_others_when_the_owner_does_not_answer_and_loses_nothing) {
@@ -30,7 +30,7 @@ TEST_F(WorkerDelivery, follows_who_is_named_as_the_owner) {
   for (uint64_t second = 0; second < 3; ++second) measure(process, second);
   until([&] { return applied(1) == 3; });
   EXPECT_EQ(one_.windows, 0u);
-  EXPECT_EQ(service_->desk().owner_of("j1"), "m2");
+  EXPECT_EQ(service_->kernel().owner_of("j1"), "m2");
   expect_all_counted(two_);
 }
 
@@ -38,7 +38,7 @@ TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
   one_.disown({});  // it names no owner
   two_.own();
   measure(process, 0);
-  until([&] { return service_->desk().owner_of("j1") == "m2"; });
+  until([&] { return service_->kernel().owner_of("j1") == "m2"; });
   const uint64_t before = one_.refused;
   measure(process, 1);
   until([&] { return applied(1) == 2; });
@@ -49,7 +49,7 @@ TEST_F(WorkerDelivery, an_owner_that_was_replaced_is_not_believed_though_the_new
   two_.own();
   ask(two_, two_.adoption(2));
   two_.silent = true;
-  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  process.to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   two_.silent = false;
   until([&] { return !two_.ends.empty(); });
@@ -80,20 +80,20 @@ TEST_F(WorkerDelivery, a_new_owner_goes_on_from_the_copy_that_was_safe) {
   const auto answer = ask(two_, two_.adoption(2));
   const auto* adopted = std::get_if<dispatch::Adopted>(&answer);
   ASSERT_NE(adopted, nullptr);
-  ASSERT_EQ(adopted->shares.size(), 1u);
-  EXPECT_EQ(adopted->shares[0].measured, 7u);
+  ASSERT_EQ(adopted->assignments.size(), 1u);
+  EXPECT_EQ(adopted->assignments[0].measured, 7u);
   for (uint64_t second = 7; second < 9; ++second) measure(process, second);
   until([&] { return applied(1) == 9; });
   expect_all_counted(two_);
   EXPECT_TRUE(process.stops.empty()) << "the load goes on";
-  const auto old = ask(one_, dispatch::StopLetter{"j1", dispatch::JobFence(1), ShareId(1), {}, "old"});
+  const auto old = ask(one_, dispatch::StopMessage{"j1", dispatch::JobFence(1), AssignmentId(1), {}, "old"});
   EXPECT_EQ(refusal(old).kind, Refusal::Kind::kStale);
   EXPECT_EQ(refusal(old).owner, "m2");
 }
 
 TEST_F(WorkerDelivery, what_an_owner_noted_before_it_died_is_told_to_the_next_one) {
   measure(process, 0);
-  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  process.to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   one_.disown({});
   two_.own();  // from an empty copy
@@ -119,14 +119,14 @@ TEST_F(WorkerDelivery, load_that_belongs_to_somebody_else_is_stopped_and_not_kep
   measure(process, 0);
   until([&] { return !process.stops.empty(); });
   EXPECT_THAT(process.stops, testing::ElementsAre(false));
-  process.to.on_second(1, account::encode_window(account::empty_window()), Duration::seconds(1));
-  process.to.on_ended({ShareEnd::How::kStopped, {}, Duration::seconds(1)});
+  process.to.on_second(1, ingest::encode_window(ingest::empty_window()), Duration::seconds(1));
+  process.to.on_ended({AssignmentEnd::How::kStopped, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("somebody else"));
   EXPECT_EQ(one_.windows, 1u);
 }
 
-TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
+TEST_F(WorkerDelivery, screens_are_told_what_its_assignments_do) {
   measure(process, 0);
   until([&] { return applied(1) == 1; });
   vuser::Tally tally;
@@ -134,18 +134,18 @@ TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
   tally.vus_active = 3;
   process.to.on_counters({.tally = tally});
   until([&] { return !one_.lives.empty(); });
-  ASSERT_EQ(one_.lives[0].shares.size(), 1u);
-  EXPECT_EQ(one_.lives[0].shares[0].requests, 12u);
-  EXPECT_EQ(one_.lives[0].shares[0].vus, 3);
+  ASSERT_EQ(one_.lives[0].assignments.size(), 1u);
+  EXPECT_EQ(one_.lives[0].assignments[0].requests, 12u);
+  EXPECT_EQ(one_.lives[0].assignments[0].vus, 3);
   tally.requests = 20;
   process.to.on_counters({.tally = tally});
   until([&] { return one_.lives.size() == 2; });
   EXPECT_GT(one_.lives[1].number, one_.lives[0].number);
-  EXPECT_EQ(one_.lives[1].shares[0].requests, 20u);
+  EXPECT_EQ(one_.lives[1].assignments[0].requests, 20u);
   EXPECT_TRUE(two_.lives.empty()) << "who does not own the job";
 }
 
-TEST_F(WorkerDelivery, the_last_counters_of_a_share_are_told_when_it_has_ended_before_its_end_is) {
+TEST_F(WorkerDelivery, the_last_counters_of_an_assignment_are_told_when_it_has_ended_before_its_end_is) {
   measure(process, 0);
   until([&] { return applied(1) == 1; });
   vuser::Tally tally;
@@ -155,11 +155,11 @@ TEST_F(WorkerDelivery, the_last_counters_of_a_share_are_told_when_it_has_ended_b
   until([&] { return one_.lives.size() == 1; });
   tally.requests = 20;
   process.to.on_counters({tally});
-  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  process.to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   ASSERT_GE(one_.lives.size(), 2u);
-  EXPECT_EQ(one_.lives[1].shares.at(0).requests, 20u);
-  EXPECT_EQ(one_.lives[1].shares.at(0).vus, 0);
+  EXPECT_EQ(one_.lives[1].assignments.at(0).requests, 20u);
+  EXPECT_EQ(one_.lives[1].assignments.at(0).vus, 0);
   EXPECT_GE(one_.lives[1].collected, one_.lives[0].collected);
   EXPECT_GT(one_.lives[0].collected, Instant());
 }
@@ -168,10 +168,10 @@ TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
   measure(process, 0);
   const auto late = machine_.run(service_->drain(runtime_.now() + Duration::millis(50), nullptr));
   ASSERT_FALSE(late);
-  EXPECT_THAT(late.error().message, HasSubstr("1 shares are still running"));
+  EXPECT_THAT(late.error().message, HasSubstr("1 assignments are still running"));
   until([&] { return one_.reports.back().state == "draining"; });
   EXPECT_EQ(refusal(ask(one_, dispatch::Offer{test_order(2)})).kind, Refusal::Kind::kBusy);
-  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  process.to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   const auto unsafe = machine_.run(service_->drain(runtime_.now() + Duration::millis(50), nullptr));
   ASSERT_FALSE(unsafe);

@@ -5,7 +5,7 @@
 
 #include "cluster/net/message_classes.h"
 #include "core/base/overloaded.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "jobs/worker/worker_service.h"
 
 namespace bellwether::node {
@@ -16,7 +16,7 @@ using runtime::task;
 
 constexpr Duration kEvery = Duration::seconds(1);  // at the latest
 constexpr Duration kApart = Duration::millis(100);
-constexpr Duration kReportAnswerMost = Duration::seconds(1);
+constexpr Duration kMaxReportAnswer = Duration::seconds(1);
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void ReportRound::tell_all() {
     return !line.second.under_way && std::none_of(managers.begin(), managers.end(), is_it);
   });
   if (managers.empty()) return;
-  const std::string letter = dispatch::encode(worker_.report());
+  const std::string message = dispatch::encode(worker_.report());
   const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
     Line& line = lines_[manager.name];
@@ -66,15 +66,15 @@ void ReportRound::tell_all() {
       continue;
     }
     line.under_way = true;
-    scope_->spawn(tell(this, manager, letter));
+    scope_->spawn(tell(this, manager, message));
   }
 }
 
-task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string letter) {
+task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string message) {
   const std::string name = manager.name;
   const uint16_t type = cluster::message_type::kDispatch;
   const auto answer = co_await self->links_.request(std::move(manager), type, wire::Priority::kControl,
-                                                    std::move(letter), kReportAnswerMost, self->scope_->cancellation());
+                                                    std::move(message), kMaxReportAnswer, self->scope_->cancellation());
   self->lines_[name].under_way = false;
   self->heard(name, answer);
 }
@@ -140,10 +140,10 @@ runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
 void LiveRound::say(bool at_once) {
   const Instant now = runtime_.now();
   std::map<std::string, Instant> before = std::exchange(said_, {});
-  for (Letter& one : letters_()) {
+  for (JobMessage& one : messages_()) {
     const auto last = before.find(one.to.name);
     if (last != before.end()) said_.insert(*last);
-    if (one.letter.shares.empty()) continue;
+    if (one.message.assignments.empty()) continue;
     if (!is_clear(one.to.name)) {
       changed_ = true;  // at an end nothing newer follows
       continue;
@@ -154,9 +154,9 @@ void LiveRound::say(bool at_once) {
       continue;
     }
     said_[one.to.name] = now;
-    one.letter.number = ++number_;
-    one.letter.collected = now;
-    links_.send(one.to, cluster::message_type::kDispatch, wire::Priority::kBulk, dispatch::encode(one.letter),
+    one.message.number = ++number_;
+    one.message.collected = now;
+    links_.send(one.to, cluster::message_type::kDispatch, wire::Priority::kBulk, dispatch::encode(one.message),
                 Duration::zero());
   }
 }

@@ -11,7 +11,7 @@
 #include "core/base/periodic.h"
 #include "core/resilience/backpressure.h"
 #include "core/runtime/scope.h"
-#include "jobs/dispatch/letters.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::node {
 
@@ -43,7 +43,7 @@ class ReportRound {
     std::string complaint;  // the last one
   };
   void tell_all();
-  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string letter);
+  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string message);
   void heard(const std::string& manager, const Result<std::string>& answer);
 
   runtime::Runtime& runtime_;
@@ -63,16 +63,16 @@ class LiveRound {
  public:
   static constexpr Duration kApart = Duration::millis(50);
 
-  struct Letter {
+  struct JobMessage {
     cluster::PeerAddress to;
-    dispatch::LiveLetter letter;
+    dispatch::LiveMessage message;
     Duration apart;  // from the last message to this manager, at least
   };
   // The messages that are due, one for each known owner.
-  using Letters = Callback<std::vector<Letter>()>;
+  using JobMessages = Callback<std::vector<JobMessage>()>;
   // All must outlive it.
-  LiveRound(runtime::Runtime& runtime, cluster::PeerLinks& links, Letters letters)
-      : runtime_(runtime), links_(links), letters_(letters) {}
+  LiveRound(runtime::Runtime& runtime, cluster::PeerLinks& links, JobMessages messages)
+      : runtime_(runtime), links_(links), messages_(messages) {}
   LiveRound(const LiveRound&) = delete;
   LiveRound& operator=(const LiveRound&) = delete;
 
@@ -88,7 +88,7 @@ class LiveRound {
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
-  Letters letters_;
+  JobMessages messages_;
   bool changed_ = false;
   bool at_once_ = false;
   uint64_t number_ = 0;

@@ -7,7 +7,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "load/plan/load.h"
 
 namespace bellwether::node {
@@ -22,39 +22,39 @@ Result<PlanFacts> facts_of(std::string_view bytes) {
 }
 
 using runtime::task;
-namespace event = dispatch::desk_event;
-namespace effect = dispatch::desk_effect;
+namespace event = dispatch::kernel_event;
+namespace effect = dispatch::kernel_effect;
 
 namespace {
 
-dispatch::WorkerDeskConfig desk_config(const WorkerSettings& settings) {
+dispatch::WorkerKernelConfig kernel_config(const WorkerSettings& settings) {
   check(!settings.cpus.empty(), "a worker runs on something");
-  dispatch::WorkerDeskConfig config;
+  dispatch::WorkerKernelConfig config;
   config.cores = settings.cores == 0 ? static_cast<uint32_t>(settings.cpus.size()) : settings.cores;
   return config;
 }
 
 }  // namespace
 
-WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
-                             Managers managers, ShareFactory& factory, WorkerSettings settings, Note note)
+WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::MessageRouter& router,
+                             Managers managers, AssignmentFactory& factory, WorkerSettings settings, Note note)
     : runtime_(runtime),
       links_(links),
-      switchboard_(switchboard),
+      router_(router),
       managers_(managers),
       factory_(factory),
       settings_(std::move(settings)),
       note_(note),
       life_(std::max<uint64_t>(runtime.prng().next(), 1)),
-      desk_(desk_config(settings_)),
+      kernel_(kernel_config(settings_)),
       reports_(runtime, links, managers_, *this),
       live_(runtime, links, callback_to<&WorkerService::live>(*this)) {
   loop_.begin();
-  switchboard_.connect(cluster::message_type::kDispatch, *this);
+  router_.connect(cluster::message_type::kDispatch, *this);
   state_changed();
 }
 
-WorkerService::~WorkerService() { switchboard_.disconnect(cluster::message_type::kDispatch); }
+WorkerService::~WorkerService() { router_.disconnect(cluster::message_type::kDispatch); }
 
 // --- its life --------------------------------------------------------------------------------------------------------
 
@@ -64,10 +64,10 @@ task<void> WorkerService::run(runtime::Cancellation* cancel) {
   scope_.spawn(reports_.run(scope_.cancellation()));
   scope_.spawn(live_.run(scope_.cancellation()));
   co_await loop_.keep_time(event::Tick{}, scope_.cancellation());
-  for (const auto& [key, share] : shares_) share->close();
-  switchboard_.disconnect(cluster::message_type::kDispatch);
+  for (const auto& [key, assignment] : assignments_) assignment->close();
+  router_.disconnect(cluster::message_type::kDispatch);
   co_await scope_.join();
-  shares_.clear();
+  assignments_.clear();
 }
 
 task<Status> WorkerService::drain(Instant deadline, runtime::Cancellation* cancel) {
@@ -92,17 +92,18 @@ task<Status> WorkerService::delivered(Instant deadline, runtime::Cancellation* c
   if (done) co_return Status{};
   if (cancel != nullptr && cancel->cancelled()) co_return fail(Errc::kCancelled, "the worker was not waited for");
   co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
-                                       : fmt::format("{} shares are still running here", desk_.unfinished()));
+                                       : fmt::format("{} assignments are still running here", kernel_.unfinished()));
 }
 
 bool WorkerService::has_delivered() const {
-  return std::all_of(shares_.begin(), shares_.end(),
-                     [](const auto& share) { return share.second->stream().delivered(); });
+  return std::all_of(assignments_.begin(), assignments_.end(),
+                     [](const auto& assignment) { return assignment.second->stream().delivered(); });
 }
 
-// --- the desk --------------------------------------------------------------------------------------------------------
+// --- the kernel
+// --------------------------------------------------------------------------------------------------------
 
-void WorkerService::tell(dispatch::DeskEvent event) { loop_.tell(std::move(event)); }
+void WorkerService::tell(dispatch::KernelEvent event) { loop_.tell(std::move(event)); }
 
 void WorkerService::carry_out(effect::Answer& effect) {
   const auto found = waiting_.find(effect.ticket);
@@ -117,25 +118,25 @@ void WorkerService::carry_out(effect::Start& effect) {
   Result<PlanFacts> known = facts(effect.order.bundle, *effect.bundle);
   Result<ChildOrder> order = known.and_then([&](const PlanFacts& facts) { return order_for(effect, facts); });
   if (!order) {
-    tell(event::NotPrepared{effect.share, order.error()});
-    tell(event::Ended{effect.share, {dispatch::ShareOutcome::kFailed, order.error().message, 0, {}, {}}});
+    tell(event::NotPrepared{effect.assignment, order.error()});
+    tell(event::Ended{effect.assignment, {dispatch::AssignmentOutcome::kFailed, order.error().message, 0, {}, {}}});
     return;
   }
-  auto share = std::make_shared<WorkerShare>(runtime_, links_, *this, effect.share,
-                                             ShareStream(known->shape, settings_.stream_bytes_most),
-                                             known->graceful_stops[order->workflow]);
-  shares_[effect.share] = share;
-  share->start(factory_, std::move(*order));
-  scope_.spawn(WorkerShare::deliver(share));
+  auto assignment = std::make_shared<WorkerAssignment>(runtime_, links_, *this, effect.assignment,
+                                                       AssignmentStream(known->shape, settings_.stream_bytes_most),
+                                                       known->graceful_stops[order->workflow]);
+  assignments_[effect.assignment] = assignment;
+  assignment->start(factory_, std::move(*order));
+  scope_.spawn(WorkerAssignment::deliver(assignment));
 }
 
 Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const PlanFacts& facts) const {
-  const dispatch::ShareOrder& from = effect.order;
+  const dispatch::AssignmentOrder& from = effect.order;
   if (from.workflow >= facts.graceful_stops.size()) {
     return fail(Errc::kInvalid, "workflow {} of a plan that has {}", from.workflow, facts.graceful_stops.size());
   }
-  if (from.parts.count > kMostShareThreads) {
-    return fail(Errc::kTooLarge, "{} parts in one process, of at most {}", from.parts.count, kMostShareThreads);
+  if (from.parts.count > kMaxAssignmentThreads) {
+    return fail(Errc::kTooLarge, "{} parts in one process, of at most {}", from.parts.count, kMaxAssignmentThreads);
   }
   ChildOrder order;
   order.bundle = *effect.bundle;
@@ -157,63 +158,63 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
 Result<PlanFacts> WorkerService::facts(const std::string& hash, const std::string& bundle) {
   const auto found = facts_.find(hash);
   if (found != facts_.end()) return found->second;
-  if (bundle.size() > kMostBundleBytes) return fail(Errc::kTooLarge, "the bundle is too large for a process");
+  if (bundle.size() > kMaxBundleBytes) return fail(Errc::kTooLarge, "the bundle is too large for a process");
   auto made = facts_of(bundle);
   if (!made) return made;
-  if (facts_.size() >= kFactsMost) facts_.erase(facts_.begin());
+  if (facts_.size() >= kMaxFacts) facts_.erase(facts_.begin());
   facts_[hash] = *made;
   return made;
 }
 
-WorkerShare* WorkerService::find(const dispatch::ShareKey& key) const {
-  const auto found = shares_.find(key);
-  return found == shares_.end() ? nullptr : found->second.get();
+WorkerAssignment* WorkerService::find(const dispatch::AssignmentKey& key) const {
+  const auto found = assignments_.find(key);
+  return found == assignments_.end() ? nullptr : found->second.get();
 }
 
 void WorkerService::carry_out(const effect::Begin& effect) {
-  if (WorkerShare* share = find(effect.share)) share->begin(effect);
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->begin(effect);
 }
 void WorkerService::carry_out(const effect::Scale& effect) {
-  if (WorkerShare* share = find(effect.share)) share->scale(effect.vus);
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->scale(effect.vus);
 }
 void WorkerService::carry_out(const effect::HandOver& effect) {
-  if (WorkerShare* share = find(effect.share)) share->hand_over(effect);
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->hand_over(effect);
 }
 void WorkerService::carry_out(const effect::Stop& effect) {
-  if (WorkerShare* share = find(effect.share)) share->stop(effect.how);
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->stop(effect.how);
 }
 void WorkerService::carry_out(const effect::Kill& effect) {
-  if (WorkerShare* share = find(effect.share)) share->kill();
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->kill();
 }
 void WorkerService::carry_out(const effect::AskForTime& effect) {
   using Reason = resilience::ExtensionRequest::Reason;
-  const auto found = shares_.find(effect.share);
-  if (found == shares_.end()) return;
+  const auto found = assignments_.find(effect.assignment);
+  if (found == assignments_.end()) return;
   const Reason reason = states_.state() == health::WorkerState::kHealthy ? Reason::kLongWorkflow : Reason::kContention;
-  scope_.spawn(WorkerShare::ask_for_time(found->second, effect.left, reason));
+  scope_.spawn(WorkerAssignment::ask_for_time(found->second, effect.left, reason));
 }
 void WorkerService::carry_out(const effect::Warn& effect) {
-  if (WorkerShare* share = find(effect.share)) share->save();
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->save();
 }
 void WorkerService::carry_out(const effect::TellEnd& effect) {
-  if (WorkerShare* share = find(effect.share)) share->tell_end(effect.end);
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->tell_end(effect.end);
 }
 void WorkerService::carry_out(const effect::Resume& effect) {
-  if (WorkerShare* share = find(effect.share)) share->resume(effect.applied);
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->resume(effect.applied);
 }
 void WorkerService::carry_out(const effect::Discard& effect) {
-  if (WorkerShare* share = find(effect.share)) share->discard();
+  if (WorkerAssignment* assignment = find(effect.assignment)) assignment->discard();
 }
 void WorkerService::carry_out(const effect::Follow& effect) {
-  for (const auto& [key, share] : shares_) {
-    if (key.job == effect.job) share->follow();
+  for (const auto& [key, assignment] : assignments_) {
+    if (key.job == effect.job) assignment->follow();
   }
 }
 void WorkerService::carry_out(const effect::Forget& effect) {
-  const auto found = shares_.find(effect.share);
-  if (found == shares_.end()) return;
+  const auto found = assignments_.find(effect.assignment);
+  if (found == assignments_.end()) return;
   found->second->close();
-  shares_.erase(found);
+  assignments_.erase(found);
 }
 void WorkerService::carry_out(const effect::Report&) { reports_.changed(); }
 void WorkerService::carry_out(const effect::Idle&) { idle_ = true; }
@@ -231,13 +232,13 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
     effect::Answer answer{ticket_, dispatch::refusal(dispatch::Refusal::Kind::kInvalid, std::move(why))};
     carry_out(answer);
   };
-  auto letter = dispatch::decode_letter(as_text(request.body));
-  if (!letter) return refuse(letter.error().message);
-  const auto* bundle = std::get_if<dispatch::BundleLetter>(&*letter);
+  auto message = dispatch::decode_message(as_text(request.body));
+  if (!message) return refuse(message.error().message);
+  const auto* bundle = std::get_if<dispatch::BundleMessage>(&*message);
   if (bundle != nullptr && dispatch::bundle_hash(bundle->bytes) != bundle->hash) {
     return refuse(fmt::format("the bytes of bundle {} are others", bundle->hash));
   }
-  tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*letter)});
+  tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*message)});
 }
 
 void WorkerService::on_closed(link::Connection& connection) {
@@ -246,13 +247,13 @@ void WorkerService::on_closed(link::Connection& connection) {
 
 std::vector<cluster::PeerAddress> WorkerService::ways(const std::string& job) const {
   std::vector<cluster::PeerAddress> all = managers_();
-  const std::string owner = desk_.owner_of(job);
+  const std::string owner = kernel_.owner_of(job);
   std::stable_partition(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
   return all;
 }
 
 bool WorkerService::may_own(const std::string& job, const std::string& manager) const {
-  const std::string owner = desk_.owner_of(job);
+  const std::string owner = kernel_.owner_of(job);
   if (owner.empty() || owner == manager) return true;
   const std::vector<cluster::PeerAddress> all = managers_();
   return std::none_of(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
@@ -263,11 +264,12 @@ dispatch::WorkerReport WorkerService::report() {
     states_.unregistered();
     state_changed();
   }
-  dispatch::WorkerReport made = desk_.report();
+  dispatch::WorkerReport made = kernel_.report();
   made.life = life_;
   for (dispatch::WorkerReport::Held& held : made.held) {
-    WorkerShare* const share = held.phase == dispatch::SharePhase::kRunning ? find({held.job, held.share}) : nullptr;
-    if (share != nullptr) held.headway = share->headway(runtime_.now());
+    WorkerAssignment* const assignment =
+        held.phase == dispatch::AssignmentPhase::kRunning ? find({held.job, held.assignment}) : nullptr;
+    if (assignment != nullptr) held.headway = assignment->headway(runtime_.now());
   }
   made.takes_work = made.takes_work && states_.takes_work();
   made.healthy = states_.state() == health::WorkerState::kHealthy;
@@ -283,45 +285,45 @@ void WorkerService::on_report_noted(const std::string& manager) {
   tell(event::ReportNoted{manager});
 }
 
-std::vector<LiveRound::Letter> WorkerService::live() const {
-  std::vector<LiveRound::Letter> letters;
+std::vector<LiveRound::JobMessage> WorkerService::live() const {
+  std::vector<LiveRound::JobMessage> messages;
   const Instant at = runtime_.now();
   const auto apart = [at](const resilience::Pacer& pacer) { return pacer.interval(at, LiveRound::kApart); };
   for (const cluster::PeerAddress& manager : managers_()) {
     const resilience::Pacer pacer = reports_.pacer(manager.name);
     if (!pacer.may_send(at, resilience::Pacer::Kind::kBatch)) continue;
-    letters.push_back({manager, {}, apart(pacer)});
+    messages.push_back({manager, {}, apart(pacer)});
   }
-  for (const auto& [key, share] : shares_) {
-    const auto now = share->live(at);
+  for (const auto& [key, assignment] : assignments_) {
+    const auto now = assignment->live(at);
     if (!now) continue;
-    const std::string owner = desk_.owner_of(key.job);
-    const auto to = std::find_if(letters.begin(), letters.end(),
-                                 [&](const LiveRound::Letter& one) { return one.to.name == owner; });
-    if (to == letters.end()) continue;
-    to->letter.shares.push_back(*now);
-    to->apart = std::max(to->apart, apart(share->pacer()));
+    const std::string owner = kernel_.owner_of(key.job);
+    const auto to = std::find_if(messages.begin(), messages.end(),
+                                 [&](const LiveRound::JobMessage& one) { return one.to.name == owner; });
+    if (to == messages.end()) continue;
+    to->message.assignments.push_back(*now);
+    to->apart = std::max(to->apart, apart(assignment->pacer()));
   }
-  return letters;
+  return messages;
 }
 
 // --- its state -------------------------------------------------------------------------------------------------------
 
-void WorkerService::sample(const cluster::VitalSigns& signs, int health_score) {
+void WorkerService::sample(const cluster::ResourceUsage& signs, int health_score) {
   health::WorkerSample sample;
   // Assignments have separate processes: this process uses its CPU time for the control plane only.
-  const double spare = signs.cores - static_cast<double>(desk_.cores() - desk_.free_cores());
-  sample.control_cpu = signs.cpu_share * signs.cores / std::max(spare, 1.0);
+  const double spare = signs.cores - static_cast<double>(kernel_.cores() - kernel_.free_cores());
+  sample.control_cpu = signs.cpu_ratio * signs.cores / std::max(spare, 1.0);
   sample.loop_lag = Duration::from_seconds_f(signs.loop_lag * cluster::kLoopBeat.seconds_f());
   sample.run_delay = signs.run_delay;
-  sample.memory = signs.memory_share();
-  sample.descriptors = signs.descriptor_share();
+  sample.memory = signs.memory_ratio();
+  sample.descriptors = signs.descriptor_ratio();
   sample.health_score = health_score;
-  for (const auto& [key, share] : shares_) {
-    const double kept = static_cast<double>(share->stream().bytes());
+  for (const auto& [key, assignment] : assignments_) {
+    const double kept = static_cast<double>(assignment->stream().bytes());
     sample.queue = std::max(sample.queue, kept / static_cast<double>(settings_.stream_bytes_most));
   }
-  states_.sample(sample, desk_.unfinished() > 0);
+  states_.sample(sample, kernel_.unfinished() > 0);
   state_changed();
 }
 

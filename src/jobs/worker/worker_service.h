@@ -1,6 +1,6 @@
-// A worker of a cluster: the driver of its desk (jobs/dispatch/worker_desk.h), with processes, connections and time. It
-// answers managers, reports to them, runs assignments, and delivers their seconds to the owners of their jobs. One
-// thread, that of its runtime.
+// A worker of a cluster: the driver of its kernel (jobs/dispatch/worker_kernel.h), with processes, connections and
+// time. It answers managers, reports to them, runs assignments, and delivers their seconds to the owners of their jobs.
+// One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -12,24 +12,24 @@
 #include <vector>
 
 #include "cluster/health/worker_state.h"
-#include "cluster/net/vital_signs.h"
+#include "cluster/net/resource_monitor.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/runtime/event.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/scope.h"
 #include "core/signature/keys.h"
-#include "jobs/dispatch/worker_desk.h"
-#include "jobs/share/share_process.h"
+#include "jobs/assignment/assignment_process.h"
+#include "jobs/dispatch/worker_kernel.h"
+#include "jobs/worker/worker_assignment.h"
 #include "jobs/worker/worker_rounds.h"
-#include "jobs/worker/worker_share.h"
 #include "load/codec/window_codec.h"
 
 namespace bellwether::node {
 
 // The facts that a worker needs of a plan whose assignments run in other processes.
 struct PlanFacts {
-  account::Shape shape;
+  ingest::Shape shape;
   std::vector<Duration> graceful_stops;  // one for each workflow
 };
 
@@ -53,8 +53,8 @@ class WorkerService final : public cluster::Service {
   using Note = Callback<void(bool warning, const std::string& text)>;
 
   // All references must outlive it. It serves until run() ends, and reports during run().
-  WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
-                Managers managers, ShareFactory& factory, WorkerSettings settings, Note note);
+  WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::MessageRouter& router, Managers managers,
+                AssignmentFactory& factory, WorkerSettings settings, Note note);
   ~WorkerService() override;
   WorkerService(const WorkerService&) = delete;
   WorkerService& operator=(const WorkerService&) = delete;
@@ -67,18 +67,18 @@ class WorkerService final : public cluster::Service {
   runtime::task<Status> leave(Instant deadline, runtime::Cancellation* cancel);
 
   // About once a second. `health_score`: of the node, 0 to 8.
-  void sample(const cluster::VitalSigns& signs, int health_score);
+  void sample(const cluster::ResourceUsage& signs, int health_score);
 
   health::WorkerState state() const { return states_.state(); }
   std::string_view state_reason() const { return states_.reason(); }
   uint64_t life() const { return life_; }
-  const dispatch::WorkerDesk& desk() const { return desk_; }
+  const dispatch::WorkerKernel& kernel() const { return kernel_; }
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_closed(link::Connection& connection) override;
 
   // --- for its assignments, which never call it within their own functions, and for its rounds
-  void tell(dispatch::DeskEvent event);
+  void tell(dispatch::KernelEvent event);
   // The managers to send to: the known owner of the job comes first.
   std::vector<cluster::PeerAddress> ways(const std::string& job) const;
   // Whether this manager may answer for the owner: it is the known one, or no live one is known.
@@ -97,37 +97,37 @@ class WorkerService final : public cluster::Service {
   void note(bool warning, const std::string& text) { note_(warning, text); }
 
  private:
-  using Loop = runtime::KernelDriver<WorkerService, dispatch::WorkerDesk, dispatch::DeskEvent, dispatch::DeskEffects,
-                                     runtime::KernelClock::kSteady>;
+  using Loop = runtime::KernelDriver<WorkerService, dispatch::WorkerKernel, dispatch::KernelEvent,
+                                     dispatch::KernelEffects, runtime::KernelClock::kSteady>;
   friend Loop;
-  static constexpr std::size_t kFactsMost = 16;
+  static constexpr std::size_t kMaxFacts = 16;
 
   struct Waiting {
     link::Connection* connection;
     wire::RequestId id;
   };
 
-  std::vector<LiveRound::Letter> live() const;
-  void carry_out(dispatch::desk_effect::Answer& effect);
-  void carry_out(dispatch::desk_effect::Start& effect);
-  void carry_out(const dispatch::desk_effect::Begin& effect);
-  void carry_out(const dispatch::desk_effect::HandOver& effect);
-  void carry_out(const dispatch::desk_effect::Scale& effect);
-  void carry_out(const dispatch::desk_effect::Stop& effect);
-  void carry_out(const dispatch::desk_effect::Kill& effect);
-  void carry_out(const dispatch::desk_effect::AskForTime& effect);
-  void carry_out(const dispatch::desk_effect::Warn& effect);
-  void carry_out(const dispatch::desk_effect::TellEnd& effect);
-  void carry_out(const dispatch::desk_effect::Resume& effect);
-  void carry_out(const dispatch::desk_effect::Discard& effect);
-  void carry_out(const dispatch::desk_effect::Follow& effect);
-  void carry_out(const dispatch::desk_effect::Forget& effect);
-  void carry_out(const dispatch::desk_effect::Report& effect);
-  void carry_out(const dispatch::desk_effect::Idle& effect);
-  void carry_out(const dispatch::desk_effect::Note& effect);
-  Result<ChildOrder> order_for(const dispatch::desk_effect::Start& effect, const PlanFacts& facts) const;
+  std::vector<LiveRound::JobMessage> live() const;
+  void carry_out(dispatch::kernel_effect::Answer& effect);
+  void carry_out(dispatch::kernel_effect::Start& effect);
+  void carry_out(const dispatch::kernel_effect::Begin& effect);
+  void carry_out(const dispatch::kernel_effect::HandOver& effect);
+  void carry_out(const dispatch::kernel_effect::Scale& effect);
+  void carry_out(const dispatch::kernel_effect::Stop& effect);
+  void carry_out(const dispatch::kernel_effect::Kill& effect);
+  void carry_out(const dispatch::kernel_effect::AskForTime& effect);
+  void carry_out(const dispatch::kernel_effect::Warn& effect);
+  void carry_out(const dispatch::kernel_effect::TellEnd& effect);
+  void carry_out(const dispatch::kernel_effect::Resume& effect);
+  void carry_out(const dispatch::kernel_effect::Discard& effect);
+  void carry_out(const dispatch::kernel_effect::Follow& effect);
+  void carry_out(const dispatch::kernel_effect::Forget& effect);
+  void carry_out(const dispatch::kernel_effect::Report& effect);
+  void carry_out(const dispatch::kernel_effect::Idle& effect);
+  void carry_out(const dispatch::kernel_effect::Note& effect);
+  Result<ChildOrder> order_for(const dispatch::kernel_effect::Start& effect, const PlanFacts& facts) const;
   Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
-  WorkerShare* find(const dispatch::ShareKey& key) const;
+  WorkerAssignment* find(const dispatch::AssignmentKey& key) const;
   void settled() { settled_.changed(); }
   void state_changed();
   bool has_delivered() const;
@@ -135,23 +135,23 @@ class WorkerService final : public cluster::Service {
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
-  cluster::Switchboard& switchboard_;
+  cluster::MessageRouter& router_;
   Managers managers_;
-  ShareFactory& factory_;
+  AssignmentFactory& factory_;
   WorkerSettings settings_;
   Note note_;
   uint64_t life_;
-  dispatch::WorkerDesk desk_;
+  dispatch::WorkerKernel kernel_;
   health::WorkerStates states_;
   std::pair<health::WorkerState, std::string> told_state_;
   Instant noted_;  // of a report, by any manager
-  Loop loop_{runtime_, desk_, *this};
+  Loop loop_{runtime_, kernel_, *this};
   runtime::Condition settled_;  // after each event
   bool idle_ = false;
   uint64_t ticket_ = 0;
   std::map<uint64_t, Waiting> waiting_;  // by ticket
   std::map<std::string, PlanFacts> facts_;
-  std::map<dispatch::ShareKey, std::shared_ptr<WorkerShare>> shares_;
+  std::map<dispatch::AssignmentKey, std::shared_ptr<WorkerAssignment>> assignments_;
   ReportRound reports_;
   LiveRound live_;
   runtime::Scope scope_;  // last: its coroutines use everything above

@@ -5,8 +5,8 @@
 namespace bellwether::node {
 namespace {
 
+using dispatch::AssignmentId;
 using dispatch::Refusal;
-using dispatch::ShareId;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -21,17 +21,17 @@ TEST_F(WorkerServiceTest, tells_every_manager_how_it_is_and_takes_work_once_it_i
   EXPECT_TRUE(one_.reports.back().healthy);
 }
 
-TEST_F(WorkerServiceTest, tells_of_its_cores_and_shares_as_they_change) {
-  run_share(1);
+TEST_F(WorkerServiceTest, tells_of_its_cores_and_assignments_as_they_change) {
+  run_assignment(1);
   until([&] { return one_.reports.back().held.size() == 1 && one_.reports.back().free == 2; });
-  until([&] { return one_.reports.back().held[0].phase == dispatch::SharePhase::kRunning; });
-  shares_.of(1)->to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  until([&] { return one_.reports.back().held[0].phase == dispatch::AssignmentPhase::kRunning; });
+  assignments_.of(1)->to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return one_.reports.back().free == 3; });
-  EXPECT_EQ(one_.reports.back().held[0].phase, dispatch::SharePhase::kEnded);
+  EXPECT_EQ(one_.reports.back().held[0].phase, dispatch::AssignmentPhase::kEnded);
 }
 
 TEST_F(WorkerServiceTest, what_a_process_that_stands_still_could_do_is_counted_by_the_time_that_passes) {
-  FakeProcess& process = *run_share(1);
+  FakeProcess& process = *run_assignment(1);
   const auto headway = [&] {
     const auto& held = one_.reports.back().held;
     return held.empty() ? dispatch::Headway() : held[0].headway;
@@ -51,7 +51,7 @@ TEST_F(WorkerServiceTest, what_a_process_that_stands_still_could_do_is_counted_b
   const std::size_t again = one_.reports.size();
   until([&] { return one_.reports.size() > again + 1; });
   EXPECT_EQ(headway().could_turn, could_turn) << "of loops that have ended nothing is expected";
-  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  process.to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return headway() == dispatch::Headway(); });
 }
 
@@ -63,7 +63,7 @@ TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_unti
   running_.cancel();
   machine_.run(joining(running_));
   service_.reset();
-  service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.switchboard, managers_, shares_,
+  service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, assignments_,
                                              impatient, notes_);
   runtime::Scope again;
   again.spawn(service_->run(again.cancellation()));
@@ -76,35 +76,35 @@ TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_unti
   machine_.run(joining(again));
 }
 
-TEST_F(WorkerServiceTest, runs_a_share_and_brings_what_it_measures_to_the_owner) {
-  FakeProcess& process = *run_share(1, 5);
+TEST_F(WorkerServiceTest, runs_an_assignment_and_brings_what_it_measures_to_the_owner) {
+  FakeProcess& process = *run_assignment(1, 5);
   EXPECT_EQ(process.order.bundle, test_bundle());
   EXPECT_THAT(process.order.cpus, ElementsAre(4));
   for (uint64_t second = 0; second < 5; ++second) measure(process, second);
-  process.to.on_ended({ShareEnd::How::kAborted, "pay", Duration::millis(4500)});
+  process.to.on_ended({AssignmentEnd::How::kAborted, "pay", Duration::millis(4500)});
   until([&] { return !one_.ends.empty(); });
-  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kAborted);
+  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::AssignmentOutcome::kAborted);
   EXPECT_EQ(one_.ends[0].end.detail, "pay");
   EXPECT_EQ(one_.ends[0].end.last_number, 5u);
   EXPECT_EQ(one_.ends[0].end.ran, Duration::millis(4500));
   EXPECT_EQ(safe_.from[1], 5u);
   expect_all_counted(one_);
-  until([&] { return service_->desk().report().held.size() == 1; });
-  EXPECT_TRUE(noted(ask(one_, dispatch::RetireLetter{"j1", dispatch::JobFence(1)})));
-  EXPECT_TRUE(service_->desk().report().held.empty());
+  until([&] { return service_->kernel().report().held.size() == 1; });
+  EXPECT_TRUE(noted(ask(one_, dispatch::RetireMessage{"j1", dispatch::JobFence(1)})));
+  EXPECT_TRUE(service_->kernel().report().held.empty());
 }
 
-TEST_F(WorkerServiceTest, a_share_in_the_place_of_another_one_begins_where_that_one_was) {
+TEST_F(WorkerServiceTest, an_assignment_in_the_place_of_another_one_begins_where_that_one_was) {
   bring_bundle();
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
-  dispatch::ShareOrder order = test_order(1);
+  dispatch::AssignmentOrder order = test_order(1);
   order.base_second = 10;
   Asking offer;
   running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{order}, &offer));
-  until([&] { return shares_.of(1) != nullptr; });
-  FakeProcess& process = *shares_.of(1);
+  until([&] { return assignments_.of(1) != nullptr; });
+  FakeProcess& process = *assignments_.of(1);
   process.to.on_prepared({});
-  const dispatch::BeginLetter begin{"j1", dispatch::JobFence(1), ShareId(1), Duration::millis(2500), true, 12};
+  const dispatch::BeginMessage begin{"j1", dispatch::JobFence(1), AssignmentId(1), Duration::millis(2500), true, 12};
   ASSERT_TRUE(noted(ask(one_, begin)));
   EXPECT_GE(process.resume_at, Duration::millis(2500));
   EXPECT_LT(*process.start, runtime_.now() - Duration::millis(2500) + Duration::nanos(1));
@@ -116,7 +116,7 @@ TEST_F(WorkerServiceTest, a_share_in_the_place_of_another_one_begins_where_that_
 TEST_F(WorkerServiceTest, an_offer_needs_its_bundle_and_the_bundle_its_hash) {
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
   EXPECT_EQ(refusal(ask(one_, dispatch::Offer{test_order(1)})).kind, Refusal::Kind::kUnknown);
-  const auto answer = ask(one_, dispatch::BundleLetter{"j1", dispatch::bundle_hash("other bytes"), test_bundle()});
+  const auto answer = ask(one_, dispatch::BundleMessage{"j1", dispatch::bundle_hash("other bytes"), test_bundle()});
   EXPECT_EQ(refusal(answer).kind, Refusal::Kind::kInvalid);
   EXPECT_THAT(refusal(answer).why, HasSubstr("are others"));
 }
@@ -124,8 +124,8 @@ TEST_F(WorkerServiceTest, an_offer_needs_its_bundle_and_the_bundle_its_hash) {
 TEST_F(WorkerServiceTest, what_no_plan_can_be_made_of_is_broken) {
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
   const std::string garbage = "no bundle";
-  ASSERT_TRUE(noted(ask(one_, dispatch::BundleLetter{"j1", dispatch::bundle_hash(garbage), garbage})));
-  dispatch::ShareOrder order = test_order(1);
+  ASSERT_TRUE(noted(ask(one_, dispatch::BundleMessage{"j1", dispatch::bundle_hash(garbage), garbage})));
+  dispatch::AssignmentOrder order = test_order(1);
   order.bundle = dispatch::bundle_hash(garbage);
   EXPECT_EQ(refusal(ask(one_, dispatch::Offer{order})).kind, Refusal::Kind::kBroken);
   bring_bundle();
@@ -133,53 +133,53 @@ TEST_F(WorkerServiceTest, what_no_plan_can_be_made_of_is_broken) {
   order.workflow = 7;
   EXPECT_THAT(refusal(ask(one_, dispatch::Offer{order})).why, HasSubstr("workflow 7 of a plan that has 1"));
   order = test_order(3);
-  order.parts = {0, kMostShareThreads + 1, 4096};
+  order.parts = {0, kMaxAssignmentThreads + 1, 4096};
   EXPECT_THAT(refusal(ask(one_, dispatch::Offer{order})).why, HasSubstr("1025 parts in one process"));
-  EXPECT_TRUE(shares_.alive.empty());
-  EXPECT_EQ(service_->desk().free_cores(), 3u);
+  EXPECT_TRUE(assignments_.alive.empty());
+  EXPECT_EQ(service_->kernel().free_cores(), 3u);
 }
 
-TEST_F(WorkerServiceTest, a_share_that_cannot_be_prepared_is_broken_with_its_words) {
+TEST_F(WorkerServiceTest, an_assignment_that_cannot_be_prepared_is_broken_with_its_words) {
   bring_bundle();
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
   Asking offer;
   running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(1)}, &offer));
-  until([&] { return shares_.of(1) != nullptr; });
-  FakeProcess& process = *shares_.of(1);
+  until([&] { return assignments_.of(1) != nullptr; });
+  FakeProcess& process = *assignments_.of(1);
   process.to.on_prepared(fail(Errc::kInvalid, "the URL of 'pay' is wrong"));
   EXPECT_EQ(process.kills, 1);
-  process.to.on_ended({ShareEnd::How::kNotPrepared, "the URL of 'pay' is wrong", {}});
+  process.to.on_ended({AssignmentEnd::How::kNotPrepared, "the URL of 'pay' is wrong", {}});
   until([&] { return offer.answer.has_value(); });
   EXPECT_EQ(refusal(*offer.answer).kind, Refusal::Kind::kBroken);
   EXPECT_THAT(refusal(*offer.answer).why, HasSubstr("URL of 'pay'"));
-  EXPECT_TRUE(shares_.alive.empty());
+  EXPECT_TRUE(assignments_.alive.empty());
 }
 
 TEST_F(WorkerServiceTest, a_process_that_says_what_makes_no_sense_is_killed_and_has_crashed) {
-  FakeProcess& process = *run_share(1);
+  FakeProcess& process = *run_assignment(1);
   process.to.on_second(0, "garbage", Duration::seconds(1));
   EXPECT_EQ(process.kills, 1);
-  process.to.on_ended({ShareEnd::How::kKilled, {}, {}});
+  process.to.on_ended({AssignmentEnd::How::kKilled, {}, {}});
   until([&] { return !one_.ends.empty(); });
-  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kCrashed);
+  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::AssignmentOutcome::kCrashed);
   EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("makes no sense"));
 }
 
 TEST_F(WorkerServiceTest, is_told_to_stop_gracefully_or_at_once) {
-  FakeProcess& process = *run_share(1);
-  dispatch::StopLetter stop{"j1", dispatch::JobFence(1), ShareId(1), dispatch::StopHow::kGraceful, "enough"};
+  FakeProcess& process = *run_assignment(1);
+  dispatch::StopMessage stop{"j1", dispatch::JobFence(1), AssignmentId(1), dispatch::StopHow::kGraceful, "enough"};
   EXPECT_TRUE(noted(ask(one_, stop)));
   stop.how = dispatch::StopHow::kAtOnce;
   EXPECT_TRUE(noted(ask(one_, stop)));
   EXPECT_THAT(process.stops, ElementsAre(true, false));
-  process.to.on_ended({ShareEnd::How::kStopped, {}, Duration::seconds(1)});
+  process.to.on_ended({AssignmentEnd::How::kStopped, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
   EXPECT_EQ(one_.ends[0].end.detail, "enough");
 }
 
 TEST_F(WorkerServiceTest, pressure_makes_it_refuse_work_and_say_why) {
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
-  cluster::VitalSigns signs;
+  cluster::ResourceUsage signs;
   signs.memory = 99;
   signs.memory_most = 100;
   service_->sample(signs, 0);
@@ -197,27 +197,27 @@ runtime::task<void> leaving(WorkerService* service, Instant deadline, runtime::S
 }
 
 TEST_F(WorkerServiceTest, a_worker_that_leaves_waits_until_others_have_gone_on_and_all_is_delivered) {
-  FakeProcess& process = *run_share(1);
+  FakeProcess& process = *run_assignment(1);
   Asking offer;
   running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(2)}, &offer));
-  until([&] { return shares_.of(2) != nullptr; });
+  until([&] { return assignments_.of(2) != nullptr; });
   std::optional<Status> left;
   running_.spawn(leaving(service_.get(), runtime_.now() + Duration::hours(1), &running_, &left));
-  EXPECT_EQ(shares_.of(2)->kills, 1) << "what has not begun is dropped";
+  EXPECT_EQ(assignments_.of(2)->kills, 1) << "what has not begun is dropped";
   until([&] { return offer.answer.has_value(); });
   EXPECT_THAT(refusal(*offer.answer).why, HasSubstr("its worker leaves"));
-  shares_.of(2)->to.on_ended({ShareEnd::How::kKilled, "", {}});
+  assignments_.of(2)->to.on_ended({AssignmentEnd::How::kKilled, "", {}});
   until([&] { return one_.reports.back().leaves; });
   EXPECT_FALSE(one_.reports.back().takes_work);
   EXPECT_TRUE(process.stops.empty()) << "what runs goes on";
 
-  const dispatch::ShareId share(1);
-  EXPECT_TRUE(noted(ask(one_, dispatch::HandOverLetter{"j1", dispatch::JobFence(1), share, 1'000})));
+  const dispatch::AssignmentId assignment(1);
+  EXPECT_TRUE(noted(ask(one_, dispatch::HandOverMessage{"j1", dispatch::JobFence(1), assignment, 1'000})));
   EXPECT_EQ(process.handed_over, Duration::seconds(1'000));
   measure(process, 0);
-  process.to.on_ended({ShareEnd::How::kCompleted, "", Duration::millis(700)});
+  process.to.on_ended({AssignmentEnd::How::kCompleted, "", Duration::millis(700)});
   until([&] { return one_.ends.size() == 1; });
-  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kCompleted);
+  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::AssignmentOutcome::kCompleted);
   EXPECT_FALSE(left) << "what it measured would be lost with its owner";
   expect_all_counted(one_);
   until([&] { return left.has_value(); });
@@ -225,20 +225,20 @@ TEST_F(WorkerServiceTest, a_worker_that_leaves_waits_until_others_have_gone_on_a
 }
 
 TEST_F(WorkerServiceTest, what_nobody_goes_on_with_is_stopped_when_a_worker_has_to_be_gone) {
-  FakeProcess& process = *run_share(1);
+  FakeProcess& process = *run_assignment(1);
   std::optional<Status> left;
   running_.spawn(leaving(service_.get(), runtime_.now(), &running_, &left));
   ASSERT_TRUE(left.has_value());
   EXPECT_EQ(left->error().code, Errc::kTimeout);
   EXPECT_THAT(process.stops, ElementsAre(false));
-  process.to.on_ended({ShareEnd::How::kStopped, "", Duration::millis(700)});
+  process.to.on_ended({AssignmentEnd::How::kStopped, "", Duration::millis(700)});
   until([&] { return !one_.ends.empty(); });
-  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kLeft);
+  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::AssignmentOutcome::kLeft);
 }
 
 TEST_F(WorkerServiceTest, one_that_runs_out_of_descriptors_or_waits_for_a_core_says_so) {
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
-  cluster::VitalSigns signs;
+  cluster::ResourceUsage signs;
   signs.descriptors = 90;
   signs.descriptors_most = 100;
   service_->sample(signs, 0);
@@ -256,16 +256,16 @@ TEST_F(WorkerServiceTest, one_that_runs_out_of_descriptors_or_waits_for_a_core_s
 }
 
 TEST_F(WorkerServiceTest, who_is_no_manager_is_not_listened_to) {
-  TestNode somebody(runtime_, "o1", wire::Role::kOperator, kAnyPort, kLetters);
+  TestNode somebody(runtime_, "o1", wire::Role::kOperator, kAnyPort, kJobMessages);
   FakeManager as_manager(somebody, safe_);
   const auto answer =
-      machine_.run(as_manager.ask(worker_.address(), dispatch::RetireLetter{"j1", dispatch::JobFence(9)}));
+      machine_.run(as_manager.ask(worker_.address(), dispatch::RetireMessage{"j1", dispatch::JobFence(9)}));
   EXPECT_FALSE(answer);
-  EXPECT_EQ(service_->desk().jobs(), 0u);
+  EXPECT_EQ(service_->kernel().jobs(), 0u);
   machine_.run(somebody.close());
 }
 
-TEST_F(WorkerServiceTest, letters_that_cannot_be_read_are_refused_by_the_router) {
+TEST_F(WorkerServiceTest, malformed_messages_are_refused_by_the_router) {
   const auto answer =
       machine_.run(m1_.links->request(worker_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
                                       std::string("\xff\xff garbage"), Duration::seconds(5), nullptr));
@@ -278,10 +278,10 @@ TEST_F(WorkerServiceTest, who_asked_and_went_away_is_not_answered) {
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
   Asking offer;
   running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(1)}, &offer));
-  until([&] { return shares_.of(1) != nullptr; });
+  until([&] { return assignments_.of(1) != nullptr; });
   for (link::Connection* connection : worker_.server->connections()) connection->close({Errc::kReset, "the test"});
   until([&] { return offer.over; });
-  shares_.of(1)->to.on_prepared({});
+  assignments_.of(1)->to.on_prepared({});
   turn();
   EXPECT_FALSE(offer.answer.has_value());
   EXPECT_TRUE(noted(ask(one_, dispatch::Offer{test_order(1)}))) << "it may ask again";

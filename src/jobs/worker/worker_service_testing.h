@@ -21,14 +21,14 @@ class WorkerServiceTest : public sim::MachineTest {
     two_.disown(other);
     WorkerSettings settings;
     settings.cpus = {4, 6, 7};
-    service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.switchboard, managers_, shares_,
+    service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, assignments_,
                                                settings, notes_);
     running_.spawn(service_->run(running_.cancellation()));
   }
   void TearDown() override {
     running_.cancel();
     machine_.run(joining(running_));
-    EXPECT_TRUE(shares_.alive.empty()) << "no process outlives the worker";
+    EXPECT_TRUE(assignments_.alive.empty()) << "no process outlives the worker";
     machine_.run(worker_.close());
     machine_.run(m1_.close());
     machine_.run(m2_.close());
@@ -37,8 +37,8 @@ class WorkerServiceTest : public sim::MachineTest {
   static runtime::task<void> joining(runtime::Scope& scope) { co_await scope.join(); }
   void turn() { machine_.run_for(Duration::millis(1)); }
 
-  dispatch::Response ask(FakeManager& manager, dispatch::Letter letter) {
-    auto answer = machine_.run(manager.ask(worker_.address(), std::move(letter)));
+  dispatch::Response ask(FakeManager& manager, dispatch::JobMessage message) {
+    auto answer = machine_.run(manager.ask(worker_.address(), std::move(message)));
     check(answer.has_value(), "the worker answers");
     return std::move(*answer);
   }
@@ -52,55 +52,55 @@ class WorkerServiceTest : public sim::MachineTest {
     std::optional<dispatch::Response> answer;
     bool over = false;
   };
-  static runtime::task<void> asking(FakeManager* manager, cluster::PeerAddress worker, dispatch::Letter letter,
+  static runtime::task<void> asking(FakeManager* manager, cluster::PeerAddress worker, dispatch::JobMessage letter,
                                     Asking* out) {
-    auto answer = co_await manager->ask(std::move(worker), std::move(letter));
+    auto answer = co_await manager->ask(std::move(worker), std::move(message));
     if (answer) out->answer = std::move(*answer);
     out->over = true;
   }
   void bring_bundle() {
-    ASSERT_TRUE(noted(ask(one_, dispatch::BundleLetter{"j1", dispatch::bundle_hash(test_bundle()), test_bundle()})));
+    ASSERT_TRUE(noted(ask(one_, dispatch::BundleMessage{"j1", dispatch::bundle_hash(test_bundle()), test_bundle()})));
   }
   // Offered, prepared and begun; its clock begins now.
-  FakeProcess* run_share(uint32_t share, uint64_t from = 0) {
+  FakeProcess* run_assignment(uint32_t assignment, uint64_t from = 0) {
     bring_bundle();
     until([&] { return service_->state() == health::WorkerState::kHealthy; });
     Asking offer;
-    running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(share)}, &offer));
-    until([&] { return shares_.of(share) != nullptr; });
-    shares_.of(share)->to.on_prepared({});
+    running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(assignment)}, &offer));
+    until([&] { return assignments_.of(assignment) != nullptr; });
+    assignments_.of(assignment)->to.on_prepared({});
     until([&] { return offer.answer.has_value(); });
     EXPECT_TRUE(noted(*offer.answer));
-    EXPECT_TRUE(noted(ask(one_, dispatch::BeginLetter{"j1", dispatch::JobFence(1), dispatch::ShareId(share),
-                                                      Duration::zero(), false, from})));
-    EXPECT_TRUE(shares_.of(share)->start.has_value());
-    return shares_.of(share);
+    EXPECT_TRUE(noted(ask(one_, dispatch::BeginMessage{"j1", dispatch::JobFence(1), dispatch::AssignmentId(assignment),
+                                                       Duration::zero(), false, from})));
+    EXPECT_TRUE(assignments_.of(assignment)->start.has_value());
+    return assignments_.of(assignment);
   }
   void measure(FakeProcess& process, uint64_t second) {
-    const metrics::Window window = account::random_window(prng_, second);
+    const metrics::Window window = ingest::random_window(prng_, second);
     measured_.merge(window);
-    process.to.on_second(second, account::encode_window(window), Duration::seconds(1));
+    process.to.on_second(second, ingest::encode_window(window), Duration::seconds(1));
   }
-  // The durable account equals the measurements.
+  // The durable ingest equals the measurements.
   void expect_all_counted(FakeManager& owner) {
     owner.make_safe();
     EXPECT_TRUE(same(safe_.sum, measured_));
   }
-  uint64_t applied(uint32_t share) {
+  uint64_t applied(uint32_t assignment) {
     one_.owns() ? one_.make_safe() : two_.make_safe();
-    return safe_.applied[share];
+    return safe_.applied[assignment];
   }
 
   Prng prng_{7};
-  SafeAccount safe_;
-  metrics::Window measured_ = account::empty_window();
-  TestNode worker_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kLetters};
-  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kLetters};
-  TestNode m2_{runtime_, "m2", wire::Role::kManager, kAnyPort, kLetters};
+  SafeIngest safe_;
+  metrics::Window measured_ = ingest::empty_window();
+  TestNode worker_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kJobMessages};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort, kJobMessages};
+  TestNode m2_{runtime_, "m2", wire::Role::kManager, kAnyPort, kJobMessages};
   FakeManager one_{m1_, safe_};
   FakeManager two_{m2_, safe_};
   TestManagers managers_;
-  FakeShares shares_;
+  FakeAssignments assignments_;
   WorkerNotes notes_;
   std::unique_ptr<WorkerService> service_;
   runtime::Scope running_;

@@ -1,5 +1,5 @@
 // A worker among managers, for tests: nodes with real links on any runtime, processes under control of the test, and a
-// manager that keeps the account of a job.
+// manager that keeps the ingest of a job.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@
 #include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
 #include "core/base/bytes.h"
-#include "jobs/account/account_book.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
+#include "jobs/ingest/window_ingest.h"
 #include "jobs/worker/worker_service.h"
 #include "load/codec/window_testing.h"
 #include "load/plan/load.h"
@@ -33,7 +33,7 @@ inline std::string bundle_of(const std::string& yaml) {
   return *bytes;
 }
 
-// Its windows have the shape account::kShape.
+// Its windows have the shape ingest::kShape.
 inline const std::string& test_bundle() {
   static const std::string bytes = bundle_of(R"yaml(
 workflows:
@@ -48,12 +48,12 @@ workflows:
   return bytes;
 }
 
-inline dispatch::ShareOrder test_order(uint32_t share, uint64_t fence = 1, const std::string& job = "j1") {
-  dispatch::ShareOrder order;
+inline dispatch::AssignmentOrder test_order(uint32_t assignment, uint64_t fence = 1, const std::string& job = "j1") {
+  dispatch::AssignmentOrder order;
   order.job = job;
-  order.share = dispatch::ShareId(share);
+  order.assignment = dispatch::AssignmentId(assignment);
   order.fence = dispatch::JobFence(fence);
-  order.parts = {share, 1, 16};
+  order.parts = {assignment, 1, 16};
   order.bundle = dispatch::bundle_hash(test_bundle());
   return order;
 }
@@ -61,18 +61,18 @@ inline dispatch::ShareOrder test_order(uint32_t share, uint64_t fence = 1, const
 // Whether two windows are equal, apart from the users at a time, which are no sum.
 inline bool same(const metrics::Window& a, const metrics::Window& b) {
   const auto bytes = [](const metrics::Window& window) {
-    metrics::Window sums = account::empty_window();
+    metrics::Window sums = ingest::empty_window();
     sums.merge(window);
     sums.second = 0;
     for (metrics::WorkflowWindow& workflow : sums.workflows) workflow.vus_active = workflow.vus_allocated = 0;
-    return account::encode_window(sums);
+    return ingest::encode_window(sums);
   };
   return bytes(a) == bytes(b);
 }
 
 using cluster::TestNode;
 
-inline const cluster::MessageClasses kLetters(&message::message_of<dispatch::Letter>());
+inline const cluster::MessageClasses kJobMessages(&message::message_of<dispatch::JobMessage>());
 
 struct TestManagers {
   std::vector<cluster::PeerAddress> operator()() const { return all; }
@@ -85,7 +85,7 @@ struct WorkerNotes {
 };
 
 // A process that does nothing by itself.
-class FakeProcess final : public ShareProcess {
+class FakeProcess final : public AssignmentProcess {
  public:
   FakeProcess(ChildOrder of, Listener listener, std::set<FakeProcess*>& alive)
       : order(std::move(of)), to(listener), alive_(alive) {
@@ -114,9 +114,9 @@ class FakeProcess final : public ShareProcess {
   std::set<FakeProcess*>& alive_;
 };
 
-class FakeShares final : public ShareFactory {
+class FakeAssignments final : public AssignmentFactory {
  public:
-  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener listener) override {
+  std::unique_ptr<AssignmentProcess> start(ChildOrder order, AssignmentProcess::Listener listener) override {
     auto made = std::make_unique<FakeProcess>(std::move(order), listener, alive);
     if (on_start != nullptr) on_start(context, *made);
     return made;
@@ -133,25 +133,25 @@ class FakeShares final : public ShareFactory {
   void* context = nullptr;
 };
 
-// The durable account of a job: it survives its owners.
-struct SafeAccount {
-  metrics::Window sum = account::empty_window();
-  std::map<uint32_t, uint64_t> applied;  // by share
+// The durable ingest of a job: it survives its owners.
+struct SafeIngest {
+  metrics::Window sum = ingest::empty_window();
+  std::map<uint32_t, uint64_t> applied;  // by assignment
   std::map<uint32_t, uint64_t> from;
-  std::map<uint32_t, dispatch::ShareEnd> ends;
+  std::map<uint32_t, dispatch::AssignmentEnd> ends;
 };
 
 // A manager that answers a worker; it owns the job j1 after own().
 class FakeManager final : public cluster::Service {
  public:
-  FakeManager(TestNode& node, SafeAccount& safe) : node_(node), safe_(safe) {
-    node_.switchboard.connect(cluster::message_type::kDispatch, *this);
+  FakeManager(TestNode& node, SafeIngest& safe) : node_(node), safe_(safe) {
+    node_.router.connect(cluster::message_type::kDispatch, *this);
   }
-  ~FakeManager() override { node_.switchboard.disconnect(cluster::message_type::kDispatch); }
+  ~FakeManager() override { node_.router.disconnect(cluster::message_type::kDispatch); }
 
   std::vector<dispatch::WorkerReport> reports;
-  std::vector<dispatch::LiveLetter> lives;
-  std::vector<dispatch::EndLetter> ends;
+  std::vector<dispatch::LiveMessage> lives;
+  std::vector<dispatch::EndMessage> ends;
   uint64_t windows = 0;  // of jobs that it owns
   uint64_t refused = 0;
   bool silent = false;       // answers nothing
@@ -160,13 +160,13 @@ class FakeManager final : public cluster::Service {
   resilience::Backpressure pressure = resilience::Backpressure::kNone;  // as it reports
   dispatch::Refusal not_mine;                                           // its answer on jobs of other owners
 
-  // Continues from the durable account.
+  // Continues from the durable ingest.
   void own() {
     owns_ = true;
-    book_.emplace(account::kShape, account::AccountBook::Settings{});
-    sum_ = account::empty_window();
+    book_.emplace(ingest::kShape, ingest::WindowIngest::Settings{});
+    sum_ = ingest::empty_window();
     sum_.merge(safe_.sum);
-    for (const auto& [share, applied] : safe_.applied) open(share, safe_.from[share], applied);
+    for (const auto& [assignment, applied] : safe_.applied) open(assignment, safe_.from[assignment], applied);
   }
   void disown(dispatch::Refusal refusal) {
     owns_ = false;
@@ -177,49 +177,50 @@ class FakeManager final : public cluster::Service {
   // Its applied seconds survive it from now on.
   void make_safe() {
     for (const auto& closed : book_->take(Instant::never())) sum_.merge(closed.window);
-    safe_.sum = account::empty_window();
+    safe_.sum = ingest::empty_window();
     safe_.sum.merge(sum_);
-    for (auto& [share, applied] : safe_.applied) applied = book_->applied(account::StreamId(share));
-    for (const dispatch::EndLetter& end : ends) safe_.ends[end.share.value()] = end.end;
+    for (auto& [assignment, applied] : safe_.applied) applied = book_->applied(ingest::StreamId(assignment));
+    for (const dispatch::EndMessage& end : ends) safe_.ends[end.assignment.value()] = end.end;
   }
 
-  runtime::task<Result<dispatch::Response>> ask(cluster::PeerAddress worker, dispatch::Letter letter) {
-    std::string body = dispatch::encode(letter);
+  runtime::task<Result<dispatch::Response>> ask(cluster::PeerAddress worker, dispatch::JobMessage message) {
+    std::string body = dispatch::encode(message);
     BW_CO_TRY(const auto answer,
               co_await node_.links->request(worker, cluster::message_type::kDispatch, wire::Priority::kControl,
                                             std::move(body), Duration::seconds(5), node_.scope.cancellation()));
     auto response = dispatch::decode_response(answer);
     co_return response;
   }
-  dispatch::AdoptLetter adoption(uint64_t fence) const {
-    dispatch::AdoptLetter letter{"j1", dispatch::JobFence(fence), {}};
-    for (const auto& [share, applied] : safe_.applied) letter.streams.push_back({dispatch::ShareId(share), applied});
-    return letter;
+  dispatch::AdoptMessage adoption(uint64_t fence) const {
+    dispatch::AdoptMessage message{"j1", dispatch::JobFence(fence), {}};
+    for (const auto& [assignment, applied] : safe_.applied)
+      message.streams.push_back({dispatch::AssignmentId(assignment), applied});
+    return message;
   }
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override {
     if (silent) return;
-    auto letter = dispatch::decode_letter(as_text(request.body));
-    check(letter.has_value(), "a worker sends letters");
-    const auto response = answer(*letter);
+    auto message = dispatch::decode_message(as_text(request.body));
+    check(message.has_value(), "a worker sends messages");
+    const auto response = answer(*message);
     if (!response) return;
     const std::string body = dispatch::encode(*response);
     connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(body), true);
   }
   void on_message(link::Connection&, const wire::Inbound& message) override {
-    auto letter = dispatch::decode_letter(as_text(message.body));
-    check(letter.has_value(), "a worker sends letters");
-    lives.push_back(std::get<dispatch::LiveLetter>(std::move(*letter)));
+    auto message = dispatch::decode_message(as_text(message.body));
+    check(message.has_value(), "a worker sends messages");
+    lives.push_back(std::get<dispatch::LiveMessage>(std::move(*message)));
   }
 
  private:
-  void open(uint32_t share, uint64_t from, uint64_t applied) {
-    check(book_->open(account::StreamId(share), from, applied).has_value(), "a stream is opened once");
+  void open(uint32_t assignment, uint64_t from, uint64_t applied) {
+    check(book_->open(ingest::StreamId(assignment), from, applied).has_value(), "a stream is opened once");
   }
   bool is_lost() { return node_.runtime.prng().chance(loses_answers); }
 
-  std::optional<dispatch::Response> answer(const dispatch::Letter& letter) {
-    if (const auto* report = std::get_if<dispatch::WorkerReport>(&letter)) {
+  std::optional<dispatch::Response> answer(const dispatch::JobMessage& message) {
+    if (const auto* report = std::get_if<dispatch::WorkerReport>(&message)) {
       reports.push_back(*report);
       return dispatch::Noted{pressure};
     }
@@ -227,35 +228,35 @@ class FakeManager final : public cluster::Service {
       ++refused;
       return not_mine;
     }
-    if (const auto* end = std::get_if<dispatch::EndLetter>(&letter)) {
+    if (const auto* end = std::get_if<dispatch::EndMessage>(&message)) {
       ends.push_back(*end);
       if (is_lost()) return std::nullopt;
       return dispatch::Noted{};
     }
-    const auto& told = std::get<dispatch::WindowLetter>(letter);
+    const auto& told = std::get<dispatch::WindowMessage>(message);
     ++windows;
     if (all_is_excess) return dispatch::Applied{0, 0, true, pressure};
-    const uint32_t share = told.share.value();
-    const account::StreamId stream(share);
+    const uint32_t assignment = told.assignment.value();
+    const ingest::StreamId stream(assignment);
     if (!book_->knows(stream)) {
-      open(share, told.from, 0);
-      safe_.applied.emplace(share, 0);
-      safe_.from[share] = told.from;
+      open(assignment, told.from, 0);
+      safe_.applied.emplace(assignment, 0);
+      safe_.from[assignment] = told.from;
     }
-    const auto window = account::decode_window(told.window, account::kShape);
+    const auto window = ingest::decode_window(told.window, ingest::kShape);
     check(window.has_value(), "a worker sends windows of its plan");
     const auto verdict = book_->apply(node_.runtime.now(), stream, told.first, told.last, *window);
     check(verdict.has_value(), "numbers come in order, or again as they came before");
     if (is_lost()) return std::nullopt;
     const uint64_t upto = book_->applied(stream);
-    return dispatch::Applied{upto, std::min(upto, safe_.applied[share]), false, pressure};
+    return dispatch::Applied{upto, std::min(upto, safe_.applied[assignment]), false, pressure};
   }
 
   TestNode& node_;
-  SafeAccount& safe_;
+  SafeIngest& safe_;
   bool owns_ = false;
-  std::optional<account::AccountBook> book_;
-  metrics::Window sum_ = account::empty_window();
+  std::optional<ingest::WindowIngest> book_;
+  metrics::Window sum_ = ingest::empty_window();
 };
 
 }  // namespace bellwether::node

@@ -17,13 +17,13 @@ TEST(WorkerWorld, all_is_counted_once_whatever_becomes_of_the_owners) {
     WorkerWorld world(seed);
     for (int i = 0; i < 40; ++i) {
       world.run_for(world.prng().between(Duration::millis(50), Duration::seconds(2)));
-      world.something_goes_wrong();
+      world.inject_fault();
     }
     world.make_whole();
     ASSERT_TRUE(world.run_until_over(Duration::minutes(2)));
     world.expect_whole();
-    for (const auto& [share, end] : world.stage.safe.ends) {
-      EXPECT_EQ(end.outcome, dispatch::ShareOutcome::kCompleted);
+    for (const auto& [assignment, end] : world.stage.safe.ends) {
+      EXPECT_EQ(end.outcome, dispatch::AssignmentOutcome::kCompleted);
       EXPECT_EQ(end.last_number, world.stage.length);
     }
   }
@@ -43,7 +43,7 @@ TEST(WorkerWorld, without_any_manager_for_a_minute_the_load_does_not_change_and_
   world.make_whole();
   ASSERT_TRUE(world.run_until_over(Duration::minutes(2)));
   world.expect_whole();
-  EXPECT_EQ(world.stage.safe.ends[1].outcome, dispatch::ShareOutcome::kCompleted);
+  EXPECT_EQ(world.stage.safe.ends[1].outcome, dispatch::AssignmentOutcome::kCompleted);
   EXPECT_EQ(world.stage.safe.ends[1].last_number, 90u);
 }
 
@@ -60,8 +60,8 @@ TEST(WorkerWorld, a_worker_that_is_cut_off_for_longer_stops_its_load_and_keeps_w
   world.make_whole();
   ASSERT_TRUE(world.run_until_over(Duration::minutes(1)));
   world.expect_whole();
-  EXPECT_EQ(world.stage.safe.ends[1].outcome, dispatch::ShareOutcome::kIsolated);
-  EXPECT_EQ(world.stage.safe.ends[2].outcome, dispatch::ShareOutcome::kIsolated);
+  EXPECT_EQ(world.stage.safe.ends[1].outcome, dispatch::AssignmentOutcome::kIsolated);
+  EXPECT_EQ(world.stage.safe.ends[2].outcome, dispatch::AssignmentOutcome::kIsolated);
 }
 
 TEST(WorkerWorld, long_times_without_an_owner_cost_no_more_memory_than_is_allowed_and_no_count) {
@@ -91,7 +91,7 @@ TEST(WorkerWorld, a_manager_that_is_nearly_full_gets_batches_and_nothing_that_it
   const std::size_t lives = manager.lives.size();
   const std::size_t reports = manager.reports.size();
   world.run_for(Duration::seconds(30));
-  EXPECT_LE(manager.windows - windows, 22u) << "two shares, three seconds at a time";
+  EXPECT_LE(manager.windows - windows, 22u) << "two assignments, three seconds at a time";
   EXPECT_GE(manager.windows - windows, 18u) << "what was measured is never dropped";
   EXPECT_EQ(manager.lives.size(), lives);
   EXPECT_GE(manager.reports.size() - reports, 20u) << "nor is what says that a worker is there";
@@ -99,7 +99,7 @@ TEST(WorkerWorld, a_manager_that_is_nearly_full_gets_batches_and_nothing_that_it
   manager.pressure = resilience::Backpressure::kBatch;
   world.run_for(Duration::seconds(13));
   EXPECT_LE(manager.windows - windows, 32u);
-  EXPECT_GT(manager.lives.size(), lives) << "one letter for all shares";
+  EXPECT_GT(manager.lives.size(), lives) << "one message for all assignments";
 
   manager.pressure = resilience::Backpressure::kNone;
   world.run_for(Duration::seconds(4));
@@ -130,11 +130,11 @@ TEST(WorkerWorld, a_new_owner_with_room_gets_all_at_once) {
   world.expect_whole();
 }
 
-TEST(WorkerWorld, the_same_seed_gives_the_same_account) {
+TEST(WorkerWorld, the_same_seed_gives_the_same_ingest) {
   const auto live = [](uint64_t seed) {
     WorkerWorld world(seed);
     world.run_until_over(Duration::minutes(2));
-    return account::encode_window(world.stage.safe.sum);
+    return ingest::encode_window(world.stage.safe.sum);
   };
   EXPECT_EQ(live(5), live(5));
   EXPECT_NE(live(5), live(6));

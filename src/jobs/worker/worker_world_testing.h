@@ -21,9 +21,9 @@ inline constexpr uint16_t kPort = 9000;
 
 // The decisions of the test, and its outside view. Outlives all processes.
 struct Stage {
-  SafeAccount safe;                                    // the durable account of a quorum
-  metrics::Window measured = account::empty_window();  // by all assignments
-  std::size_t owner = 0;                               // a manager
+  SafeIngest safe;                                    // the durable ingest of a quorum
+  metrics::Window measured = ingest::empty_window();  // by all assignments
+  std::size_t owner = 0;                              // a manager
   uint64_t fence = 1;
   std::set<uint32_t> to_run;
   std::set<uint32_t> begun;  // according to owners' records
@@ -45,30 +45,30 @@ struct Place {
 };
 
 // A process that runs its seconds.
-class ScheduledShare final : public ShareProcess {
+class ScheduledAssignment final : public AssignmentProcess {
  public:
-  ScheduledShare(runtime::Runtime& runtime, Stage& stage, const ChildOrder& order, Listener listener)
-      : runtime_(runtime), stage_(stage), share_(order.first), listener_(listener), tell_end_(&ended, this) {
-    ++stage_.started[share_];
+  ScheduledAssignment(runtime::Runtime& runtime, Stage& stage, const ChildOrder& order, Listener listener)
+      : runtime_(runtime), stage_(stage), assignment_(order.first), listener_(listener), tell_end_(&ended, this) {
+    ++stage_.started[assignment_];
     life_ = live();
   }
   void begin(Instant start, Duration) override {
     start_ = start;
     begun_.set();
   }
-  void stop(bool) override { end(ShareEnd::How::kStopped); }
+  void stop(bool) override { end(AssignmentEnd::How::kStopped); }
   void scale(uint32_t) override {}
   void hand_over(Duration) override {}
   void save() override {}
-  void kill() override { end(ShareEnd::How::kKilled); }
+  void kill() override { end(AssignmentEnd::How::kKilled); }
   int64_t pid() const override { return 1; }
 
  private:
   static void ended(void* self) {
-    auto* share = static_cast<ScheduledShare*>(self);
-    share->listener_.on_ended({share->how_, {}, share->runtime_.now() - share->start_});
+    auto* assignment = static_cast<ScheduledAssignment*>(self);
+    assignment->listener_.on_ended({assignment->how_, {}, assignment->runtime_.now() - assignment->start_});
   }
-  void end(ShareEnd::How how) {
+  void end(AssignmentEnd::How how) {
     how_ = how;
     over_.cancel();
     begun_.set();
@@ -80,32 +80,32 @@ class ScheduledShare final : public ShareProcess {
     for (uint64_t second = 0; second < stage_.length && !over_.cancelled(); ++second) {
       const Instant border = start_ + Duration::seconds(static_cast<int64_t>(second) + 1);
       co_await runtime_.sleep_until(border, &over_);
-      const metrics::Window window = account::random_window(stage_.prng, second);
+      const metrics::Window window = ingest::random_window(stage_.prng, second);
       stage_.measured.merge(window);
-      ++stage_.seconds[share_];
-      listener_.on_counters({{.requests = stage_.seconds[share_]}});
-      listener_.on_second(second, account::encode_window(window), Duration::seconds(1));
+      ++stage_.seconds[assignment_];
+      listener_.on_counters({{.requests = stage_.seconds[assignment_]}});
+      listener_.on_second(second, ingest::encode_window(window), Duration::seconds(1));
     }
     runtime_.timers().arm(tell_end_, runtime_.now());
   }
 
   runtime::Runtime& runtime_;
   Stage& stage_;
-  uint32_t share_;
+  uint32_t assignment_;
   Listener listener_;
   Instant start_;
-  ShareEnd::How how_ = ShareEnd::How::kCompleted;
+  AssignmentEnd::How how_ = AssignmentEnd::How::kCompleted;
   runtime::Cancellation over_;
   runtime::Event begun_;
   runtime::Timer tell_end_;
   runtime::task<void> life_;
 };
 
-class ScheduledShares final : public ShareFactory {
+class ScheduledAssignments final : public AssignmentFactory {
  public:
-  ScheduledShares(runtime::Runtime& runtime, Stage& stage) : runtime_(runtime), stage_(stage) {}
-  std::unique_ptr<ShareProcess> start(ChildOrder order, ShareProcess::Listener listener) override {
-    return std::make_unique<ScheduledShare>(runtime_, stage_, order, listener);
+  ScheduledAssignments(runtime::Runtime& runtime, Stage& stage) : runtime_(runtime), stage_(stage) {}
+  std::unique_ptr<AssignmentProcess> start(ChildOrder order, AssignmentProcess::Listener listener) override {
+    return std::make_unique<ScheduledAssignment>(runtime_, stage_, order, listener);
   }
 
  private:
@@ -127,15 +127,15 @@ class Shown {
 
 inline runtime::task<void> live_as_worker(runtime::Runtime& runtime, void* context) {
   Stage& stage = *static_cast<Place*>(context)->stage;
-  TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, kLetters);
+  TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, kJobMessages);
   TestManagers managers;
   managers.all = stage.managers;
-  ScheduledShares shares(runtime, stage);
+  ScheduledAssignments assignments(runtime, stage);
   WorkerNotes notes;
   WorkerSettings settings;
   settings.cpus = {0, 1, 2, 3};
   settings.stream_bytes_most = stage.stream_bytes_most;
-  WorkerService service(runtime, *node.links, node.switchboard, managers, shares, settings, notes);
+  WorkerService service(runtime, *node.links, node.router, managers, assignments, settings, notes);
   const Shown<WorkerService> shown(stage.service, service);
   co_await service.run(node.scope.cancellation());
 }
@@ -146,21 +146,21 @@ inline bool is_noted(const Result<dispatch::Response>& response) {
 
 // Gives the assignments to the worker, once each in all, under any owner.
 inline runtime::task<void> hand_out(FakeManager& manager, Stage& stage, uint64_t fence) {
-  for (const uint32_t share : stage.to_run) {
-    if (stage.begun.contains(share)) continue;
-    dispatch::ShareOrder order = test_order(share, fence);
+  for (const uint32_t assignment : stage.to_run) {
+    if (stage.begun.contains(assignment)) continue;
+    dispatch::AssignmentOrder order = test_order(assignment, fence);
     order.isolation_limit = stage.isolation_limit;
     auto offered = co_await manager.ask(stage.worker, dispatch::Offer{order});
     const auto* refusal = offered ? std::get_if<dispatch::Refusal>(&*offered) : nullptr;
     if (refusal != nullptr && refusal->kind == dispatch::Refusal::Kind::kUnknown) {
-      const dispatch::BundleLetter bundle{"j1", order.bundle, test_bundle()};
+      const dispatch::BundleMessage bundle{"j1", order.bundle, test_bundle()};
       co_await manager.ask(stage.worker, bundle);
       co_return;
     }
     if (!is_noted(offered)) co_return;
-    const dispatch::BeginLetter begin{"j1", order.fence, order.share, Duration::zero(), false, 0};
+    const dispatch::BeginMessage begin{"j1", order.fence, order.assignment, Duration::zero(), false, 0};
     const auto begun = co_await manager.ask(stage.worker, begin);
-    if (is_noted(begun)) stage.begun.insert(share);
+    if (is_noted(begun)) stage.begun.insert(assignment);
   }
 }
 
@@ -168,7 +168,7 @@ inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* cont
   const Place place = *static_cast<Place*>(context);
   Stage& stage = *place.stage;
   TestNode node(runtime, stage.managers[place.index].name, wire::Role::kManager, stage.managers[place.index].endpoint,
-                kLetters);
+                kJobMessages);
   FakeManager manager(node, stage.safe);
   const Shown<FakeManager> shown(stage.at_work[place.index], manager);
   uint64_t fence = 0;  // of its ownership of the job; 0: it does not own it
@@ -240,7 +240,7 @@ class WorkerWorld {
     }
     ++stage.fence;
   }
-  void something_goes_wrong() {
+  void inject_fault() {
     Prng& prng = world_.prng();
     sim::Node& manager = world_.node(prng.below(kManagers));
     switch (prng.below(8)) {
@@ -255,9 +255,9 @@ class WorkerWorld {
     }
   }
   bool is_over() const {
-    return std::all_of(stage.to_run.begin(), stage.to_run.end(), [this](uint32_t share) {
-      const auto end = stage.safe.ends.find(share);
-      const auto applied = stage.safe.applied.find(share);
+    return std::all_of(stage.to_run.begin(), stage.to_run.end(), [this](uint32_t assignment) {
+      const auto end = stage.safe.ends.find(assignment);
+      const auto applied = stage.safe.applied.find(assignment);
       return end != stage.safe.ends.end() && applied != stage.safe.applied.end() &&
              applied->second == end->second.last_number;
     });
@@ -268,9 +268,9 @@ class WorkerWorld {
   void run_for(Duration span) { world_.run_for(span); }
   void expect_whole() {
     EXPECT_TRUE(same(stage.safe.sum, stage.measured)) << "something was lost, or counted twice";
-    for (const uint32_t share : stage.to_run) {
-      EXPECT_EQ(stage.started[share], 1) << "share " << share;
-      EXPECT_EQ(stage.safe.ends[share].last_number, stage.seconds[share]);
+    for (const uint32_t assignment : stage.to_run) {
+      EXPECT_EQ(stage.started[assignment], 1) << "assignment " << assignment;
+      EXPECT_EQ(stage.safe.ends[assignment].last_number, stage.seconds[assignment]);
     }
   }
   Prng& prng() { return world_.prng(); }

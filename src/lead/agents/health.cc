@@ -8,7 +8,7 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMaxNamed = 5;
 
 using election::LeaseRecord;
 using election::Observation;
@@ -150,10 +150,10 @@ void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out)
   std::size_t count = 0;
   for (const QueuedTask& task : queue.tasks()) {
     if (task.state != QueuedTask::State::kFailed) continue;
-    if (++count <= kMostNamed) failed += fmt::format("{}{}: {}", failed.empty() ? "" : "; ", task.name, task.outcome);
+    if (++count <= kMaxNamed) failed += fmt::format("{}{}: {}", failed.empty() ? "" : "; ", task.name, task.outcome);
   }
   if (count == 0) return;
-  if (count > kMostNamed) failed += fmt::format("; and {} more", count - kMostNamed);
+  if (count > kMaxNamed) failed += fmt::format("; and {} more", count - kMaxNamed);
   out.push_back({Severity::kWarning, format_count(count, "task") + " failed", failed,
                  "they are not begun again by themselves, and nobody waits for them",
                  "bellwether agents tasks retry --all --queue " + path});

@@ -19,7 +19,7 @@ namespace {
 using context_lead::JobEnded;
 using runtime::task;
 
-constexpr std::size_t kMostErrorBytes = 4096;
+constexpr std::size_t kMaxErrorBytes = 4096;
 constexpr std::size_t kReadBytes = 16 * 1024;
 
 // The command's own standard files are those of the guardian, which has this node's; so a shell that becomes the
@@ -83,7 +83,7 @@ class Output {
 };
 
 // The last line with text, for people.
-std::string last_words(std::string_view text) {
+std::string last_lines(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   const auto line = text.rfind('\n');
   return printable(std::string(line == std::string_view::npos ? text : text.substr(line + 1)));
@@ -92,8 +92,8 @@ std::string last_words(std::string_view text) {
 }  // namespace
 
 struct CommandManager::Files {
-  Output out{kMostResultBytes, false};
-  Output errors{kMostErrorBytes, true};
+  Output out{kMaxResultBytes, false};
+  Output errors{kMaxErrorBytes, true};
   int payload = -1;
 
   Files() = default;
@@ -129,7 +129,7 @@ CommandManager::CommandManager(runtime::Runtime& runtime, CommandManagerSettings
   check(!settings_.command.empty(), "there is a command");
   std::string name;
   for (const std::string& word : settings_.command) name += (name.empty() ? "" : " ") + word;
-  config_ = {printable(name).substr(0, context_lead::kMostTextBytes), settings_.slots};
+  config_ = {printable(name).substr(0, context_lead::kMaxTextBytes), settings_.slots};
 }
 
 std::vector<std::pair<std::string, std::string>> CommandManager::environment_of(const ContextJob& job,
@@ -182,7 +182,7 @@ task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* s
   if (!end) co_return ContextJobEnd{End::kFailed, "it cannot be started: " + end.error().message, {}};
   files.out.take();
   files.errors.take();
-  const std::string words = last_words(files.errors.text());
+  const std::string words = last_lines(files.errors.text());
   const std::string because = words.empty() ? std::string() : ": " + words;
   if (limit.passed) {
     co_return ContextJobEnd{
@@ -191,7 +191,7 @@ task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* s
   if (end->asked) co_return ContextJobEnd{End::kCancelled, {}, {}};
   if (!end->succeeded()) co_return ContextJobEnd{End::kFailed, lead::how_it_ended(*end) + because, {}};
   if (files.out.was_cut()) {
-    co_return ContextJobEnd{End::kFailed, fmt::format("printed more than {} KiB", kMostResultBytes / 1024), {}};
+    co_return ContextJobEnd{End::kFailed, fmt::format("printed more than {} KiB", kMaxResultBytes / 1024), {}};
   }
   co_return ContextJobEnd{End::kDone, {}, files.out.text()};
 }

@@ -82,7 +82,7 @@ TEST_F(CommandManagerTest, one_that_prints_too_much_fails_and_never_blocks) {
   const auto end = run("head -c 10000000 /dev/zero; head -c 1000000 /dev/zero >&2");
   EXPECT_EQ(end.end, End::kFailed);
   EXPECT_EQ(end.reason, "printed more than 64 KiB");
-  EXPECT_EQ(run("head -c 65536 /dev/zero").result.size(), kMostResultBytes);
+  EXPECT_EQ(run("head -c 65536 /dev/zero").result.size(), kMaxResultBytes);
 }
 
 TEST_F(CommandManagerTest, one_that_takes_too_long_is_stopped_and_then_killed) {

@@ -13,7 +13,7 @@ using runtime::task;
 
 namespace {
 
-constexpr std::size_t kMostCallers = 10'000;
+constexpr std::size_t kMaxCallers = 10'000;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void ContextDriver::on_closed(link::Connection& connection) {
 }
 
 void ContextDriver::answer(const Caller& caller, const ContextAnswer& answer) {
-  parts_.switchboard.respond(*caller.connection, caller.id, message::encode(answer));
+  parts_.router.respond(*caller.connection, caller.id, message::encode(answer));
 }
 
 uint64_t ContextDriver::ticket_of(Caller caller) {
@@ -49,7 +49,7 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
   auto question = decode_context_question(as_text(request.body));
   if (!question) return answer(caller, refusal(question.error()));
   if (!loop_.running() || left_) return answer(caller, refusal({Errc::kRefused, "this node leads no contexts now"}));
-  if (callers_.size() >= kMostCallers) {
+  if (callers_.size() >= kMaxCallers) {
     return answer(caller, refusal({Errc::kExhausted, "too many wait for an answer; ask again later"}));
   }
   const bool changes =
@@ -103,7 +103,7 @@ void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
   }
   OutcomeAnswer out;
   if (const LiveRequest* live = kernel_.leader.queue().find(id)) {
-    out.standing = live->is_active() ? OutcomeAnswer::Standing::kActive : OutcomeAnswer::Standing::kQueued;
+    out.state = live->is_active() ? OutcomeAnswer::State::kActive : OutcomeAnswer::State::kQueued;
     out.attempts = live->attempts;
     out.epoch = live->active_under.value();
     return answer(caller, out);
@@ -113,13 +113,13 @@ void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
   out.attempts = finished->fence.attempt;
   out.epoch = finished->fence.epoch.value();
   if (!finished->settled && !jobs_.is_told(id)) {
-    out.standing = OutcomeAnswer::Standing::kActive;
+    out.state = OutcomeAnswer::State::kActive;
     return answer(caller, out);
   }
-  out.standing =
-      finished->outcome == Outcome::kCompleted ? OutcomeAnswer::Standing::kCompleted : OutcomeAnswer::Standing::kFailed;
+  out.state =
+      finished->outcome == Outcome::kCompleted ? OutcomeAnswer::State::kCompleted : OutcomeAnswer::State::kFailed;
   out.reason = finished->reason;
-  if (out.standing == OutcomeAnswer::Standing::kFailed) return answer(caller, out);
+  if (out.state == OutcomeAnswer::State::kFailed) return answer(caller, out);
   scope_->spawn(answer_with_result(this, ticket_of(caller), id, std::move(out)));
 }
 
@@ -149,7 +149,7 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
   auto message = read_message(inbound, sender);
   if (message && (!from || connection.peer().identity.role != wire::Role::kManager)) {
     message = fail(Errc::kRefused, "a message of '{}', which is no member of this cluster", printable(sender));
-    parts_.switchboard.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
+    parts_.router.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
   }
   if (!message) {
     // Only the first of many is logged.

@@ -34,14 +34,14 @@ using namespace context_lead;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-constexpr std::size_t kQuestionMost = kMostPayloadBytes + 4096;
-constexpr std::size_t kMessageMost = kMostStateBytes + 64 * 1024;
+constexpr std::size_t kMaxQuestion = kMaxPayloadBytes + 4096;
+constexpr std::size_t kMaxMessage = kMaxStateBytes + 64 * 1024;
 constexpr Rule kId = text(16, "id of a request");
-constexpr Rule kName = text(kMostNameBytes);
-constexpr Rule kBy = text(kMostTextBytes);
-constexpr Rule kWhy = cut(kMostWhyBytes);
+constexpr Rule kName = text(kMaxNameBytes);
+constexpr Rule kBy = text(kMaxTextBytes);
+constexpr Rule kWhy = cut(kMaxWhyBytes);
 constexpr Rule kSpan = at_most(Duration::max());
-constexpr Rule kShare = between(0.0, 1.0);
+constexpr Rule kRatio = between(0.0, 1.0);
 constexpr Rule kError = between(static_cast<unsigned>(Errc::kInvalid), static_cast<unsigned>(Errc::kUnsupported));
 
 }  // namespace
@@ -51,7 +51,7 @@ constexpr Rule kError = between(static_cast<unsigned>(Errc::kInvalid), static_ca
 template <>
 constexpr auto kDescription<Request> =
     describe<Request>("a request", field<&Request::id>(1, kId), field<&Request::priority>(2),
-                      field<&Request::submitted_at>(3), field<&Request::payload>(4, text(kQuestionMost)));
+                      field<&Request::submitted_at>(3), field<&Request::payload>(4, text(kMaxQuestion)));
 
 template <>
 constexpr auto kDescription<AskOutcome> =
@@ -76,7 +76,7 @@ constexpr auto kDescription<ContextQuestion> =
                               alternative<AskContextStatus, ContextQuestion>(3, "status"),
                               alternative<AskTransfer, ContextQuestion>(4, "transfer"),
                               alternative<AskGeneration, ContextQuestion>(5, "generation"))
-        .within(kQuestionMost);
+        .within(kMaxQuestion);
 
 // --- answered --------------------------------------------------------------------------------------------------------
 
@@ -91,14 +91,14 @@ constexpr auto kDescription<ContextDone> = describe<ContextDone>("what was done"
 template <>
 constexpr auto kDescription<OutcomeAnswer> = describe<OutcomeAnswer>(
     "an outcome",
-    field<&OutcomeAnswer::standing>(1, at_most(static_cast<unsigned>(OutcomeAnswer::Standing::kFailed))).as("state"),
+    field<&OutcomeAnswer::state>(1, at_most(static_cast<unsigned>(OutcomeAnswer::State::kFailed))).as("state"),
     field<&OutcomeAnswer::attempts>(2).as("attempt"), field<&OutcomeAnswer::epoch>(3),
-    field<&OutcomeAnswer::reason>(4, kWhy), field<&OutcomeAnswer::result>(5, text(kMostResultBytes)),
+    field<&OutcomeAnswer::reason>(4, kWhy), field<&OutcomeAnswer::result>(5, text(kMaxResultBytes)),
     field<&OutcomeAnswer::result_gone>(6));
 
 template <>
 constexpr auto kDescription<ContextView::Node> = describe<ContextView::Node>(
-    "a node", field<&ContextView::Node::name>(1, kName), field<&ContextView::Node::health>(2, kShare));
+    "a node", field<&ContextView::Node::name>(1, kName), field<&ContextView::Node::health>(2, kRatio));
 
 template <>
 constexpr auto kDescription<ContextView::Step> = describe<ContextView::Step>(
@@ -117,7 +117,7 @@ constexpr auto kDescription<ContextView::Job> =
 
 template <>
 constexpr auto kDescription<ContextFitness> = describe<ContextFitness>(
-    "a fitness", field<&ContextFitness::score>(1, kShare), field<&ContextFitness::disqualified>(2, list(64, kWhy)),
+    "a fitness", field<&ContextFitness::score>(1, kRatio), field<&ContextFitness::disqualified>(2, list(64, kWhy)),
     field<&ContextFitness::lacks_preferred>(3, list(64, kName)));
 
 template <>
@@ -127,8 +127,8 @@ constexpr auto kDescription<ContextView> = describe<ContextView>(
     field<&ContextView::why>(6, kWhy), field<&ContextView::manager>(7, kBy), field<&ContextView::queued>(8),
     field<&ContextView::active>(9), field<&ContextView::completed>(10), field<&ContextView::failed>(11),
     field<&ContextView::oldest_waiting>(12, kSpan), field<&ContextView::leads_for>(13, kSpan),
-    field<&ContextView::health>(14, kShare), field<&ContextView::nodes>(15, list(1'000)),
-    field<&ContextView::failover>(16).as("last_failover"), field<&ContextView::jobs>(17, list(kMostRequests)),
+    field<&ContextView::health>(14, kRatio), field<&ContextView::nodes>(15, list(1'000)),
+    field<&ContextView::failover>(16).as("last_failover"), field<&ContextView::jobs>(17, list(kMaxRequests)),
     field<&ContextView::fitness>(18), field<&ContextView::failovers>(19), field<&ContextView::checked>(20));
 
 template <>
@@ -137,7 +137,7 @@ constexpr auto kDescription<ContextAnswer> =
                             alternative<ContextDone, ContextAnswer>(2, "done"),
                             alternative<OutcomeAnswer, ContextAnswer>(3, "outcome"),
                             alternative<ContextView, ContextAnswer>(4, "status"))
-        .within(kMessageMost);
+        .within(kMaxMessage);
 
 // --- between nodes ---------------------------------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ constexpr auto kDescription<StateIssue> = describe<StateIssue>(
 
 template <>
 constexpr auto kDescription<StateOffer> = describe<StateOffer>("an offer of a state", field<&StateOffer::id>(1),
-                                                               field<&StateOffer::state>(2, text(kMostStateBytes)));
+                                                               field<&StateOffer::state>(2, text(kMaxStateBytes)));
 
 // The id itself is the message.
 template <>
@@ -186,7 +186,7 @@ constexpr auto kDescription<ContextMessage> =
                              alternative<OfferWithdrawn, ContextMessage>(4, "withdrawn"),
                              alternative<GenerationBegun, ContextMessage>(5, "started"),
                              alternative<GenerationEnded, ContextMessage>(6, "stopped"))
-        .within(kMessageMost);
+        .within(kMaxMessage);
 
 template <>
 const Message& message_of<ContextQuestion>() {
@@ -205,16 +205,16 @@ const Message& message_of<ContextMessage>() {
 
 namespace bellwether::cluster {
 
-std::string_view to_string(OutcomeAnswer::Standing standing) {
-  static constexpr EnumNames<OutcomeAnswer::Standing> kNames("unknown", "queued", "active", "completed", "failed");
-  return kNames[standing];
+std::string_view to_string(OutcomeAnswer::State state) {
+  static constexpr EnumNames<OutcomeAnswer::State> kNames("unknown", "queued", "active", "completed", "failed");
+  return kNames[state];
 }
 
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {
   auto question = message::decode<ContextQuestion>(bytes);
   if (!question && question.error().code == Errc::kTooLarge) {
     return fail(Errc::kTooLarge, "a request has at most {} bytes: pass on where the rest is",
-                context_lead::kMostPayloadBytes);
+                context_lead::kMaxPayloadBytes);
   }
   return question;
 }

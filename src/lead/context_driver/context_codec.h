@@ -14,9 +14,9 @@
 
 namespace bellwether::cluster {
 
-inline constexpr std::size_t kMostNameBytes = 64;
-inline constexpr std::size_t kMostResultBytes = 64 * 1024;
-inline constexpr std::size_t kMostWhyBytes = 4096;
+inline constexpr std::size_t kMaxNameBytes = 64;
+inline constexpr std::size_t kMaxResultBytes = 64 * 1024;
+inline constexpr std::size_t kMaxWhyBytes = 4096;
 
 // --- asked of a node -------------------------------------------------------------------------------------------------
 
@@ -120,8 +120,8 @@ struct ContextDone {
   bool operator==(const ContextDone&) const = default;
 };
 struct OutcomeAnswer {
-  enum class Standing : uint8_t { kUnknown, kQueued, kActive, kCompleted, kFailed };
-  Standing standing = Standing::kUnknown;
+  enum class State : uint8_t { kUnknown, kQueued, kActive, kCompleted, kFailed };
+  State state = State::kUnknown;
   uint32_t attempts = 0;
   uint64_t epoch = 0;        // of the attempt that counts, or runs
   std::string reason;        // of a failure
@@ -130,7 +130,7 @@ struct OutcomeAnswer {
   bool operator==(const OutcomeAnswer&) const = default;
 };
 // "unknown", "queued", …
-std::string_view to_string(OutcomeAnswer::Standing standing);
+std::string_view to_string(OutcomeAnswer::State state);
 using ContextAnswer = std::variant<ContextRefused, ContextDone, OutcomeAnswer, ContextView>;
 
 // --- between nodes ---------------------------------------------------------------------------------------------------

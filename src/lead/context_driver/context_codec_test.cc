@@ -27,17 +27,17 @@ TEST(ContextCodec, an_id_is_16_bytes_and_not_all_zero) {
 
 TEST(ContextCodec, a_payload_that_is_too_large_is_told_the_limit) {
   const auto large = decode_context_question(
-      message::encode<ContextQuestion>(Request{{1, 1}, 0, {}, std::string(kMostPayloadBytes + 5000, 'x')}));
+      message::encode<ContextQuestion>(Request{{1, 1}, 0, {}, std::string(kMaxPayloadBytes + 5000, 'x')}));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, Errc::kTooLarge);
   EXPECT_THAT(large.error().message, HasSubstr("at most 65536 bytes"));
 }
 
 TEST(ContextCodec, a_reason_that_is_too_long_is_cut_by_who_gives_it) {
-  const ContextRefused refused{Errc::kExhausted, std::string(kMostWhyBytes + 1, 'x'), "m2"};
+  const ContextRefused refused{Errc::kExhausted, std::string(kMaxWhyBytes + 1, 'x'), "m2"};
   const auto read = message::decode<ContextAnswer>(message::encode<ContextAnswer>(refused));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(std::get<ContextRefused>(*read).why.size(), kMostWhyBytes);
+  EXPECT_EQ(std::get<ContextRefused>(*read).why.size(), kMaxWhyBytes);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using runtime::task;
 
 namespace {
 
-constexpr std::size_t kMostSteps = 32;
+constexpr std::size_t kMaxSteps = 32;
 const std::string kRegister = std::string(1, jobs::kNotOfJobs) + "context";
 
 vote::NodeId node_id(const std::string& name) { return vote::NodeId(member_id(name).value()); }
@@ -37,12 +37,12 @@ ContextDriver::ContextDriver(const Parts& parts, ContextDriverSettings settings,
       kernel_{parts.runtime, DutyLeader(config_of(settings_), seed)},
       loop_(parts.runtime, kernel_, *this),
       register_(parts.runtime, *this),
-      jobs_(parts.runtime, parts.copies, register_, {settings_.duties.coordination_timeout, settings_.keep_results}) {
+      jobs_(parts.runtime, parts.blobs, register_, {settings_.duties.coordination_timeout, settings_.keep_results}) {
   for (const std::string& name : settings_.members) names_[node_id(name)] = name;
-  parts_.switchboard.connect(message_type::kContext, *this);
+  parts_.router.connect(message_type::kContext, *this);
 }
 
-ContextDriver::~ContextDriver() { parts_.switchboard.disconnect(message_type::kContext); }
+ContextDriver::~ContextDriver() { parts_.router.disconnect(message_type::kContext); }
 
 Result<std::unique_ptr<ContextDriver>> ContextDriver::make(const Parts& parts, ContextDriverSettings settings,
                                                            uint64_t seed) {
@@ -299,7 +299,7 @@ void ContextDriver::say(const char* event, const std::string& text, bool warning
 }
 
 void ContextDriver::note_step(std::string text) {
-  if (steps_.size() < kMostSteps) steps_.push_back({std::move(text), parts_.runtime.wall_now()});
+  if (steps_.size() < kMaxSteps) steps_.push_back({std::move(text), parts_.runtime.wall_now()});
 }
 
 void ContextDriver::send(const std::string& to, const ContextMessage& message) {

@@ -36,10 +36,10 @@ class ContextDriver final : private Service {
   struct Parts {
     runtime::Runtime& runtime;
     PeerLinks& links;
-    Switchboard& switchboard;
+    MessageRouter& router;
     Addresses addresses;
     jobs::JobStore& store;
-    copies::Copies& copies;
+    blobs::Blobs& blobs;
     Leadership& leadership;
     // The health of each node of the cluster, 0 to 1; absent nodes are missing.
     Callback<std::map<std::string, double>()> node_healths;

@@ -48,7 +48,7 @@ TEST_F(ContextDriverTest, messages_of_strangers_count_for_nothing) {
   say(operator_, StateOffer{{Epoch(4), 1}, "a state"});
   until([&] { return driver_->refused() == 1; });
   EXPECT_TRUE(has_said("context_message_refused"));
-  EXPECT_EQ(node_.switchboard.refused(), 1u) << "and counted with all that is refused";
+  EXPECT_EQ(node_.router.refused(), 1u) << "and counted with all that is refused";
   EXPECT_THAT(other_.heard, testing::IsEmpty());
 }
 

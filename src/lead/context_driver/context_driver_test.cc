@@ -24,13 +24,13 @@ TEST_F(ContextDriverTest, a_manager_without_name_or_slots_is_refused) {
 
 TEST_F(ContextDriverTest, a_request_is_done_and_its_result_is_there_for_whoever_asks) {
   lead();
-  EXPECT_EQ(outcome({1, 99}).standing, OutcomeAnswer::Standing::kUnknown);
+  EXPECT_EQ(outcome({1, 99}).state, OutcomeAnswer::State::kUnknown);
   const RequestId id = submit(1);
   until([&] { return jobs_.begun.size() == 1; });
-  EXPECT_EQ(outcome(id).standing, OutcomeAnswer::Standing::kActive);
+  EXPECT_EQ(outcome(id).state, OutcomeAnswer::State::kActive);
   EXPECT_EQ(driver_->view().jobs.size(), 1u);
   jobs_.waits = false;
-  until([&] { return outcome(id).standing == OutcomeAnswer::Standing::kCompleted; });
+  until([&] { return outcome(id).state == OutcomeAnswer::State::kCompleted; });
   EXPECT_EQ(outcome(id).result, "made of clay");
   EXPECT_EQ(outcome(id).epoch, 5u);
   EXPECT_EQ(driver_->view().completed, 1u);
@@ -43,7 +43,7 @@ TEST_F(ContextDriverTest, what_was_told_long_ago_is_not_kept_any_longer) {
   lead();
   jobs_.waits = false;
   const RequestId id = submit(1);
-  until([&] { return outcome(id).standing == OutcomeAnswer::Standing::kCompleted; });
+  until([&] { return outcome(id).state == OutcomeAnswer::State::kCompleted; });
   machine_.run_for(Duration::minutes(9));
   EXPECT_EQ(outcome(id).result, "made of clay");
   end_->move_to(runtime_.boot_now() + Duration::minutes(10));

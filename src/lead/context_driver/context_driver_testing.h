@@ -6,7 +6,7 @@
 
 #include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
-#include "cluster/replication/copy_keeper.h"
+#include "cluster/replication/blob_replica.h"
 #include "cluster/wire/crypto.h"
 #include "lead/context_driver/context_driver.h"
 #include "sim/machine_testing.h"
@@ -112,7 +112,7 @@ class FakeManager final : public ContextManager {
 class Other final : public TestNode, public Service {
  public:
   Other(runtime::Runtime& runtime, const std::string& name, wire::Role role) : TestNode(runtime, name, role) {
-    switchboard.connect(message_type::kContext, *this);
+    router.connect(message_type::kContext, *this);
   }
   void on_message(link::Connection&, const wire::Inbound& message) override {
     std::string bytes(as_text(message.body));
@@ -128,14 +128,14 @@ class Other final : public TestNode, public Service {
 class ContextDriverTest : public sim::MachineTest {
  protected:
   explicit ContextDriverTest(const VoteSeal* seal = nullptr) {
-    scope_.spawn(keeper_.run(scope_.cancellation()));
+    scope_.spawn(replica_.run(scope_.cancellation()));
     ContextDriverSettings settings;
     settings.self = "a";
     settings.members = {"a", "b"};
     settings.duties.generation_start_delay = Duration::zero();
     auto driver =
-        ContextDriver::make({runtime_, *node_.links, node_.switchboard, callback_to<&ContextDriverTest::find>(*this),
-                             store_, copies_, leadership_, callback_to<&ContextDriverTest::node_healths>(*this),
+        ContextDriver::make({runtime_, *node_.links, node_.router, callback_to<&ContextDriverTest::find>(*this), store_,
+                             blobs_, leadership_, callback_to<&ContextDriverTest::node_healths>(*this),
                              callback_to<&ContextDriverTest::fitness>(*this),
                              callback_to<&ContextDriverTest::on_context_says>(*this), seal},
                             std::move(settings), 7);
@@ -146,7 +146,7 @@ class ContextDriverTest : public sim::MachineTest {
   static runtime::task<void> closing(ContextDriverTest* self) {
     self->scope_.cancel();
     co_await self->scope_.join();
-    co_await self->copies_.close();
+    co_await self->blobs_.close();
     co_await self->node_.close();
     co_await self->other_.close();
     co_await self->operator_.close();
@@ -208,9 +208,9 @@ class ContextDriverTest : public sim::MachineTest {
   Other operator_{runtime_, "ann", wire::Role::kOperator};
   MemoryKv disk_;
   static constexpr auto deaf_ = [](bool, const std::string&) {};
-  registers::Lines lines_{*node_.links, node_.switchboard, callback_to<&ContextDriverTest::find>(*this), "a", {"a"}};
-  copies::CopyKeeper keeper_{runtime_, disk_, lines_, {.first_start = true, .limits = {}}, deaf_};
-  copies::Copies copies_{runtime_, lines_, {}, 3};
+  registers::Lines lines_{*node_.links, node_.router, callback_to<&ContextDriverTest::find>(*this), "a", {"a"}};
+  blobs::BlobReplica replica_{runtime_, disk_, lines_, {.first_start = true, .limits = {}}, deaf_};
+  blobs::Blobs blobs_{runtime_, lines_, {}, 3};
   MemoryStore store_;
   FakeLeadership leadership_;
   FakeManager::Seen jobs_;

@@ -12,10 +12,10 @@ namespace {
 constexpr const char* kPayload = "payload";
 constexpr const char* kResult = "result";
 // The number of kept results; a leader remembers the ends of no more than 200 with a payload.
-constexpr std::size_t kMostTold = 100;
+constexpr std::size_t kMaxTold = 100;
 constexpr Duration kDropAgain = Duration::seconds(10);
 
-copies::CopyKey key_of(RequestId id, const char* kind) {
+blobs::BlobKey key_of(RequestId id, const char* kind) {
   return {fmt::format("{}context/{}", std::string(1, jobs::kNotOfJobs), to_string(id)), kind};
 }
 
@@ -39,9 +39,8 @@ task<JobEnded> ContextJobs::run(RunJob wish, bool stops) {
   const bool is_kept = !end.result.empty() || fence.attempt > 1;
   if (end.end == JobEnded::End::kDone && is_kept && !job.kill.cancelled()) {
     const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
-    copies::CopyKey key = key_of(id, kResult);
-    const Status kept =
-        co_await copies_.put(std::move(key), next_version(), std::move(end.result), deadline, &job.kill);
+    blobs::BlobKey key = key_of(id, kResult);
+    const Status kept = co_await blobs_.put(std::move(key), next_version(), std::move(end.result), deadline, &job.kill);
     if (!kept) {
       end.end = JobEnded::End::kFailed;
       end.reason = "its result is not kept: " + kept.error().message;
@@ -88,15 +87,15 @@ std::vector<ContextView::Job> ContextJobs::view() const {
 
 task<PayloadKept> ContextJobs::keep(KeepPayload wish, runtime::Cancellation* cancel) {
   const Instant deadline = runtime_.read_clock() + wish.within;
-  copies::CopyKey key = key_of(wish.id, kPayload);
-  const Status kept = co_await copies_.put(std::move(key), next_version(), std::move(wish.payload), deadline, cancel);
+  blobs::BlobKey key = key_of(wish.id, kPayload);
+  const Status kept = co_await blobs_.put(std::move(key), next_version(), std::move(wish.payload), deadline, cancel);
   co_return PayloadKept{wish.id, kept.has_value(), kept ? std::string() : kept.error().message};
 }
 
 task<PayloadFetched> ContextJobs::fetch(FetchPayload wish, runtime::Cancellation* cancel) {
   const Instant deadline = runtime_.read_clock() + wish.within;
-  copies::CopyKey key = key_of(wish.id, kPayload);
-  auto found = co_await copies_.get(std::move(key), jobs::JobFence(), deadline, cancel);
+  blobs::BlobKey key = key_of(wish.id, kPayload);
+  auto found = co_await blobs_.get(std::move(key), jobs::JobFence(), deadline, cancel);
   PayloadFetched fetched{wish.id, wish.fence, PayloadFetched::Found::kHere, {}, {}};
   if (found && *found) {
     fetched.payload = std::move((*found)->bytes);
@@ -111,8 +110,8 @@ task<PayloadFetched> ContextJobs::fetch(FetchPayload wish, runtime::Cancellation
 
 task<Result<std::string>> ContextJobs::result(RequestId id, runtime::Cancellation* cancel) {
   const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
-  copies::CopyKey key = key_of(id, kResult);
-  BW_CO_TRY(auto found, co_await copies_.get(std::move(key), jobs::JobFence(), deadline, cancel));
+  blobs::BlobKey key = key_of(id, kResult);
+  BW_CO_TRY(auto found, co_await blobs_.get(std::move(key), jobs::JobFence(), deadline, cancel));
   co_return found ? std::move(found->bytes) : std::string();
 }
 
@@ -130,7 +129,7 @@ ContextJobs::Over ContextJobs::next_over() const {
     ++kept;
     if (told.until < next.due) next = {told.until, id};
   }
-  if (kept > kMostTold) next.due = Instant();
+  if (kept > kMaxTold) next.due = Instant();
   return next;
 }
 
@@ -147,7 +146,7 @@ task<std::optional<RequestId>> ContextJobs::wait_until_over(runtime::Cancellatio
 task<bool> ContextJobs::drop(RequestId id, runtime::Cancellation* cancel) {
   const Instant deadline = runtime_.read_clock() + settings_.coordination_timeout;
   std::string job = key_of(id, kPayload).job;
-  const Status dropped = co_await copies_.drop(std::move(job), deadline, cancel);
+  const Status dropped = co_await blobs_.drop(std::move(job), deadline, cancel);
   if (dropped) {
     told_.erase(id);
   } else if (const auto one = told_.find(id); one != told_.end()) {

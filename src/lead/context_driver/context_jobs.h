@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/replication/copies.h"
+#include "cluster/replication/blobs.h"
 #include "core/runtime/event.h"
 #include "core/runtime/runtime.h"
 #include "election/context/duty_events.h"
@@ -30,7 +30,7 @@ struct ContextJob {
 struct ContextJobEnd {
   context_lead::JobEnded::End end = context_lead::JobEnded::End::kDone;
   std::string reason;  // of a failure
-  std::string result;  // of a success; at most kMostResultBytes
+  std::string result;  // of a success; at most kMaxResultBytes
 };
 
 class ContextManager {
@@ -54,8 +54,8 @@ class ContextJobs {
     Duration keep_results;          // after the end was reported, unless too many newer ones exist
   };
   // All must outlive it. Writes count under the fence of `held`.
-  ContextJobs(runtime::Runtime& runtime, copies::Copies& copies, const ContextRegister& held, Settings settings)
-      : runtime_(runtime), copies_(copies), register_(held), settings_(settings) {}
+  ContextJobs(runtime::Runtime& runtime, blobs::Blobs& blobs, const ContextRegister& held, Settings settings)
+      : runtime_(runtime), blobs_(blobs), register_(held), settings_(settings) {}
   ContextJobs(const ContextJobs&) = delete;
   ContextJobs& operator=(const ContextJobs&) = delete;
 
@@ -81,7 +81,7 @@ class ContextJobs {
   // kNotFound: it is not kept any more. Empty when the request has none.
   runtime::task<Result<std::string>> result(context_lead::RequestId id, runtime::Cancellation* cancel);
 
-  // The end of a request may be asked for from now on, until both copies are dropped.
+  // The end of a request may be asked for from now on, until both blobs are dropped.
   void on_told(context_lead::RequestId id);
   bool is_told(context_lead::RequestId id) const { return told_.contains(id); }
   void forget_told() { told_.clear(); }
@@ -104,18 +104,18 @@ class ContextJobs {
     Instant due;
     context_lead::RequestId id;
   };
-  copies::Version next_version() { return {register_.fence(), ++versions_}; }
+  blobs::Version next_version() { return {register_.fence(), ++versions_}; }
   Over next_over() const;
 
   runtime::Runtime& runtime_;
-  copies::Copies& copies_;
+  blobs::Blobs& blobs_;
   const ContextRegister& register_;
   Settings settings_;
   std::unique_ptr<ContextManager> manager_;
   std::map<std::pair<context_lead::RequestId, context_lead::AttemptFence>, Job> jobs_;
   runtime::Condition jobs_ended_;
   ContextWork work_;
-  uint64_t versions_ = 0;  // of copies that this node has put
+  uint64_t versions_ = 0;  // of blobs that this node has put
   std::map<context_lead::RequestId, Told> told_;
   runtime::Condition told_changed_;
 };

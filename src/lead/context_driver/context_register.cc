@@ -11,7 +11,7 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kGiveBackMost = Duration::seconds(1);
+constexpr Duration kMaxGiveBack = Duration::seconds(1);
 
 }  // namespace
 
@@ -64,7 +64,7 @@ task<void> ContextRegister::run(runtime::Cancellation* cancel) {
 
 task<void> ContextRegister::carry_out(ReleaseRegister, Instant, runtime::Cancellation*) {
   // Peers without this message notice at the end of the lease.
-  static_cast<void>(co_await handle_->give_back(runtime_.read_clock() + kGiveBackMost, nullptr));
+  static_cast<void>(co_await handle_->give_back(runtime_.read_clock() + kMaxGiveBack, nullptr));
 }
 
 task<void> ContextRegister::carry_out(TakeRegister wish, Instant asked, runtime::Cancellation* cancel) {

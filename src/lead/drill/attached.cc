@@ -12,7 +12,7 @@ namespace {
 
 using runtime::task;
 
-constexpr Duration kCommandMost = Duration::minutes(1);
+constexpr Duration kMaxCommand = Duration::minutes(1);
 
 }  // namespace
 
@@ -98,10 +98,10 @@ task<Status> Attached::command(std::string text) {
   spawn.no_input = true;
   spawn.capture = 64 * 1024;  // standard output is that of the report
   BW_CO_TRY(auto child, co_await runtime_.spawn(std::move(spawn)));
-  const auto end = co_await child->wait(runtime_.read_clock() + kCommandMost, nullptr);
+  const auto end = co_await child->wait(runtime_.read_clock() + kMaxCommand, nullptr);
   if (!end) co_return fail(Errc::kTimeout, "'{}' does not end", text);
   child->let_go();
-  if (!end->succeeded()) co_return fail(Errc::kInvalid, "'{}' failed{}", text, last_words(child->output()));
+  if (!end->succeeded()) co_return fail(Errc::kInvalid, "'{}' failed{}", text, last_lines(child->output()));
   co_return Status();
 }
 

@@ -20,7 +20,7 @@ namespace bellwether::lead {
 // The last output of a program: mostly the reason of its failure. Pure.
 
 // ": " and the last line of an output that has one, fit for a terminal; empty when it says nothing.
-inline std::string last_words(std::string_view output) {
+inline std::string last_lines(std::string_view output) {
   const std::string_view text = output.substr(0, output.find_last_not_of(" \t\r\n") + 1);
   if (text.empty()) return {};
   const auto end = text.rfind('\n');

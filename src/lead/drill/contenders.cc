@@ -11,7 +11,7 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr Duration kStopMost = Duration::seconds(3);
+constexpr Duration kMaxStop = Duration::seconds(3);
 
 // For a shell.
 std::string shell_quoted(const std::string& text) {
@@ -215,7 +215,7 @@ runtime::task<void> Contenders::stop() {
     (void)one.process->signal(SIGCONT);
     (void)one.process->signal(SIGTERM);
   }
-  const Instant most = runtime_.read_clock() + kStopMost;
+  const Instant most = runtime_.read_clock() + kMaxStop;
   for (One& one : all_) {
     if (one.process == nullptr) continue;
     [[maybe_unused]] const auto end = co_await one.process->wait(most, nullptr);

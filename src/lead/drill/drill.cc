@@ -44,7 +44,7 @@ class OwnLoad {
   std::unique_ptr<runtime::Child> process_;
 };
 
-constexpr Duration kEndMost = Duration::seconds(40);  // a run ends its iterations in good order
+constexpr Duration kMaxEnd = Duration::seconds(40);  // a run ends its iterations in good order
 
 DrillLoad read_result(const std::string& path) {
   DrillLoad load;
@@ -78,8 +78,8 @@ runtime::task<DrillLoad> OwnLoad::stop() {
   if (process_ == nullptr) co_return load;
   // A load that has ended already, because it was short or could not run, has left its result or a reason.
   [[maybe_unused]] const Status asked = process_->signal(SIGINT);
-  const auto end = co_await process_->wait(runtime_.read_clock() + kEndMost, nullptr);
-  const std::string words = last_words(process_->output());
+  const auto end = co_await process_->wait(runtime_.read_clock() + kMaxEnd, nullptr);
+  const std::string words = last_lines(process_->output());
   process_.reset();
   if (!end) {
     load.error = "the load does not end" + words;

@@ -50,7 +50,7 @@ election::ElectorConfig elector_of(const LoopSettings& settings) {
   config.key = settings.policy.lock_key;
   config.claim.holder = settings.holder;
   config.claim.trust_empty = settings.trust_empty;
-  config.timing = settings.timing.standing;
+  config.timing = settings.timing.waiting;
   config.traits = settings.traits;
   config.yields = false;  // the next poll may have it again
   config.floor = settings.floor;
@@ -90,7 +90,7 @@ void LeaderLoop::stop(const std::string& cause) {
 }
 
 Duration LeaderLoop::jittered(Duration span) {
-  const auto low = static_cast<int64_t>(static_cast<double>(span.ns()) * (1 - settings_.timing.standing.jitter));
+  const auto low = static_cast<int64_t>(static_cast<double>(span.ns()) * (1 - settings_.timing.waiting.jitter));
   return runtime_.prng().between(Duration::nanos(low), span);
 }
 
@@ -131,7 +131,7 @@ void LeaderLoop::on_term_ended(const election::TermEnded& ended) {
 }
 
 void LeaderLoop::on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) {
-  if (record.held() && !serving_) candidate_.retime(settings_.timing.standing);
+  if (record.held() && !serving_) candidate_.retime(settings_.timing.waiting);
   listener_.on_leader_changed(record, evidence);
 }
 
@@ -165,7 +165,7 @@ runtime::task<void> LeaderLoop::serve(TermOfOffice term) {
 
 // The next poll counts from the start of the last tick, not from its end.
 void LeaderLoop::stand_after(Duration spent) {
-  election::LeaseTiming timing = settings_.timing.standing;
+  election::LeaseTiming timing = settings_.timing.waiting;
   timing.retry = std::max(timing.retry - spent, timing.retry / 8);
   candidate_.retime(timing);
 }

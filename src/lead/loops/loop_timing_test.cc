@@ -19,15 +19,15 @@ LoopPolicy loop_of(Duration poll, Duration ttl, Duration renew, ReleaseMode mode
 TEST(LoopTiming, follows_from_every_sheet_that_is_allowed) {
   for (const int64_t ttl_ms : {100, 1000, 5000, 60000}) {
     const Duration ttl = Duration::millis(ttl_ms);
-    for (const double share : {0.0, 0.1, 0.33, 0.5, 0.9, 0.999}) {
-      const Duration renew = Duration::nanos(static_cast<int64_t>(static_cast<double>(ttl.ns()) * share));
+    for (const double ratio : {0.0, 0.1, 0.33, 0.5, 0.9, 0.999}) {
+      const Duration renew = Duration::nanos(static_cast<int64_t>(static_cast<double>(ttl.ns()) * ratio));
       for (const Duration poll : {ttl / 10, ttl / 2, ttl}) {
         const auto timing = timing_of(loop_of(poll, ttl, renew, ReleaseMode::kTtlHold), Duration::millis(100));
         ASSERT_TRUE(timing) << timing.error().message;
-        EXPECT_TRUE(timing->renews_in_ticks == (share > 0));
+        EXPECT_TRUE(timing->renews_in_ticks == (ratio > 0));
         EXPECT_LT(timing->extend_within, timing->leading.renew_deadline);
-        EXPECT_EQ(timing->standing.retry, poll);
-        if (share > 0) {
+        EXPECT_EQ(timing->waiting.retry, poll);
+        if (ratio > 0) {
           EXPECT_TRUE(timing->leading.validate());
           EXPECT_LE(timing->leading.renew_every, renew);
         } else {

@@ -11,7 +11,7 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr std::size_t kSamplesMost = 100'000;
+constexpr std::size_t kMaxSamples = 100'000;
 
 // Takes everything up to `mark`, and that, off `text`; nothing when it is not there.
 std::optional<std::string_view> cut(std::string_view& text, char mark) {
@@ -106,7 +106,7 @@ std::string_view MetricSample::label(std::string_view which) const {
 
 std::vector<MetricSample> parse_metrics(std::string_view text) {
   std::vector<MetricSample> samples;
-  while (!text.empty() && samples.size() < kSamplesMost) {
+  while (!text.empty() && samples.size() < kMaxSamples) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (auto sample = sample_of(trim(line))) samples.push_back(std::move(*sample));

@@ -325,8 +325,8 @@ Result<LoopTiming> timing_of(const LoopPolicy& loop, Duration lease_min) {
   out.extend_within = std::min(loop.poll_interval, timing.renew_deadline / 2);
   if (!out.renews_in_ticks) timing.renew_every = loop.lock_ttl * 2;  // beyond every term: never
   out.leading = timing;
-  out.standing = timing;
-  out.standing.retry = loop.poll_interval;
+  out.waiting = timing;
+  out.waiting.retry = loop.poll_interval;
   return out;
 }
 

@@ -89,8 +89,8 @@ LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std:
 // From the times of a policy sheet to those of a candidate. A sheet has three: the poll interval of a process, the life
 // of the lock, and the renewal interval during a tick. The rest follows. Pure.
 struct LoopTiming {
-  election::LeaseTiming standing;  // on another process's turn: one look a poll
-  election::LeaseTiming leading;   // failed renewals are repeated soon
+  election::LeaseTiming waiting;  // on another process's turn: one look a poll
+  election::LeaseTiming leading;  // failed renewals are repeated soon
   // A holder between two ticks extends its lease at each poll, and at the latest this long after the last time.
   Duration extend_within;
   bool renews_in_ticks = true;

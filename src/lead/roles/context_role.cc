@@ -16,7 +16,7 @@ uint64_t share_of(uint64_t all, double used) {
 using runtime::task;
 
 constexpr double kWorstHealthScore = 8;
-constexpr Duration kWindUpMost = Duration::seconds(5);
+constexpr Duration kMaxWindUp = Duration::seconds(5);
 
 }  // namespace
 
@@ -36,14 +36,14 @@ cluster::ContextFitness fitness_of(const ContextFigures& figures, const context_
   claim.base.capabilities = figures.capabilities;
   claim.base.uptime = claim.base.experience = std::min(figures.uptime, vote::kLongestExperience);
   claim.base.resources = figures.resources;
-  claim.available_cpu = std::min(figures.available_cpu, kMostCores);
-  claim.available_memory = std::min(figures.available_memory, kMostBytes);
-  claim.available_storage = std::min(figures.available_storage, kMostBytes);
-  claim.network_bandwidth = std::min(figures.network_bandwidth.value_or(0), kMostBitsPerSecond);
-  claim.successful_operations = std::min(figures.work.done, kMostOperations);
-  claim.failed_operations = std::min(figures.work.failed, kMostOperations);
+  claim.available_cpu = std::min(figures.available_cpu, kMaxCores);
+  claim.available_memory = std::min(figures.available_memory, kMaxBytes);
+  claim.available_storage = std::min(figures.available_storage, kMaxBytes);
+  claim.network_bandwidth = std::min(figures.network_bandwidth.value_or(0), kMaxBitsPerSecond);
+  claim.successful_operations = std::min(figures.work.done, kMaxOperations);
+  claim.failed_operations = std::min(figures.work.failed, kMaxOperations);
   Requirements required = settings.requirements_in_force();
-  required.min_uptime_share = 0;
+  required.min_uptime_ratio = 0;
   if (!figures.network_bandwidth) required.min_network_bandwidth = 0;
   if (claim.operations() == 0) {
     required.min_generation_quality = required.min_reliability = 0;
@@ -69,15 +69,15 @@ task<Status> ContextRole::prepare(const NodeTools& tools) {
   if (leadership == nullptr) co_return Status();
   cluster::ContextDriverSettings settings;
   settings.self = config.name;
-  settings.members = config.keepers;
+  settings.members = config.replicas;
   settings.duties = config.context.settings;
   const std::optional<cluster::VoteSeal>& seal = tools.supplies.vote_seal;
   const cluster::ContextDriver::Parts parts{.runtime = tools.runtime,
                                             .links = tools.port.links(),
-                                            .switchboard = tools.port.switchboard(),
+                                            .router = tools.port.router(),
                                             .addresses = callback_to<&NodeMembers::find>(tools.members),
                                             .store = *stores_->registers,
-                                            .copies = *stores_->copies,
+                                            .blobs = *stores_->blobs,
                                             .leadership = *leadership,
                                             .node_healths = callback_to<&ContextRole::node_healths>(*this),
                                             .fitness = callback_to<&ContextRole::fitness>(*this),
@@ -96,7 +96,7 @@ task<void> ContextRole::run(runtime::Cancellation* cancel) {
 
 task<void> ContextRole::wind_up(Instant deadline, runtime::Cancellation*) {
   if (driver_ == nullptr) co_return;
-  co_await driver_->wind_up(std::min(deadline, tools_->runtime.read_clock() + kWindUpMost));
+  co_await driver_->wind_up(std::min(deadline, tools_->runtime.read_clock() + kMaxWindUp));
 }
 
 // --- events of the election ------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ std::map<std::string, double> ContextRole::node_healths() const {
   const NodeMembers& members = tools_->members;
   const cluster::NodeConfig& config = tools_->options.config;
   std::map<std::string, double> out;
-  for (const std::string& name : config.keepers) {
+  for (const std::string& name : config.replicas) {
     if (name == config.name) {
       out[name] = share(members.kernel().health_score());
     } else if (members.state_of(name) == membership::MemberState::kAlive) {

@@ -13,7 +13,7 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr Duration kStartMost = Duration::seconds(10);
+constexpr Duration kMaxStart = Duration::seconds(10);
 constexpr Duration kLookAtGuardian = Duration::millis(50);  // between looks at a guardian that is silent
 constexpr Duration kAgain = Duration::millis(2);            // and at killed processes, until none is left
 constexpr const char* kMark = "BELLWETHER_GUARD";           // in the environment of a command and all that it starts
@@ -83,7 +83,7 @@ runtime::task<Status> GuardedCommand::start() {
   ::close(std::exchange(guardian_fd_, -1));
   BW_CO_TRY(guardian_, std::move(guardian));
 
-  const std::string first = co_await hear(runtime_.read_clock() + kStartMost, nullptr);
+  const std::string first = co_await hear(runtime_.read_clock() + kMaxStart, nullptr);
   std::string_view text = first;
   const std::string_view verb = word(text);
   if (verb == "started") {

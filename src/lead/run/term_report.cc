@@ -10,14 +10,14 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr std::size_t kMostWaiting = 64;
-constexpr Duration kMostTime = Duration::seconds(10);
+constexpr std::size_t kMaxWaiting = 64;
+constexpr Duration kMaxTime = Duration::seconds(10);
 
 }  // namespace
 
 void Hooks::call(std::string command, Environment environment) {
   if (command.empty()) return;
-  if (waiting_.size() >= kMostWaiting) {
+  if (waiting_.size() >= kMaxWaiting) {
     journal_.warn(runtime_.wall_now(), "hooks are slower than what happens; dropped: " + waiting_.front().command);
     waiting_.pop_front();
   }
@@ -26,7 +26,7 @@ void Hooks::call(std::string command, Environment environment) {
 }
 
 void Hooks::end_soon() {
-  end_by_ = runtime_.read_clock() + kMostTime;
+  end_by_ = runtime_.read_clock() + kMaxTime;
   more_.set();
 }
 
@@ -60,7 +60,7 @@ runtime::task<void> Hooks::run_one(Call call) {
     co_return;
   }
   const Instant begun = runtime_.read_clock();
-  const Instant deadline = std::min(begun + kMostTime, end_by_);
+  const Instant deadline = std::min(begun + kMaxTime, end_by_);
   const auto end = co_await (*child)->wait(deadline, nullptr);
   if (!end) {
     (void)(*child)->signal_group(SIGKILL);

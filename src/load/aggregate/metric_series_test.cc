@@ -91,8 +91,8 @@ TEST_F(MetricSeriesTest, one_that_begins_late_and_pauses_has_points_only_where_i
   EXPECT_TRUE(totals.series_of(kTook).empty());
 }
 
-// The percentiles of a stretch of any length are those of all its values; parts of workers that arrive during it are no
-// exception.
+// The percentiles of a interval of any length are those of all its values; parts of workers that arrive during it are
+// no exception.
 TEST(MetricSeries, the_figures_of_every_stretch_are_those_of_its_values_merged) {
   const plan::Plan plan = shop();
   Prng prng(7);
@@ -109,7 +109,7 @@ TEST(MetricSeries, the_figures_of_every_stretch_are_those_of_its_values_merged) 
       window.series[kPriceOfBuy].record(static_cast<double>(prng.below(magnitude)), 1e3);
     }
     totals.add(window);
-    metrics::MetricWindow& of = expected.try_emplace(retention.stretch_of(second), nullptr).first->second;
+    metrics::MetricWindow& of = expected.try_emplace(retention.interval_of(second), nullptr).first->second;
     of.merge(window.series[kPriceOfBuy]);
   }
   std::map<uint64_t, std::size_t> lengths;
@@ -174,7 +174,7 @@ TEST_F(MetricSeriesTest, what_comes_late_adds_to_its_point_and_changes_no_last_v
   EXPECT_EQ(totals.series_of(kDepth)[1].figure.last, 5);
   EXPECT_EQ(totals.series_of(kDepth)[1].figure.greatest, 8);
 
-  // The stretch of ten seconds had not ended: what it will show is exact.
+  // The interval of ten seconds had not ended: what it will show is exact.
   for (uint64_t second = 4; second < 1'200; ++second) totals.add(prices(plan, second, {}));
   const auto later = totals.series_of(kPrice);
   ASSERT_EQ(later.size(), 1u);

@@ -21,16 +21,16 @@ const metrics::Histogram& duration_of(const plan::StepInfo& step, const metrics:
 }
 
 void StepSeries::add(const metrics::Window& part, Duration covered) {
-  while (part.second / state_.length >= kMostStepStretches) fold();
-  const std::size_t stretch = part.second / state_.length;
+  while (part.second / state_.length >= kMaxStepStretches) fold();
+  const std::size_t interval = part.second / state_.length;
   const std::size_t steps = plan_->steps.size();
-  if (stretch >= state_.covered.size()) {
-    state_.covered.resize(stretch + 1);
-    state_.figures.resize((stretch + 1) * steps);
+  if (interval >= state_.covered.size()) {
+    state_.covered.resize(interval + 1);
+    state_.figures.resize((interval + 1) * steps);
   }
-  state_.covered[stretch] += covered;
+  state_.covered[interval] += covered;
   for (std::size_t s = 0; s < steps; ++s) {
-    StepFigure& figure = state_.figures[stretch * steps + s];
+    StepFigure& figure = state_.figures[interval * steps + s];
     figure.count += part.steps[s].count;
     figure.failed += part.steps[s].failed;
     const metrics::Histogram& times = duration_of(plan_->steps[s], part.steps[s]);
@@ -40,9 +40,9 @@ void StepSeries::add(const metrics::Window& part, Duration covered) {
 
 void StepSeries::fold() {
   const std::size_t steps = plan_->steps.size();
-  const std::size_t stretches = state_.covered.size();
+  const std::size_t intervals = state_.covered.size();
   state_.length *= 2;
-  for (std::size_t from = 1; from < stretches; ++from) {
+  for (std::size_t from = 1; from < intervals; ++from) {
     const std::size_t to = from / 2;
     if (from % 2 == 0) {
       state_.covered[to] = state_.covered[from];
@@ -58,12 +58,12 @@ void StepSeries::fold() {
       keep_worst(figure.duration, later.duration);
     }
   }
-  state_.covered.resize((stretches + 1) / 2);
-  state_.figures.resize((stretches + 1) / 2 * steps);
+  state_.covered.resize((intervals + 1) / 2);
+  state_.figures.resize((intervals + 1) / 2 * steps);
 }
 
 void StepSeries::restore(StepSeriesState state) {
-  check(state.length > 0 && state.covered.size() <= kMostStepStretches &&
+  check(state.length > 0 && state.covered.size() <= kMaxStepStretches &&
             state.figures.size() == state.covered.size() * plan_->steps.size(),
         "a series of this plan");
   state_ = std::move(state);

@@ -1,4 +1,4 @@
-// The steps of a run over time, coarser than the series of the whole run: at most kMostStepStretches stretches of equal
+// The steps of a run over time, coarser than the series of the whole run: at most kMaxStepStretches intervals of equal
 // length. When the run outgrows them, their length doubles. Counts are sums, and percentiles those of the worst second,
 // so the order of additions does not matter.
 #pragma once
@@ -34,12 +34,12 @@ struct StepFigure {
   bool operator==(const StepFigure&) const = default;
 };
 
-inline constexpr std::size_t kMostStepStretches = 120;
+inline constexpr std::size_t kMaxStepStretches = 120;
 
 struct StepSeriesState {
-  uint64_t length = 1;                   // seconds of a stretch: a power of two
+  uint64_t length = 1;                   // seconds of a interval: a power of two
   std::vector<Duration> covered = {};    // measured time in each, from the begin of the run
-  std::vector<StepFigure> figures = {};  // of each stretch, one for each step of the plan
+  std::vector<StepFigure> figures = {};  // of each interval, one for each step of the plan
 };
 
 class StepSeries {
@@ -51,7 +51,7 @@ class StepSeries {
   void add(const metrics::Window& part, Duration covered);
 
   const StepSeriesState& state() const { return state_; }
-  // REQUIRES a state of the plan's shape, within kMostStepStretches.
+  // REQUIRES a state of the plan's shape, within kMaxStepStretches.
   void restore(StepSeriesState state);
 
  private:

@@ -86,7 +86,7 @@ RC_GTEST_PROP(StepSeries, the_order_of_additions_does_not_matter, (uint64_t seed
   RC_ASSERT(forward.state().length == backward.state().length);
   RC_ASSERT(forward.state().covered == backward.state().covered);
   RC_ASSERT(forward.state().figures == backward.state().figures);
-  RC_ASSERT(forward.state().covered.size() <= kMostStepStretches);
+  RC_ASSERT(forward.state().covered.size() <= kMaxStepStretches);
 }
 
 }  // namespace

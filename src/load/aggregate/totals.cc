@@ -11,7 +11,7 @@ constexpr std::size_t kSeconds = 0;
 constexpr std::size_t kTens = 1;
 constexpr std::size_t kMinutes = 2;
 
-// `from` belongs to the same stretch. `late`: the last value of a gauge was set before.
+// `from` belongs to the same interval. `late`: the last value of a gauge was set before.
 void absorb(MetricFigure& into, const MetricFigure& from, bool late) {
   if (from.count == 0) return;
   if (into.count == 0) {
@@ -265,7 +265,7 @@ void Totals::amend(const metrics::Window& part) {
   }
   SeriesPoint point = point_of(part, Duration::zero());
   const auto at = place_of(part.second);
-  if (at == series_.end() || retention_.stretch_of(at->second) != retention_.stretch_of(part.second)) {
+  if (at == series_.end() || retention_.interval_of(at->second) != retention_.interval_of(part.second)) {
     // No other part had measured in that second.
     point.covered = Duration::seconds(1);
     elapsed_ += point.covered;
@@ -343,15 +343,15 @@ SeriesPoint Totals::point_of(const metrics::Window& second, Duration covered) {
 
 std::vector<SeriesPoint>::iterator Totals::place_of(uint64_t second) {
   return std::lower_bound(
-      series_.begin(), series_.end(), retention_.stretch_of(second),
-      [this](const SeriesPoint& one, uint64_t first) { return retention_.stretch_of(one.second) < first; });
+      series_.begin(), series_.end(), retention_.interval_of(second),
+      [this](const SeriesPoint& one, uint64_t first) { return retention_.interval_of(one.second) < first; });
 }
 
 void Totals::put(const SeriesPoint& point, bool late) {
   if (retention_.reach(point.second)) {
     std::size_t kept = 0;
     for (std::size_t i = 1; i < series_.size(); ++i) {
-      if (retention_.stretch_of(series_[i].second) == retention_.stretch_of(series_[kept].second)) {
+      if (retention_.interval_of(series_[i].second) == retention_.interval_of(series_[kept].second)) {
         absorb(series_[kept], series_[i]);
       } else {
         series_[++kept] = series_[i];
@@ -360,7 +360,7 @@ void Totals::put(const SeriesPoint& point, bool late) {
     if (!series_.empty()) series_.resize(kept + 1);
   }
   const auto at = place_of(point.second);
-  if (at == series_.end() || retention_.stretch_of(at->second) != retention_.stretch_of(point.second)) {
+  if (at == series_.end() || retention_.interval_of(at->second) != retention_.interval_of(point.second)) {
     series_.insert(at, point);
     return;
   }

@@ -16,18 +16,18 @@
 
 namespace bellwether::aggregate {
 
-// The scenario's own metrics over time, in the stretches of the run's series (load/metrics/retention.h): seconds, ten
-// seconds, minutes, and one stretch of everything older.
+// The scenario's own metrics over time, in the intervals of the run's series (load/metrics/retention.h): seconds, ten
+// seconds, minutes, and one interval of everything older.
 //
-// The figures of a stretch, percentiles too, come from the merged windows of all its time. Each length of stretch fills
-// its own window beside the others, so merging later needs no stored windows. Two parts cannot be merged: one that
-// arrives when its stretch is over, and the minutes older than a day, which become one stretch. There counts and sums
-// stay exact, and a percentile is the greatest of the parts.
+// The figures of a interval, percentiles too, come from the merged windows of all its time. Each length of interval
+// fills its own window beside the others, so merging later needs no stored windows. Two parts cannot be merged: one
+// that arrives when its interval is over, and the minutes older than a day, which become one interval. There counts and
+// sums stay exact, and a percentile is the greatest of the parts.
 inline constexpr double kMillisecond = 1e6;
 // Converts a value of a histogram of `scale` units to the unit of a metric, with the rounding of all other figures.
 double in_units(Duration value, double scale);
 
-// The values of one metric in a stretch. The metric's kind decides which members have a meaning; none has without
+// The values of one metric in a interval. The metric's kind decides which members have a meaning; none has without
 // values.
 struct MetricFigure {
   uint64_t count = 0;   // values
@@ -41,16 +41,16 @@ struct MetricFigure {
   bool operator==(const MetricFigure&) const = default;
 };
 
-// The stretches of one length.
+// The intervals of one length.
 struct MetricTier {
   std::vector<uint64_t> begins;       // the second with which each begins, rising
-  std::vector<MetricFigure> figures;  // of each stretch, one for each metric of the plan
-  metrics::Window open;               // of the last stretch: a series for each metric of the plan
+  std::vector<MetricFigure> figures;  // of each interval, one for each metric of the plan
+  metrics::Window open;               // of the last interval: a series for each metric of the plan
 };
 
 // Seconds, ten seconds, minutes.
 inline constexpr std::array<uint64_t, 3> kTierSeconds{1, 10, 60};
-// The most stretches of a tier. Those of the longer ones begin beside the shorter ones.
+// The most intervals of a tier. Those of the longer ones begin beside the shorter ones.
 std::size_t most_of_tier(std::size_t tier);
 // The windows of tiers of a plan.
 metrics::Shape tier_shape(const plan::Plan& plan);
@@ -67,7 +67,7 @@ class MetricSeries {
 
   // Adds a second, or another part of one. `retention` has reached it, and never goes back.
   void add(const metrics::Window& part, const metrics::Retention& retention);
-  // The figure of the stretch that has this second; null when no metric has a value in it.
+  // The figure of the interval that has this second; null when no metric has a value in it.
   const MetricFigure* find(uint64_t second, std::size_t metric, const metrics::Retention& retention) const;
 
   MetricSeriesState save() const;
@@ -85,7 +85,7 @@ class MetricSeries {
   std::vector<MetricFigure> archive_;
 };
 
-// A stretch of the run, over all steps: one second, or several old ones that load/metrics/retention.h merges. Counts
+// A interval of the run, over all steps: one second, or several old ones that load/metrics/retention.h merges. Counts
 // are their sum, gauges those of the last second, and percentiles those of the worst, so that a stall stays visible in
 // a run of any length.
 struct SeriesPoint {
@@ -102,9 +102,9 @@ struct SeriesPoint {
   bool operator==(const SeriesPoint&) const = default;
 };
 
-// The values of a metric of the scenario in a stretch of the run.
+// The values of a metric of the scenario in a interval of the run.
 struct MetricPoint {
-  uint64_t second = 0;  // the first it covers: that of the SeriesPoint of the same stretch
+  uint64_t second = 0;  // the first it covers: that of the SeriesPoint of the same interval
   Duration covered;     // measured time in it
   MetricFigure figure;
 };
@@ -146,7 +146,7 @@ struct TotalsState {
   Duration elapsed;
   VuGauges all_vus;
   std::vector<VuGauges> workflow_vus;  // one for each workflow
-  std::vector<SeriesPoint> series;     // in rising order, each in its own stretch (retention_of)
+  std::vector<SeriesPoint> series;     // in rising order, each in its own interval (retention_of)
   SeriesPoint last;
   MetricSeriesState metrics = {};
   StepSeriesState steps = {};
@@ -191,14 +191,14 @@ class Totals {
   uint64_t fine_from() const { return retention_.hot_begin(); }
   // The same of one of the plan's metrics: the points with values.
   std::vector<MetricPoint> series_of(std::size_t metric) const;
-  // The same of the steps, in stretches of their own.
+  // The same of the steps, in intervals of their own.
   const StepSeriesState& step_series() const { return step_series_.state(); }
   // The second that was added last, never merged with others.
   const SeriesPoint& last() const { return last_; }
 
  private:
   SeriesPoint point_of(const metrics::Window& second, Duration covered);
-  // The place of the point of this second's stretch.
+  // The place of the point of this second's interval.
   std::vector<SeriesPoint>::iterator place_of(uint64_t second);
   // Adds it to the series. `late`: the second's earlier report has its gauges.
   void put(const SeriesPoint& point, bool late);

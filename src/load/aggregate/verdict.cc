@@ -31,11 +31,11 @@ std::string schedule_text(const Facts& facts) {
 
 // "25.0 % of the load was lost for 800ms", "up to 25.0 % of the load was lost in 3 places, 2.10s in all".
 std::string loss_text(const LossSum& losses) {
-  const double tenths = std::floor(std::clamp(losses.most_share, 0.0, 1.0) * 1000 + 1e-9);
-  const std::string share = tenths < 1 ? "less than 0.1 %" : percent(static_cast<uint64_t>(tenths), 1000);
+  const double tenths = std::floor(std::clamp(losses.most_ratio, 0.0, 1.0) * 1000 + 1e-9);
+  const std::string ratio = tenths < 1 ? "less than 0.1 %" : percent(static_cast<uint64_t>(tenths), 1000);
   const std::string time = format_duration(losses.time);
-  if (losses.entries == 1) return fmt::format("{} of the load was lost for {}", share, time);
-  return fmt::format("{}{} of the load was lost in {} places, {} in all", tenths < 1 ? "" : "up to ", share,
+  if (losses.entries == 1) return fmt::format("{} of the load was lost for {}", ratio, time);
+  return fmt::format("{}{} of the load was lost in {} places, {} in all", tenths < 1 ? "" : "up to ", ratio,
                      format_count(losses.entries), time);
 }
 
@@ -72,23 +72,24 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
   for (const metrics::StepWindow& step : totals.sum().steps) {
     out.exhausted += step.errors[static_cast<std::size_t>(http1::ErrorKind::kExhausted)];
   }
-  const auto because = [&out](Strain strain, const std::string& reason) {
+  const auto because = [&out](Saturation saturation, const std::string& reason) {
     out.saturation += (out.saturation.empty() ? "" : "; ") + reason;
-    out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(remedy(strain));
+    out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(remedy(saturation));
   };
-  if (out.cpu_cores >= kStrainCpu * cores) because(Strain::kCpu, "its CPU was fully used");
-  if (out.loop_lag_p99 > kStrainLag) {
-    because(Strain::kLoopLag, "its event loop lagged by " + format_duration(out.loop_lag_p99));
+  if (out.cpu_cores >= kSaturationCpu * cores) because(Saturation::kCpu, "its CPU was fully used");
+  if (out.loop_lag_p99 > kSaturationLag) {
+    because(Saturation::kLoopLag, "its event loop lagged by " + format_duration(out.loop_lag_p99));
   }
   if (out.exhausted > 0) {
-    because(Strain::kExhausted,
+    because(Saturation::kExhausted,
             format_count(out.exhausted, "request") + " found no free port or descriptor on this machine");
   }
-  for (const Strain strain : {Strain::kDescriptors, Strain::kThrottled, Strain::kStolen, Strain::kMemory}) {
-    const Duration time = lasted(findings, strain);
-    if (time <= Duration::zero() || time.seconds_f() < kStrainedShare * totals.elapsed().seconds_f()) continue;
-    because(strain,
-            fmt::format("{} (at worst; {} in all)", text_of(plan::sum_of(findings, strain)), format_duration(time)));
+  for (const Saturation saturation :
+       {Saturation::kDescriptors, Saturation::kThrottled, Saturation::kStolen, Saturation::kMemory}) {
+    const Duration time = lasted(findings, saturation);
+    if (time <= Duration::zero() || time.seconds_f() < kSaturatedRatio * totals.elapsed().seconds_f()) continue;
+    because(saturation, fmt::format("{} (at worst; {} in all)", text_of(plan::sum_of(findings, saturation)),
+                                    format_duration(time)));
   }
   out.findings = std::move(findings);
   return out;
@@ -119,12 +120,12 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
   std::sort(spans.begin(), spans.end());
   // Where losses of one workflow overlap, their parts add up; the greatest sum occurs at the begin of one of them.
   for (const plan::Loss& at : losses) {
-    double share = 0;
+    double ratio = 0;
     for (const plan::Loss& loss : losses) {
       if (subject_of(loss) != subject_of(at)) continue;
-      if (loss.from <= at.from && (at.from < loss.to || loss.from == at.from)) share += loss.share;
+      if (loss.from <= at.from && (at.from < loss.to || loss.from == at.from)) ratio += loss.ratio;
     }
-    out.most_share = std::max(out.most_share, std::min(share, 1.0));
+    out.most_ratio = std::max(out.most_ratio, std::min(ratio, 1.0));
   }
   Duration counted_to = Duration::nanos(INT64_MIN);
   for (const auto& [from, to] : spans) {

@@ -10,7 +10,7 @@
 
 #include "core/base/time.h"
 #include "load/aggregate/metric.h"
-#include "load/aggregate/strain.h"
+#include "load/aggregate/self_monitor.h"
 #include "load/aggregate/totals.h"
 #include "load/plan/finding.h"
 
@@ -39,7 +39,7 @@ struct Generator {
   std::vector<Finding> findings;  // about itself during the run, in the order of their begin
   bool saturated() const { return !saturation.empty(); }
 };
-// REQUIRES cores > 0. Only findings about the machine that lasted (kStrainedShare) count here; the run as a whole
+// REQUIRES cores > 0. Only findings about the machine that lasted (kSaturatedRatio) count here; the run as a whole
 // judges the others.
 Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings = {});
 
@@ -63,7 +63,7 @@ std::string_view to_string(Outcome outcome);
 struct LossSum {
   std::size_t entries = 0;
   Duration time;          // in which at least one of them lies
-  double most_share = 0;  // the greatest loss at one time
+  double most_ratio = 0;  // the greatest loss at one time
 };
 LossSum sum_of(std::span<const plan::Loss> losses);
 

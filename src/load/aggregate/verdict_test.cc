@@ -38,7 +38,7 @@ TEST(Verdict, each_row_of_the_table) {
   expect(facts, Outcome::kAborted, 1, "the run did not take place: no worker was there for 1m");
 
   facts = good();
-  facts.losses = {.entries = 1, .time = Duration::millis(800), .most_share = 0.25};
+  facts.losses = {.entries = 1, .time = Duration::millis(800), .most_ratio = 0.25};
   expect(facts, Outcome::kInconclusive, 120, "25.0 % of the load was lost for 800ms");
 
   facts = good();
@@ -106,7 +106,7 @@ TEST(Verdict, precedence_holds_for_every_combination) {
       facts.dropped = on(4) ? 50 : 0;
       facts.saturated = on(5);
       facts.dropped_threshold = on(6);
-      if (on(7)) facts.losses = {.entries = 2, .time = Duration::seconds(1), .most_share = 0.5};
+      if (on(7)) facts.losses = {.entries = 2, .time = Duration::seconds(1), .most_ratio = 0.5};
       if (on(8)) facts.on_loss = plan::OnLoss::kPass;
 
       int expected = 0;
@@ -137,7 +137,7 @@ TEST(Verdict, precedence_holds_for_every_combination) {
 
 TEST(Verdict, on_loss_decides_what_a_loss_means) {
   Facts facts = good();
-  facts.losses = {.entries = 3, .time = Duration::millis(2100), .most_share = 0.333};
+  facts.losses = {.entries = 3, .time = Duration::millis(2100), .most_ratio = 0.333};
   expect(facts, Outcome::kInconclusive, 120, "up to 33.3 % of the load was lost in 3 places, 2.10s in all");
   facts.on_loss = plan::OnLoss::kFail;
   expect(facts, Outcome::kFail, 120, "was lost");
@@ -151,7 +151,7 @@ TEST(Verdict, on_loss_decides_what_a_loss_means) {
 
 TEST(Verdict, a_threshold_that_failed_on_what_was_measured_fails_and_the_loss_is_said) {
   Facts facts = good();
-  facts.losses = {.entries = 1, .time = Duration::seconds(1), .most_share = 0.0001};
+  facts.losses = {.entries = 1, .time = Duration::seconds(1), .most_ratio = 0.0001};
   facts.thresholds_failed = 1;
   expect(facts, Outcome::kFail, 99, "1 of 3 thresholds failed; less than 0.1 % of the load was lost for 1s");
   facts.thresholds_failed = 0;
@@ -168,7 +168,7 @@ TEST(Losses, count_the_time_of_overlapping_ones_once) {
   const LossSum sum = sum_of(losses);
   EXPECT_EQ(sum.entries, 5u);
   EXPECT_EQ(sum.time, Duration::seconds(4));
-  EXPECT_DOUBLE_EQ(sum.most_share, 0.5);
+  EXPECT_DOUBLE_EQ(sum.most_ratio, 0.5);
   EXPECT_EQ(sum_of({}).time, Duration::zero());
 }
 
@@ -202,23 +202,24 @@ TEST(Generator, is_saturated_by_what_its_machine_did_to_it_for_a_hundredth_of_th
   const plan::Plan plan = one_step();
   Totals totals(plan);
   totals.add(metrics::Window({1, 1, 0}), Duration::seconds(1000));
-  const auto found = [&](Strain strain, Duration first, Duration second) {
+  const auto found = [&](Saturation saturation, Duration first, Duration second) {
     const Duration later = Duration::seconds(500);
-    return generator_check(totals, 2,
-                           {{strain, Duration::zero(), first, 0.5, true}, {strain, later, later + second, 0.3, true}});
+    return generator_check(
+        totals, 2, {{saturation, Duration::zero(), first, 0.5, true}, {saturation, later, later + second, 0.3, true}});
   };
-  const Generator stolen = found(Strain::kStolen, Duration::seconds(6), Duration::seconds(5));
+  const Generator stolen = found(Saturation::kStolen, Duration::seconds(6), Duration::seconds(5));
   EXPECT_EQ(stolen.saturation,
             "the hypervisor gave 50 % of the CPU time that was wanted to others (at worst; 11s in all)");
-  EXPECT_EQ(stolen.remedy, remedy(Strain::kStolen));
+  EXPECT_EQ(stolen.remedy, remedy(Saturation::kStolen));
   EXPECT_EQ(stolen.findings.size(), 2U);
-  for (const Strain strain : {Strain::kThrottled, Strain::kStolen, Strain::kMemory, Strain::kDescriptors}) {
-    EXPECT_TRUE(found(strain, Duration::seconds(6), Duration::seconds(5)).saturated()) << to_string(strain);
-    EXPECT_FALSE(found(strain, Duration::seconds(5), Duration::seconds(4)).saturated()) << to_string(strain);
+  for (const Saturation saturation :
+       {Saturation::kThrottled, Saturation::kStolen, Saturation::kMemory, Saturation::kDescriptors}) {
+    EXPECT_TRUE(found(saturation, Duration::seconds(6), Duration::seconds(5)).saturated()) << to_string(saturation);
+    EXPECT_FALSE(found(saturation, Duration::seconds(5), Duration::seconds(4)).saturated()) << to_string(saturation);
   }
-  for (const Strain strain : {Strain::kCpu, Strain::kLoopLag, Strain::kExhausted}) {
-    const Generator busy = found(strain, Duration::seconds(100), Duration::seconds(100));
-    EXPECT_FALSE(busy.saturated()) << "the run as a whole says so, or nothing: " << to_string(strain);
+  for (const Saturation saturation : {Saturation::kCpu, Saturation::kLoopLag, Saturation::kExhausted}) {
+    const Generator busy = found(saturation, Duration::seconds(100), Duration::seconds(100));
+    EXPECT_FALSE(busy.saturated()) << "the run as a whole says so, or nothing: " << to_string(saturation);
     EXPECT_EQ(busy.findings.size(), 2U);
   }
 }
@@ -228,7 +229,7 @@ TEST(Generator, of_several_workers_one_whose_machine_held_it_up_is_enough_and_is
   Totals totals(plan);
   totals.add(metrics::Window({1, 1, 0}), Duration::seconds(100));
   const auto found = [](const char* worker, double worst, Duration length) {
-    return Finding{Strain::kStolen, Duration::seconds(10), Duration::seconds(10) + length, worst, true, worker};
+    return Finding{Saturation::kStolen, Duration::seconds(10), Duration::seconds(10) + length, worst, true, worker};
   };
   const Generator one =
       generator_check(totals, 4, {found("w1", 0.9, Duration::millis(900)), found("w2", 0.4, Duration::seconds(1))});

@@ -8,7 +8,7 @@
 #include "load/codec/window_codec.h"
 #include "proto/stats.pb.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 namespace {
 
 using aggregate::Gauge;
@@ -84,11 +84,11 @@ void put(const aggregate::MetricSeriesState& from, Copy& to) {
 
 void put(const StepSeriesState& from, Copy& to) {
   to.set_step_length(from.length);
-  const std::size_t stretches = from.covered.size();
-  for (std::size_t i = 0; i < stretches; ++i) {
+  const std::size_t intervals = from.covered.size();
+  for (std::size_t i = 0; i < intervals; ++i) {
     Copy::StepStretch& out = *to.add_step_stretches();
     out.set_covered_ns(from.covered[i].ns());
-    const std::size_t steps = from.figures.size() / stretches;
+    const std::size_t steps = from.figures.size() / intervals;
     for (std::size_t s = 0; s < steps; ++s) {
       const StepFigure& figure = from.figures[i * steps + s];
       if (figure == StepFigure{}) continue;
@@ -128,7 +128,7 @@ class TotalsReader {
     for (const Copy::Point& one : from.series()) to.series.push_back(point(one));
     const metrics::Retention retention = aggregate::retention_of(to);
     for (std::size_t i = 1; i < to.series.size(); ++i) {
-      if (retention.stretch_of(to.series[i].second) <= retention.stretch_of(to.series[i - 1].second)) {
+      if (retention.interval_of(to.series[i].second) <= retention.interval_of(to.series[i - 1].second)) {
         return fail("a series that does not rise");
       }
     }
@@ -150,21 +150,21 @@ class TotalsReader {
 
   // A copy without them goes on with an empty series.
   void steps(const Copy& from, const plan::Plan& plan, StepSeriesState& to) {
-    const auto stretches = static_cast<std::size_t>(from.step_stretches_size());
-    if (stretches == 0 && from.step_length() == 0) return;
-    if (!std::has_single_bit(from.step_length()) || stretches > aggregate::kMostStepStretches) {
+    const auto intervals = static_cast<std::size_t>(from.step_stretches_size());
+    if (intervals == 0 && from.step_length() == 0) return;
+    if (!std::has_single_bit(from.step_length()) || intervals > aggregate::kMaxStepStretches) {
       return fail("a series of steps that cannot be");
     }
     to.length = from.step_length();
-    to.covered.resize(stretches);
-    to.figures.resize(stretches * plan.steps.size());
-    for (std::size_t i = 0; i < stretches; ++i) {
-      const Copy::StepStretch& stretch = from.step_stretches(static_cast<int>(i));
-      // Stretches are added up later.
-      if (stretch.covered_ns() > kLongestNs >> 8) fail("a time that cannot be");
-      to.covered[i] = span(stretch.covered_ns());
+    to.covered.resize(intervals);
+    to.figures.resize(intervals * plan.steps.size());
+    for (std::size_t i = 0; i < intervals; ++i) {
+      const Copy::StepStretch& interval = from.step_stretches(static_cast<int>(i));
+      // Intervals are added up later.
+      if (interval.covered_ns() > kLongestNs >> 8) fail("a time that cannot be");
+      to.covered[i] = span(interval.covered_ns());
       uint64_t next = 0;
-      for (const Copy::StepFigure& one : stretch.figures()) {
+      for (const Copy::StepFigure& one : interval.figures()) {
         if (one.step() < next || one.step() >= plan.steps.size()) return fail("a step that there is none of");
         next = uint64_t{one.step()} + 1;
         to.figures[i * plan.steps.size() + one.step()] = {count(one.count()), count(one.failed()),
@@ -187,13 +187,13 @@ class TotalsReader {
             aggregate::MetricSeriesState& to) {
     if (static_cast<std::size_t>(from.points_size()) > aggregate::most_of_tier(t)) return fail("too many of a metric");
     auto open = decode_sum(from.open(), aggregate::tier_shape(plan));
-    if (!open) return fail("a stretch of metrics that is none");
+    if (!open) return fail("a interval of metrics that is none");
     MetricTier out{{}, {}, std::move(*open)};
     const std::size_t metrics = plan.metrics.size();
     for (const Copy::MetricPoint& one : from.points()) {
       const bool rises = out.begins.empty() || one.second() > out.begins.back();
       if (!rises || one.second() > reached || one.second() % aggregate::kTierSeconds[t] != 0) {
-        return fail("a stretch of metrics that is out of turn");
+        return fail("a interval of metrics that is out of turn");
       }
       out.begins.push_back(one.second());
       out.figures.resize(out.begins.size() * metrics);
@@ -222,7 +222,7 @@ class TotalsReader {
   }
   double figure(double value) {
     // The greatest sum: the greatest value, counted the most times.
-    constexpr double kMost = metrics::MetricWindow::kMostValue * static_cast<double>(kMostSumCount);
+    constexpr double kMost = metrics::MetricWindow::kMaxValue * static_cast<double>(kMaxSumCount);
     if (!(std::abs(value) <= kMost)) fail("a figure of a metric that cannot be");
     return value;
   }
@@ -230,11 +230,11 @@ class TotalsReader {
   static constexpr int64_t kLongestNs = int64_t{1} << 62;
 
   uint64_t count(uint64_t value) {
-    if (value > kMostSumCount) fail("a count that cannot be");
+    if (value > kMaxSumCount) fail("a count that cannot be");
     return value;
   }
   int64_t vus(int64_t value) {
-    if (static_cast<uint64_t>(value) > kMostSumCount) fail("a number of virtual users that cannot be");
+    if (static_cast<uint64_t>(value) > kMaxSumCount) fail("a number of virtual users that cannot be");
     return value;
   }
   Gauge gauge(const Copy::Gauge& from) {
@@ -257,17 +257,17 @@ Result<std::string> encode_totals(const TotalsState& state) {
   put(state.metrics, to);
   put(state.steps, to);
   const std::size_t bytes = to.ByteSizeLong();
-  if (bytes > kMostTotalsBytes) {
+  if (bytes > kMaxTotalsBytes) {
     return fail(Errc::kTooLarge,
                 "the statistics of the run have {} MiB; at most {} can be copied: give the scenario fewer steps",
-                bytes >> 20, kMostTotalsBytes >> 20);
+                bytes >> 20, kMaxTotalsBytes >> 20);
   }
   return to.SerializeAsString();
 }
 
 Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan) {
   Copy from;
-  if (bytes.size() > kMostTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (bytes.size() > kMaxTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kProtocol, "these bytes are no statistics of a run");
   }
   BW_TRY(auto sum, decode_sum(from.sum(), aggregate::shape_of(plan)));
@@ -287,4 +287,4 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   return out;
 }
 
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

@@ -9,13 +9,13 @@
 #include "load/aggregate/totals.h"
 #include "load/plan/plan.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 
-inline constexpr std::size_t kMostTotalsBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxTotalsBytes = std::size_t{64} << 20;
 
-// kTooLarge above kMostTotalsBytes: a plan of very many steps, each with very many latencies.
+// kTooLarge above kMaxTotalsBytes: a plan of very many steps, each with very many latencies.
 Result<std::string> encode_totals(const aggregate::TotalsState& state);
 // kProtocol, with the problem: no such bytes, bytes of another plan, or figures that contradict each other.
 Result<aggregate::TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan);
 
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

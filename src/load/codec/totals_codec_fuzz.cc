@@ -14,12 +14,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   plan.checks.resize(2);
   plan.metrics = {{"orders", plan::MetricKind::kCounter, ""}, {"took", plan::MetricKind::kTrend, "ms"}};
   plan.series = {{0, 0}, {1, 2}};
-  auto state = account::decode_totals({reinterpret_cast<const char*>(data), size}, plan);
+  auto state = ingest::decode_totals({reinterpret_cast<const char*>(data), size}, plan);
   if (!state) return 0;
-  const auto bytes = account::encode_totals(*state);
+  const auto bytes = ingest::encode_totals(*state);
   check(bytes.has_value(), "what was accepted can be copied on");
-  const auto again = account::decode_totals(*bytes, plan);
-  check(again.has_value() && *account::encode_totals(*again) == *bytes, "totals survive");
+  const auto again = ingest::decode_totals(*bytes, plan);
+  check(again.has_value() && *ingest::encode_totals(*again) == *bytes, "totals survive");
   aggregate::Totals totals = aggregate::Totals::restore(plan, std::move(*state));
   metrics::Window window({3, 2, 2, 2});
   window.second = totals.sum().second;
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   totals.add(window);
   totals.amend(window);
   check(totals.series().size() <= aggregate::Totals::kSeriesMax);
-  check(totals.step_series().covered.size() <= aggregate::kMostStepStretches);
+  check(totals.step_series().covered.size() <= aggregate::kMaxStepStretches);
   for (std::size_t m = 0; m < plan.metrics.size(); ++m) check(totals.series_of(m).size() <= totals.series().size());
   return 0;
 }

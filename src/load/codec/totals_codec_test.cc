@@ -8,7 +8,7 @@
 #include "load/report/run_report.h"
 #include "proto/stats.pb.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 namespace {
 
 using aggregate::Totals;
@@ -164,12 +164,12 @@ TEST(TotalsCodec, a_run_may_count_more_than_a_second) {
   const plan::Plan plan = sample_plan();
   Totals totals(plan);
   metrics::Window window = empty_window();
-  window.steps[0].count = kMostCount;
-  window.steps[0].service.record(Duration::millis(1), kMostCount);
+  window.steps[0].count = kMaxCount;
+  window.steps[0].service.record(Duration::millis(1), kMaxCount);
   window.steps[0].bytes_received = uint64_t{1} << 50;
   totals.add(window);
   totals.add(window);
-  EXPECT_EQ(copied(totals).counts().requests, 2 * kMostCount);
+  EXPECT_EQ(copied(totals).counts().requests, 2 * kMaxCount);
   EXPECT_EQ(copied(totals).counts().bytes_received, uint64_t{1} << 51);
   EXPECT_EQ(decode_window(encode_window(totals.sum()), kShape).error().code, Errc::kProtocol);
 }
@@ -270,7 +270,7 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
   EXPECT_THAT(refused([](auto& c) { c.set_step_length(3); }), HasSubstr("series of steps"));
   EXPECT_THAT(refused([](auto& c) { c.clear_step_length(); }), HasSubstr("series of steps"));
   EXPECT_THAT(refused([](auto& c) {
-                while (c.step_stretches_size() <= static_cast<int>(aggregate::kMostStepStretches))
+                while (c.step_stretches_size() <= static_cast<int>(aggregate::kMaxStepStretches))
                   c.add_step_stretches();
               }),
               HasSubstr("series of steps"));
@@ -278,10 +278,10 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
   EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }), HasSubstr("a time"));
   const auto with_figures = [](std::initializer_list<uint32_t> steps, uint64_t failed) {
     return refused([&](auto& c) {
-      auto& stretch = *c.mutable_step_stretches(1);
-      stretch.clear_figures();
+      auto& interval = *c.mutable_step_stretches(1);
+      interval.clear_figures();
       for (const uint32_t step : steps) {
-        auto& figure = *stretch.add_figures();
+        auto& figure = *interval.add_figures();
         figure.set_step(step);
         figure.set_failed(failed);
       }
@@ -313,4 +313,4 @@ TEST(TotalsCodec, another_plan_is_refused) {
 }
 
 }  // namespace
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

@@ -9,7 +9,7 @@
 
 #include "proto/stats.pb.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 
 namespace {
 
@@ -101,8 +101,8 @@ struct Limits {
   uint64_t count = 0;
   uint64_t bytes = 0;
 };
-constexpr Limits kOfSecond{kMostWindowBytes, kMostCount, uint64_t{1} << 50};
-constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
+constexpr Limits kOfSecond{kMaxWindowBytes, kMaxCount, uint64_t{1} << 50};
+constexpr Limits kOfRun{kMaxSumBytes, kMaxSumCount, uint64_t{1} << 60};
 
 // Reads parts, and remembers the first error.
 class WindowReader {
@@ -201,11 +201,11 @@ class WindowReader {
     to.greatest = from.greatest();
     to.last_at = Duration::nanos(from.last_at_ns());
     histogram(from.trend(), to.trend);
-    const auto most = static_cast<unsigned __int128>(metrics::MetricWindow::kMostValue) * 1'000'000 * to.count;
+    const auto most = static_cast<unsigned __int128>(metrics::MetricWindow::kMaxValue) * 1'000'000 * to.count;
     if (to.trues > to.count || to.trend.count() > to.count || to.sum > most) fail("a metric that contradicts itself");
     // Also false of NaN.
-    const bool is_gauge = -metrics::MetricWindow::kMostValue <= to.least && to.least <= to.last &&
-                          to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMostValue;
+    const bool is_gauge = -metrics::MetricWindow::kMaxValue <= to.least && to.least <= to.last &&
+                          to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMaxValue;
     if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("a gauge that cannot be");
   }
 
@@ -219,7 +219,7 @@ class WindowReader {
     return value;
   }
   int64_t gauge(int64_t value) {
-    if (value < 0 || static_cast<uint64_t>(value) > kMostCount) fail("a number of virtual users that cannot be");
+    if (value < 0 || static_cast<uint64_t>(value) > kMaxCount) fail("a number of virtual users that cannot be");
     return value;
   }
 
@@ -304,7 +304,7 @@ bool read_parts(std::string_view bytes, OnStep on_step, OnMetric on_metric, OnRe
 
 void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out) {
   out.second = from.second();
-  if (from.second() > kMostCount) reader.fail("a second that cannot be");
+  if (from.second() > kMaxCount) reader.fail("a second that cannot be");
   read_each(
       reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
       [&](const auto& one, auto& to) { reader.workflow(one, to); });
@@ -397,4 +397,4 @@ Status check_window(std::string_view bytes, const Shape& shape) {
 
 Result<Window> decode_sum(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfRun); }
 
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

@@ -9,11 +9,11 @@
 #include "core/base/result.h"
 #include "load/metrics/window.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 
-inline constexpr std::size_t kMostWindowBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20;
 // A greater count is a lie or an accident; below it, sums over all workers and seconds of a run do not overflow.
-inline constexpr uint64_t kMostCount = uint64_t{1} << 40;
+inline constexpr uint64_t kMaxCount = uint64_t{1} << 40;
 
 using metrics::Shape;
 
@@ -24,8 +24,8 @@ Result<metrics::Window> decode_window(std::string_view bytes, const Shape& shape
 Status check_window(std::string_view bytes, const Shape& shape);
 
 // The same for the sum of a whole run, which may be larger in every respect.
-inline constexpr std::size_t kMostSumBytes = std::size_t{64} << 20;
-inline constexpr uint64_t kMostSumCount = uint64_t{1} << 48;
+inline constexpr std::size_t kMaxSumBytes = std::size_t{64} << 20;
+inline constexpr uint64_t kMaxSumCount = uint64_t{1} << 48;
 Result<metrics::Window> decode_sum(std::string_view bytes, const Shape& shape);
 
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

@@ -8,14 +8,14 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;
-  const account::Shape shape{3, 2, 2, 2};
+  const ingest::Shape shape{3, 2, 2, 2};
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  auto window = account::decode_window(bytes, shape);
-  check(account::check_window(bytes, shape).has_value() == window.has_value(), "both ways of reading agree");
+  auto window = ingest::decode_window(bytes, shape);
+  check(ingest::check_window(bytes, shape).has_value() == window.has_value(), "both ways of reading agree");
   if (!window) return 0;
-  const std::string again = account::encode_window(*window);
-  const auto back = account::decode_window(again, shape);
-  check(back.has_value() && account::encode_window(*back) == again, "a window survives");
+  const std::string again = ingest::encode_window(*window);
+  const auto back = ingest::decode_window(again, shape);
+  check(back.has_value() && ingest::encode_window(*back) == again, "a window survives");
   window->merge(*back);
   return 0;
 }

@@ -6,7 +6,7 @@
 #include "load/codec/window_testing.h"
 #include "proto/stats.pb.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 namespace {
 
 using testing::HasSubstr;
@@ -90,7 +90,7 @@ TEST(WindowCodec, a_metric_that_contradicts_itself_is_refused) {
   EXPECT_EQ(with([](auto&) {}), "accepted");
   EXPECT_THAT(with([](auto& m) { m.set_trues(3); }), HasSubstr("contradicts itself"));
   EXPECT_THAT(with([](auto& m) { m.set_sum_high(1); }), HasSubstr("contradicts itself"));
-  EXPECT_THAT(with([](auto& m) { m.set_count(kMostCount + 1); }), HasSubstr("a count"));
+  EXPECT_THAT(with([](auto& m) { m.set_count(kMaxCount + 1); }), HasSubstr("a count"));
   EXPECT_THAT(with([](auto& m) { m.set_last(2); }), HasSubstr("a gauge"));
   EXPECT_THAT(with([](auto& m) { m.set_least(std::nan("")); }), HasSubstr("a gauge"));
   EXPECT_THAT(with([](auto& m) { m.set_last_at_ns(-1); }), HasSubstr("a gauge"));
@@ -170,7 +170,7 @@ TEST(WindowCodec, figures_that_contradict_each_other_are_refused) {
   EXPECT_THAT(with([](auto& h) { h.set_gaps(1, 4'000'000'000u); }), HasSubstr("beyond the last"));
   EXPECT_THAT(with([](auto& h) { h.add_gaps(1); }), HasSubstr("more buckets"));
   EXPECT_THAT(with([](auto& h) { h.set_counts(0, 0); }), HasSubstr("count cannot be"));
-  EXPECT_THAT(with([](auto& h) { h.set_counts(0, kMostCount + 1); }), HasSubstr("count cannot be"));
+  EXPECT_THAT(with([](auto& h) { h.set_counts(0, kMaxCount + 1); }), HasSubstr("count cannot be"));
 }
 
 TEST(WindowCodec, a_sum_lies_between_those_of_the_ends_of_the_buckets) {
@@ -199,7 +199,7 @@ TEST(WindowCodec, a_sum_lies_between_those_of_the_ends_of_the_buckets) {
 
 TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   wire::WindowDelta delta;
-  delta.add_steps()->set_count(kMostCount + 1);
+  delta.add_steps()->set_count(kMaxCount + 1);
   EXPECT_THAT(refusal(delta), HasSubstr("a count"));
   delta.mutable_steps(0)->set_count(1);
   delta.mutable_steps(0)->set_bytes_received(uint64_t{1} << 51);
@@ -226,4 +226,4 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
 }
 
 }  // namespace
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

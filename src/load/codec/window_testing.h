@@ -4,7 +4,7 @@
 #include "core/base/prng.h"
 #include "load/codec/window_codec.h"
 
-namespace bellwether::account {
+namespace bellwether::ingest {
 
 inline constexpr Shape kShape{2, 1, 1};
 
@@ -43,4 +43,4 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
   return window;
 }
 
-}  // namespace bellwether::account
+}  // namespace bellwether::ingest

@@ -46,8 +46,8 @@ std::string ci_line(const Snapshot& now) {
   const auto whole_seconds = static_cast<long long>(now.elapsed.ns() / Duration::seconds(1).ns());
   std::string line = print("%5llds", whole_seconds);
   if (now.planned > Duration::zero()) {
-    const double share = std::clamp(now.elapsed.seconds_f() / now.planned.seconds_f(), 0.0, 1.0);
-    line += print("  %3d%%", static_cast<int>(share * 100));
+    const double ratio = std::clamp(now.elapsed.seconds_f() / now.planned.seconds_f(), 0.0, 1.0);
+    line += print("  %3d%%", static_cast<int>(ratio * 100));
   }
   line += fmt::format("  {}  vus {}", now.state, now.vus);
   line += fmt::format("  {} req/s ({} total)", format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))),

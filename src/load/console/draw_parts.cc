@@ -32,8 +32,8 @@ struct Canvas {
 };
 
 int row_of(Duration value, Duration scale, int rows) {
-  const double share = std::clamp(value.seconds_f() / scale.seconds_f(), 0.0, 1.0);
-  return rows - 1 - static_cast<int>(std::lround(share * (rows - 1)));
+  const double ratio = std::clamp(value.seconds_f() / scale.seconds_f(), 0.0, 1.0);
+  return rows - 1 - static_cast<int>(std::lround(ratio * (rows - 1)));
 }
 
 void draw_lines(Canvas& canvas, std::span<const aggregate::Percentiles> points, Duration scale) {
@@ -221,10 +221,10 @@ void draw_bar(Brush& brush, int row) {
     grid.text(row, 0, "no planned end", Style::kDim);
     return;
   }
-  const double share = std::clamp(view.elapsed.seconds_f() / view.planned.seconds_f(), 0.0, 1.0);
-  const std::string text = fmt::format("{}%", static_cast<int>(share * 100));
+  const double ratio = std::clamp(view.elapsed.seconds_f() / view.planned.seconds_f(), 0.0, 1.0);
+  const std::string text = fmt::format("{}%", static_cast<int>(ratio * 100));
   const int columns = grid.columns() - 5;
-  const int done = static_cast<int>(std::lround(share * columns));
+  const int done = static_cast<int>(std::lround(ratio * columns));
   for (int column = 0; column < columns; ++column) {
     const bool is_done = column < done;
     const char32_t character = brush.utf8 ? (is_done ? U'█' : U'░') : (is_done ? U'#' : U'.');
@@ -374,17 +374,17 @@ std::size_t draw_steps(Brush& brush, const Box& box) {
 }
 
 void draw_thresholds(Brush& brush, const Box& box) {
-  using Standing = ThresholdRow::Standing;
+  using Verdict = ThresholdRow::Verdict;
   const View& view = brush.view;
   const auto fails = std::count_if(view.thresholds.begin(), view.thresholds.end(),
-                                   [](const ThresholdRow& row) { return row.standing == Standing::kFails; });
+                                   [](const ThresholdRow& row) { return row.verdict == Verdict::kFails; });
   title(brush, box, "thresholds", fails > 0 ? fmt::format("{} fail", fails) : "");
   // The failed ones come first, because the room may not suffice for all.
   int row = box.row + 1;
   for (const bool failing : {true, false}) {
     for (const ThresholdRow& threshold : view.thresholds) {
-      if ((threshold.standing == Standing::kFails) != failing || row >= box.row + box.rows) continue;
-      const bool none = threshold.standing == Standing::kNoSamples;
+      if ((threshold.verdict == Verdict::kFails) != failing || row >= box.row + box.rows) continue;
+      const bool none = threshold.verdict == Verdict::kNoSamples;
       const Style style = failing ? Style::kBad : (none ? Style::kDim : Style::kGood);
       const std::string_view mark =
           brush.utf8 ? (failing ? "✗" : (none ? "·" : "✓")) : (failing ? "x" : (none ? "." : "+"));

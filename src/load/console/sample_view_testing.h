@@ -44,9 +44,9 @@ inline View sample_view() {
                              sample_step("商品を見る", 400, 0, 1500)};
   view.workflows[1] = {.name = "buy", .iterations = 152, .dropped = 7, .users = 5, .open_model = true, .active = true};
   view.workflows[1].steps = {sample_step("pay", 56, 0, 4000)};
-  view.thresholds = {{"http_req_failed  rate<0.01", "0.01%", ThresholdRow::Standing::kHolds},
-                     {"http_req_duration{step:buy.pay}  p(95)<10", "12.0ms", ThresholdRow::Standing::kFails},
-                     {"http_req_tls_handshaking  avg<5", "no samples", ThresholdRow::Standing::kNoSamples}};
+  view.thresholds = {{"http_req_failed  rate<0.01", "0.01%", ThresholdRow::Verdict::kHolds},
+                     {"http_req_duration{step:buy.pay}  p(95)<10", "12.0ms", ThresholdRow::Verdict::kFails},
+                     {"http_req_tls_handshaking  avg<5", "no samples", ThresholdRow::Verdict::kNoSamples}};
   view.add_event(Duration::seconds(31), "worker_lost: 'w2' is gone; its parts go on with 'w1'");
   view.add_event(Duration::seconds(64), "manager 'm3' goes on with the job");
   return view;

@@ -31,10 +31,10 @@ struct WorkflowRow {
 };
 
 struct ThresholdRow {
-  enum class Standing : uint8_t { kHolds, kFails, kNoSamples };
+  enum class Verdict : uint8_t { kHolds, kFails, kNoSamples };
   std::string rule;   // as written
   std::string value;  // in the unit of its metric
-  Standing standing = Standing::kNoSamples;
+  Verdict verdict = Verdict::kNoSamples;
 };
 
 struct EventRow {
@@ -81,7 +81,7 @@ class Board {
     change(view_);
     ++version_;
   }
-  // Copies the view when its version is not `version`, which it sets. False: it is the same.
+  // Blobs the view when its version is not `version`, which it sets. False: it is the same.
   bool look(View& view, uint64_t& version) const {
     const std::lock_guard lock(mutex_);
     if (version == version_) return false;

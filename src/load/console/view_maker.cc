@@ -34,14 +34,14 @@ double rate(uint64_t count, Duration over) {
 uint64_t more(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
 
 void update_thresholds(View& view, const aggregate::Totals& totals) {
-  using Standing = ThresholdRow::Standing;
+  using Verdict = ThresholdRow::Verdict;
   const auto results = aggregate::evaluate(totals);
   for (std::size_t t = 0; t < results.size(); ++t) {
     ThresholdRow& row = view.thresholds[t];
     const bool empty = results[t].no_samples();
     row.value =
         empty ? "no samples" : report::threshold_value(totals.plan(), totals.plan().thresholds[t], *results[t].value);
-    row.standing = empty ? Standing::kNoSamples : (results[t].ok ? Standing::kHolds : Standing::kFails);
+    row.verdict = empty ? Verdict::kNoSamples : (results[t].ok ? Verdict::kHolds : Verdict::kFails);
   }
 }
 
@@ -95,7 +95,7 @@ void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
   view.thresholds.clear();
   for (const plan::Threshold& threshold : plan.thresholds) {
     view.thresholds.push_back({fmt::format("{}  {}", threshold.metric_text, threshold.expression), "no samples", {}});
-    view.thresholds.back().standing = ThresholdRow::Standing::kNoSamples;
+    view.thresholds.back().verdict = ThresholdRow::Verdict::kNoSamples;
   }
 }
 

@@ -71,7 +71,7 @@ TEST_F(ViewMakerTest, begins_with_what_the_plan_says) {
   ASSERT_EQ(view_.workflows[0].steps.size(), 1u) << "only steps that make requests";
   EXPECT_EQ(view_.workflows[0].steps[0].name, "list");
   ASSERT_EQ(view_.thresholds.size(), 1u);
-  EXPECT_EQ(view_.thresholds[0].standing, ThresholdRow::Standing::kNoSamples);
+  EXPECT_EQ(view_.thresholds[0].verdict, ThresholdRow::Verdict::kNoSamples);
 }
 
 TEST_F(ViewMakerTest, a_host_that_is_not_known_before_is_not_named) {
@@ -98,7 +98,7 @@ TEST_F(ViewMakerTest, counts_since_the_start_and_rates_of_the_last_seconds) {
   EXPECT_EQ(browse.steps[0].duration.p99, Duration::millis(7));
   EXPECT_FALSE(view_.workflows[1].active);
   EXPECT_EQ(view_.workflows[1].steps[0].duration, aggregate::Percentiles());
-  EXPECT_EQ(view_.thresholds[0].standing, ThresholdRow::Standing::kHolds);
+  EXPECT_EQ(view_.thresholds[0].verdict, ThresholdRow::Verdict::kHolds);
   EXPECT_EQ(view_.thresholds[0].value, "0.50%");
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 using runtime::task;
 
-constexpr unsigned kMostAtOnce = 16;
-constexpr Duration kMostTime = Duration::seconds(5);
+constexpr unsigned kMaxAtOnce = 16;
+constexpr Duration kMaxTime = Duration::seconds(5);
 constexpr Duration kPause = Duration::millis(100);  // when there are no descriptors left
 
 class Closer {
@@ -77,7 +77,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& run
   if (number < 0) return fail_errno(errno, "making a socket");
   ::unlink(path.c_str());
   if (::bind(number, generic(address), sizeof address) != 0) return fail_errno(errno, fmt::format("making '{}'", path));
-  if (::chmod(path.c_str(), 0600) != 0 || ::listen(number, static_cast<int>(kMostAtOnce)) != 0) {
+  if (::chmod(path.c_str(), 0600) != 0 || ::listen(number, static_cast<int>(kMaxAtOnce)) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
     return fail_errno(error, fmt::format("listening on '{}'", path));
@@ -100,7 +100,7 @@ task<void> ControlSocket::serve(runtime::Cancellation* cancel) {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) co_await runtime_.sleep(kPause, cancel);
       continue;
     }
-    if (open_ >= kMostAtOnce) {
+    if (open_ >= kMaxAtOnce) {
       ::close(fd);
       continue;
     }
@@ -113,7 +113,7 @@ task<void> ControlSocket::serve(runtime::Cancellation* cancel) {
 task<void> ControlSocket::converse(int fd, runtime::Cancellation* cancel) {
   const Closer closer(fd);
   ++open_;
-  const Instant deadline = runtime_.now() + kMostTime;
+  const Instant deadline = runtime_.now() + kMaxTime;
   std::string line;
   const bool whole = co_await read_line(fd, line, deadline, cancel);
   std::string text = whole ? handler_(line) + "\n" : std::string();
@@ -132,7 +132,7 @@ task<void> ControlSocket::converse(int fd, runtime::Cancellation* cancel) {
 }
 
 task<bool> ControlSocket::read_line(int fd, std::string& line, Instant deadline, runtime::Cancellation* cancel) {
-  while (line.size() <= kMostControlLine) {
+  while (line.size() <= kMaxControlLine) {
     char bytes[4096];
     const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
     if (n > 0) {
@@ -180,7 +180,7 @@ Result<std::string> ask_control(const std::string& path, std::string_view line, 
     if (n < 0) return fail_errno(errno, fmt::format("asking '{}'", path));
     if (n == 0) return fail(Errc::kUnreachable, "'{}' was closed without an answer", path);
     answer.append(bytes, static_cast<std::size_t>(n));
-    if (answer.size() > 16 * kMostControlLine) return fail(Errc::kTooLarge, "the answer from '{}'", path);
+    if (answer.size() > 16 * kMaxControlLine) return fail(Errc::kTooLarge, "the answer from '{}'", path);
   }
   answer.resize(answer.find('\n'));
   return answer;

@@ -15,7 +15,7 @@
 namespace bellwether::node {
 
 // Longer lines get no answer.
-inline constexpr std::size_t kMostControlLine = 64 << 10;
+inline constexpr std::size_t kMaxControlLine = 64 << 10;
 
 class ControlSocket {
  public:

@@ -49,7 +49,7 @@ TEST_F(ControlSocketTest, a_line_is_answered_with_a_line) {
 
 TEST_F(ControlSocketTest, a_line_without_end_is_not_answered) {
   serve([](const std::string& path) {
-    const auto answer = ask_control(path, std::string(kMostControlLine + 5000, 'x'), Duration::seconds(20));
+    const auto answer = ask_control(path, std::string(kMaxControlLine + 5000, 'x'), Duration::seconds(20));
     ASSERT_FALSE(answer);
   });
 }

@@ -10,20 +10,20 @@ namespace bellwether::node {
 
 LoadGroup::LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener)
     : control_(control), plan_(plan), options_(std::move(options)), listener_(listener) {
-  check(!options_.shares.empty(), "a group runs something");
+  check(!options_.assignments.empty(), "a group runs something");
 }
 
 LoadGroup::~LoadGroup() = default;
 
 Status LoadGroup::prepare() {
   const uint64_t seed = options_.seed != 0 ? options_.seed : control_.prng().next();
-  for (std::size_t i = 0; i < options_.shares.size(); ++i) {
+  for (std::size_t i = 0; i < options_.assignments.size(); ++i) {
     LoadThread::Options one;
-    one.share = options_.shares[i];
+    one.assignment = options_.assignments[i];
     if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
     // Each workflow has its own random sequence.
-    const uint64_t first = one.share.workflows.empty() ? 0 : one.share.workflows.front();
-    one.seed = seed + one.share.part + (first << 32U);
+    const uint64_t first = one.assignment.workflows.empty() ? 0 : one.assignment.workflows.front();
+    one.seed = seed + one.assignment.part + (first << 32U);
     one.tally_every = options_.tally_every;
     one.programs = options_.programs;
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));

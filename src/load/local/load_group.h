@@ -20,8 +20,8 @@
 namespace bellwether::node {
 
 struct GroupOptions {
-  std::vector<vuser::EngineShare> shares{{}};  // a thread each; by default one with everything
-  std::vector<int> pin;                        // processors to pin them to, in turn; empty: the scheduler decides
+  std::vector<vuser::EngineAssignment> assignments{{}};  // a thread each; by default one with everything
+  std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // of the whole run: each share draws its own from it. 0: from the operating system
   Duration tally_every;  // the interval of tally()'s figures; zero: never
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs

@@ -70,7 +70,7 @@ class LoadGroupTest : public testing::Test {
 };
 
 TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
-  live(plan_for(Duration::millis(2210), 100), {.shares = {{1, 4, {}}, {2, 4, {}}}});
+  live(plan_for(Duration::millis(2210), 100), {.assignments = {{1, 4, {}}, {2, 4, {}}}});
   EXPECT_EQ(scheduled(), 110u);
   ASSERT_GE(heard_.seconds.size(), 3u);
   EXPECT_TRUE(heard_.running[0]);
@@ -86,7 +86,8 @@ runtime::task<void> tell_early(runtime::Runtime* control, LoadGroup* group) {
 
 TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
   const plan::Plan plan = plan_for(Duration::millis(3210), 100);
-  LoadGroup group(*runtime_, plan, {.shares = {{0, 2, {}}, {1, 2, {}}}, .tally_every = Duration::millis(10)}, heard_);
+  LoadGroup group(*runtime_, plan, {.assignments = {{0, 2, {}}, {1, 2, {}}}, .tally_every = Duration::millis(10)},
+                  heard_);
   heard_.group = &group;
   ASSERT_TRUE(group.prepare());
   runtime::Scope beside;

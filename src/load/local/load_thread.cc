@@ -90,7 +90,7 @@ void LoadThread::start(Instant start, Duration resume_at) {
 }
 
 void LoadThread::main() {
-  runtime::set_up_thread(fmt::format("load-{}", options_.share.part), options_.cpu);
+  runtime::set_up_thread(fmt::format("load-{}", options_.assignment.part), options_.cpu);
   Status prepared;
   auto runtime = runtime::EpollRuntime::create({.seed = options_.seed});
   if (runtime) {
@@ -100,7 +100,7 @@ void LoadThread::main() {
       windows_.back()->make_room();
       if (i > 0) empty_.push(windows_.back().get());
     }
-    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, windows_.front().get(),
+    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.assignment, *this, windows_.front().get(),
                                               options_.programs);
     prepared = engine_->prepare();
     if (prepared) prepared = runtime_->run(engine_->obtain_tokens());

@@ -49,7 +49,7 @@ class LoadGroup;
 class LoadThread final : public vuser::WindowSink {
  public:
   struct Options {
-    vuser::EngineShare share;
+    vuser::EngineAssignment assignment;
     std::optional<int> cpu;  // the processor to run on
     uint64_t seed = 0;
     Duration tally_every;                            // the interval of tally()'s figures; zero: never

@@ -43,21 +43,22 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
 }
 
 // A load thread each: all workflows on every core, or those with separate cores on these.
-std::vector<vuser::EngineShare> LocalRun::shares_of(const Stage& stage) const {
-  std::vector<vuser::EngineShare> shares;
+std::vector<vuser::EngineAssignment> LocalRun::assignments_of(const Stage& stage) const {
+  std::vector<vuser::EngineAssignment> assignments;
   for (const plan::CoreGrant& grant : stage.grants) {
     const auto& runs = stage.workflows;
     if (std::find(runs.begin(), runs.end(), grant.workflow) == runs.end()) continue;
-    for (uint32_t part = 0; part < grant.cores; ++part) shares.push_back({part, grant.cores, {grant.workflow}});
+    for (uint32_t part = 0; part < grant.cores; ++part) assignments.push_back({part, grant.cores, {grant.workflow}});
   }
   for (uint32_t part = 0; stage.grants.empty() && part < options_.cores; ++part) {
-    shares.push_back({part, options_.cores, stage.workflows});
+    assignments.push_back({part, options_.cores, stage.workflows});
   }
-  return shares;
+  return assignments;
 }
 
 std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
-  GroupOptions group{.shares = shares_of(stage), .pin = options_.pin, .seed = options_.seed, .programs = &programs_};
+  GroupOptions group{
+      .assignments = assignments_of(stage), .pin = options_.pin, .seed = options_.seed, .programs = &programs_};
   return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
 }
 
@@ -131,14 +132,14 @@ runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellatio
   if (self->stage_ != nullptr) self->stage_->group->kill();
 }
 
-plan::Standing LocalRun::standing(uint16_t workflow) const {
+plan::WorkflowProgress LocalRun::progress(uint16_t workflow) const {
   const Ran& ran = workflows_[workflow];
-  if (ran.timed_out || !ran.skipped_because.empty()) return plan::Standing::kEnded;
-  return ran.began ? plan::Standing::kCompleted : plan::Standing::kOpen;
+  if (ran.timed_out || !ran.skipped_because.empty()) return plan::WorkflowProgress::kEnded;
+  return ran.began ? plan::WorkflowProgress::kCompleted : plan::WorkflowProgress::kOpen;
 }
 
 bool LocalRun::is_skipped(uint16_t workflow) {
-  const auto need = plan::waits_in_vain_for(links_[workflow], [this](uint16_t one) { return standing(one); });
+  const auto need = plan::waits_in_vain_for(links_[workflow], [this](uint16_t one) { return progress(one); });
   if (!need) return false;
   workflows_[workflow].skipped_because =
       fmt::format("'{}' is {}", links_[*need].name, workflows_[*need].timed_out ? "timed_out" : "skipped");

@@ -103,11 +103,11 @@ class LocalRun final : public LoadGroup::Listener {
     std::string skipped_because;
   };
 
-  std::vector<vuser::EngineShare> shares_of(const Stage& stage) const;
+  std::vector<vuser::EngineAssignment> assignments_of(const Stage& stage) const;
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
   bool uses_values(const Stage& stage) const;
   bool runs_all_the_same(const Stage& stage) const;
-  plan::Standing standing(uint16_t workflow) const;
+  plan::WorkflowProgress progress(uint16_t workflow) const;
   bool is_skipped(uint16_t workflow);
   Status leave_out_skipped(Stage& stage);
   Status give_values(Stage& stage);

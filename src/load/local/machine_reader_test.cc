@@ -39,8 +39,8 @@ TEST_F(MachineReaderTest, processors_memory_and_descriptors_of_the_machine) {
   EXPECT_EQ(reading.processors->stolen, 20U);
   EXPECT_EQ(reading.processors->all, 1000U) << "guests are counted once";
   EXPECT_EQ(reading.processors->wanted, 180U) << "all but idle and waiting for disks";
-  EXPECT_DOUBLE_EQ(reading.memory_share.value_or(-1), 0.6);
-  EXPECT_DOUBLE_EQ(reading.descriptor_share.value_or(-1), 0.25);
+  EXPECT_DOUBLE_EQ(reading.memory_ratio.value_or(-1), 0.6);
+  EXPECT_DOUBLE_EQ(reading.descriptor_ratio.value_or(-1), 0.25);
   EXPECT_FALSE(reading.quota);
 }
 
@@ -63,9 +63,9 @@ TEST_F(MachineReaderTest, memory_of_whichever_limit_is_nearest) {
   put_group("runs/memory.max", "1000\n");
   put_group("runs/memory.current", "900\n");
   put_group("runs/memory.stat", "anon 5\ninactive_file 200\n");
-  EXPECT_DOUBLE_EQ(read().memory_share.value_or(-1), 0.7) << "without files that could be dropped";
+  EXPECT_DOUBLE_EQ(read().memory_ratio.value_or(-1), 0.7) << "without files that could be dropped";
   put_group("runs/memory.stat", "inactive_file 5000\n");
-  EXPECT_DOUBLE_EQ(read().memory_share.value_or(-1), 0.6) << "that of the machine";
+  EXPECT_DOUBLE_EQ(read().memory_ratio.value_or(-1), 0.6) << "that of the machine";
 }
 
 TEST_F(MachineReaderTest, what_is_not_there_or_makes_no_sense_is_left_out) {
@@ -73,10 +73,10 @@ TEST_F(MachineReaderTest, what_is_not_there_or_makes_no_sense_is_left_out) {
   put_group("runs/cpu.max", "1 0\n");
   put_group("runs/memory.max", "9999999999999999999999\n");
   aggregate::MachineReading reading = read();
-  EXPECT_FALSE(reading.processors || reading.memory_share || reading.descriptor_share || reading.quota);
+  EXPECT_FALSE(reading.processors || reading.memory_ratio || reading.descriptor_ratio || reading.quota);
   std::filesystem::remove_all(root_);
   reading = read();
-  EXPECT_FALSE(reading.processors || reading.memory_share || reading.descriptor_share || reading.quota);
+  EXPECT_FALSE(reading.processors || reading.memory_ratio || reading.descriptor_ratio || reading.quota);
 }
 
 TEST_F(MachineReaderTest, this_machine_has_processors_and_memory) {
@@ -84,8 +84,8 @@ TEST_F(MachineReaderTest, this_machine_has_processors_and_memory) {
   ASSERT_TRUE(reading.processors);
   EXPECT_GE(reading.processors->all, reading.processors->wanted);
   EXPECT_GE(reading.processors->wanted, reading.processors->stolen);
-  EXPECT_GT(reading.memory_share.value_or(0), 0);
-  EXPECT_GT(reading.descriptor_share.value_or(0), 0);
+  EXPECT_GT(reading.memory_ratio.value_or(0), 0);
+  EXPECT_GT(reading.descriptor_ratio.value_or(0), 0);
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ namespace {
 using runtime::number_after;
 using runtime::numbers_after;
 
-constexpr std::size_t kTextMost = 16 * 1024;
+constexpr std::size_t kMaxText = 16 * 1024;
 // A folder may not give its size. Counting more than this takes time and happens less often.
 constexpr uint64_t kManyDescriptors = 4096;
 constexpr int kReadingsACount = 10;
-constexpr std::size_t kMostGroups = 32;  // one below the other
+constexpr std::size_t kMaxGroups = 32;  // one below the other
 
-double share_of(uint64_t part, uint64_t whole) {
+double ratio_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
 
@@ -42,8 +42,8 @@ constexpr Duration kShortest = Duration::millis(500);
 SelfWatch::News news_of(const aggregate::Finding& finding) {
   const std::string text = aggregate::text_of(finding);
   if (!finding.over) {
-    return {"generator_strained",
-            fmt::format("the generator is a bottleneck: {}; what helps: {}", text, remedy(finding.strain))};
+    return {"generator_saturated",
+            fmt::format("the generator is a bottleneck: {}; what helps: {}", text, remedy(finding.saturation))};
   }
   return {"generator_relieved", fmt::format("the generator is no bottleneck any more: for {} {}, at worst",
                                             format_duration(finding.end - finding.begin), text)};
@@ -56,7 +56,7 @@ MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
   if (!own) return;
   std::string group = *own;
   // In a container with its own root, that root may have limits too.
-  while (group.size() > 1 && groups_.size() < kMostGroups) {
+  while (group.size() > 1 && groups_.size() < kMaxGroups) {
     groups_.push_back("/sys/fs/cgroup" + group);
     group = group.substr(0, group.rfind('/'));
   }
@@ -64,7 +64,7 @@ MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
 }
 
 std::string MachineReader::text(const std::string& path) const {
-  return runtime::read_system_text((root_ + path).c_str(), kTextMost);
+  return runtime::read_system_text((root_ + path).c_str(), kMaxText);
 }
 
 void MachineReader::read_groups(aggregate::MachineReading& out) const {
@@ -86,11 +86,11 @@ void MachineReader::read_groups(aggregate::MachineReading& out) const {
     if (!most || !used) continue;
     // The kernel drops file caches when it needs their memory.
     const uint64_t kept = number_after(text(folder + "/memory.stat"), "inactive_file ").value_or(0);
-    out.memory_share = std::max(out.memory_share.value_or(0), share_of(*used - std::min(*used, kept), *most));
+    out.memory_ratio = std::max(out.memory_ratio.value_or(0), ratio_of(*used - std::min(*used, kept), *most));
   }
 }
 
-std::optional<double> MachineReader::descriptor_share() {
+std::optional<double> MachineReader::descriptor_ratio() {
   const auto limit = number_after(text("/proc/self/limits"), "Max open files");
   if (!limit || *limit == 0) return std::nullopt;
   const std::string folder = root_ + "/proc/self/fd";
@@ -103,7 +103,7 @@ std::optional<double> MachineReader::descriptor_share() {
     uncounted_ = 0;
     descriptors_ = runtime::entries_of(folder.c_str());
   }
-  return share_of(descriptors_, *limit);
+  return ratio_of(descriptors_, *limit);
 }
 
 aggregate::MachineReading MachineReader::read() {
@@ -112,8 +112,8 @@ aggregate::MachineReading MachineReader::read() {
   const std::string memory = text("/proc/meminfo");
   const auto all = number_after(memory, "MemTotal:");
   const auto left = number_after(memory, "MemAvailable:");
-  if (all && left && *all > 0) out.memory_share = share_of(*all - std::min(*all, *left), *all);
-  out.descriptor_share = descriptor_share();
+  if (all && left && *all > 0) out.memory_ratio = ratio_of(*all - std::min(*all, *left), *all);
+  out.descriptor_ratio = descriptor_ratio();
   read_groups(out);
   return out;
 }
@@ -127,7 +127,7 @@ std::vector<SelfWatch::News> SelfWatch::second(Duration now, const metrics::Wind
   }
   if (covered < kShortest && load.exhausted == 0) return {};
   if (covered >= kShortest) {
-    load.cpu_share = window.cpu.seconds_f() / (covered.seconds_f() * threads_);
+    load.cpu_ratio = window.cpu.seconds_f() / (covered.seconds_f() * threads_);
     load.loop_lag_p99 = window.loop_lag.percentile(99);
   }
   std::optional<aggregate::MachineReading> machine;

@@ -1,4 +1,4 @@
-// The self-observation of a load generator (load/aggregate/strain.h), on its control thread and once a second.
+// The self-observation of a load generator (load/aggregate/self_monitor.h), on its control thread and once a second.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "load/aggregate/strain.h"
+#include "load/aggregate/self_monitor.h"
 #include "load/metrics/window.h"
 
 namespace bellwether::node {
@@ -25,7 +25,7 @@ class MachineReader {
  private:
   std::string text(const std::string& path) const;
   void read_groups(aggregate::MachineReading& out) const;
-  std::optional<double> descriptor_share();
+  std::optional<double> descriptor_ratio();
 
   std::string root_;
   std::vector<std::string> groups_;  // folders, from the own group upwards
@@ -37,7 +37,7 @@ class SelfWatch {
  public:
   // A report at a time of the run: a finding begins, or is over.
   struct News {
-    std::string kind;  // "generator_strained", "generator_relieved"
+    std::string kind;  // "generator_saturated", "generator_relieved"
     std::string text;
   };
 
@@ -55,7 +55,7 @@ class SelfWatch {
  private:
   uint32_t threads_;
   MachineReader machine_;
-  aggregate::StrainWatch watch_;
+  aggregate::SelfMonitor watch_;
   std::optional<Duration> read_at_;
 };
 

@@ -8,7 +8,7 @@
 namespace bellwether::metrics {
 namespace {
 
-// Another machine whose clock shows `ahead` more than this one, and letters of it that take at least 2 ms.
+// Another machine whose clock shows `ahead` more than this one, and messages of it that take at least 2 ms.
 struct Other {
   explicit Other(Duration by, double its_pace = 1) : ahead(by), pace(its_pace) {}
   Duration ahead;
@@ -25,7 +25,7 @@ struct Other {
     const Duration error = said - at_ms(ms) - Duration::millis(2);
     worst = std::max({worst, error, -error});
   }
-  // Letters each 50 ms, of which one in four is not delayed.
+  // JobMessages each 50 ms, of which one in four is not delayed.
   void talk(int64_t from_ms, int64_t to_ms, Duration jitter) {
     for (int64_t ms = from_ms; ms < to_ms; ms += 50) {
       const double jittered = jitter.seconds_f() * prng.unit();
@@ -43,7 +43,7 @@ RC_GTEST_PROP(ClockOffset, moments_are_right_whatever_the_other_clock_shows_and_
   RC_ASSERT(other.worst == Duration::zero());
 }
 
-TEST(ClockOffset, a_letter_that_met_with_a_delay_was_not_written_later_for_that) {
+TEST(ClockOffset, a_delayed_message_was_not_written_later) {
   Other other(Duration::hours(3));
   other.hear(1'000'000, Duration::zero());
   other.hear(1'000'050, Duration::millis(900));
@@ -71,7 +71,7 @@ TEST(ClockOffset, a_clock_that_lost_time_is_followed_within_two_spans) {
   other.talk(1'000'000, 1'010'000, Duration::millis(10));
   other.ahead = Duration::zero();
   other.talk(1'010'000, 1'014'000, Duration::millis(10));
-  EXPECT_EQ(other.worst, Duration::minutes(10)) << "it may as well be that letters are late";
+  EXPECT_EQ(other.worst, Duration::minutes(10)) << "it may as well be that messages are late";
   other.worst = {};
   other.talk(1'014'000, 1'020'000, Duration::millis(10));
   EXPECT_EQ(other.worst, Duration::zero());

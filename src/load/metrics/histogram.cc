@@ -39,7 +39,7 @@ void Histogram::record(Duration value, uint64_t times) {
 
 void Histogram::add(uint32_t index, uint64_t times) {
   if (blocks_ == nullptr) {
-    if (few_count_ + times <= kFewMost && few_count_ + times >= times) {
+    if (few_count_ + times <= kMaxFew && few_count_ + times >= times) {
       for (; times > 0; --times) {
         if (few_count_ == few_room_) {
           const uint32_t room = few_room_ == 0 ? kFewFirst : few_room_ * 2;
@@ -145,8 +145,8 @@ Duration Histogram::mean() const {
 Duration Histogram::percentile(double percent) const {
   if (count_ == 0) return Duration::zero();
   // 99.9 % of 1,000 values is the 999th, although 99.9 has no exact binary form and the product lies above 999.
-  const double share = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_);
-  const double rank = std::max(1.0, std::ceil(share * (1 - 1e-12)));
+  const double ratio = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_);
+  const double rank = std::max(1.0, std::ceil(ratio * (1 - 1e-12)));
   uint64_t seen = 0;
   Duration found = max();
   each_bucket([&](uint32_t index, uint64_t count) {

@@ -3,7 +3,7 @@
 // the histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
 //
 // The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with the values. The first ones are
-// a list of their buckets. From kFewMost on counters of a byte take over, in blocks made at first touch. The number of
+// a list of their buckets. From kMaxFew on counters of a byte take over, in blocks made at first touch. The number of
 // overflows of a counter stands behind them, as narrow as the greatest count of the block allows. So a quiet second
 // takes little memory, and the magnitudes that occur bound that of a day. Not thread-safe: one writer.
 #pragma once
@@ -98,7 +98,7 @@ class Histogram {
   static int64_t middle_of(uint32_t index);
 
   // The most values in a list.
-  static constexpr uint32_t kFewMost = 256;
+  static constexpr uint32_t kMaxFew = 256;
 
  private:
   static constexpr uint32_t kFewFirst = 64;
@@ -207,7 +207,7 @@ void Histogram::each_bucket(Visit visit) const {
     }
   };
   if (blocks_ == nullptr) {
-    std::array<uint16_t, kFewMost> sorted;
+    std::array<uint16_t, kMaxFew> sorted;
     std::copy_n(few_, few_count_, sorted.begin());
     std::sort(sorted.begin(), sorted.begin() + few_count_);
     for (uint32_t i = 0, next = 0; i < few_count_; i = next) {

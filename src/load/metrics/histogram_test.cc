@@ -183,7 +183,7 @@ TEST(Histogram, a_few_values_take_little_and_many_take_counters_as_narrow_as_can
   Histogram h;
   for (int64_t i = 0; i < 20; ++i) h.record(Duration::micros(100 + 37 * i));
   EXPECT_EQ(h.memory_bytes(), 128u);
-  for (int64_t i = 20; i < Histogram::kFewMost; ++i) h.record(Duration::micros(100 + 37 * i));
+  for (int64_t i = 20; i < Histogram::kMaxFew; ++i) h.record(Duration::micros(100 + 37 * i));
   EXPECT_EQ(h.memory_bytes(), 512u);
   h.clear();
   // A second of 60,000 in one power of two: 1,024 counters of one byte, and where they are.

@@ -75,7 +75,7 @@ LiveWindows::Source LiveWindows::open(Instant now, bool from_zero) {
 bool LiveWindows::take(Instant now, Source source, Instant collected, uint64_t number, const LiveCounts& counts) {
   State& from = sources_[source];
   if (from.over) return false;
-  if (now - collected > kAgeMost) {
+  if (now - collected > kMaxAge) {
     ++too_old_;
     return false;
   }

@@ -4,7 +4,7 @@
 // in any order.
 //
 // A window is closed kTolerance after its end, and only closed windows are shown. A later report that was collected at
-// most kAgeMost ago amends its window, which is then shown again with the next revision. No time has two windows. Older
+// most kMaxAge ago amends its window, which is then shown again with the next revision. No time has two windows. Older
 // reports are dropped, and counted.
 //
 // A report that lies between two known ones moves activity from the window of the second to its own. The sum over all
@@ -71,7 +71,7 @@ class LiveWindows {
  public:
   static constexpr Duration kLength = Duration::millis(100);
   static constexpr Duration kTolerance = Duration::millis(50);
-  static constexpr Duration kAgeMost = Duration::seconds(5);
+  static constexpr Duration kMaxAge = Duration::seconds(5);
   // The closed windows that a late reader still gets; older ones are forgotten.
   static constexpr std::size_t kKept = 60;
 
@@ -107,7 +107,7 @@ class LiveWindows {
 
  private:
   static constexpr std::size_t kRing = 64;
-  static_assert(kKept + 2 < kRing && kAgeMost.ns() / kLength.ns() < static_cast<int64_t>(kKept));
+  static_assert(kKept + 2 < kRing && kMaxAge.ns() / kLength.ns() < static_cast<int64_t>(kKept));
 
   struct Part {
     int64_t window = -1;  // -1: none

@@ -307,14 +307,14 @@ RC_GTEST_PROP(LiveWindows, whatever_the_clocks_of_machines_show_the_windows_are_
   struct Machine {
     Duration ahead;
     ClockOffset offset;
-    int letters = 0;
+    int messages = 0;
   };
   std::array<Machine, kSources> machines;
   for (Machine& one : machines) one.ahead = Duration::seconds(static_cast<int64_t>(prng.below(1'000'000)));
-  // The way of a letter is between nothing and what the tolerance bears; of the first ones it is nothing, so that a
+  // The way of a message is between nothing and what the tolerance bears; of the first ones it is nothing, so that a
   // clock is known from then on.
   for (Told& one : parts) {
-    const bool is_first = machines[one.source].letters++ == 0;
+    const bool is_first = machines[one.source].messages++ == 0;
     one.comes = one.collected + (is_first ? Duration::zero() : Duration::millis(static_cast<int64_t>(prng.below(50))));
   }
   const std::vector<LiveWindow> expected = told_in_order(parts, kSources);

@@ -18,10 +18,10 @@ bool Retention::reach(uint64_t second) {
   if (second < end_) return false;
   end_ = second + 1;
   const uint64_t before = hot_;
-  // The least border with at most `most` seconds plus less than a stretch between it and `to`.
-  const auto border = [this](uint64_t to, uint64_t most, uint64_t stretch) {
+  // The least border with at most `most` seconds plus less than a interval between it and `to`.
+  const auto border = [this](uint64_t to, uint64_t most, uint64_t interval) {
     const uint64_t long_ago = to - begin_;
-    return long_ago <= most ? begin_ : begin_ + (long_ago - most + stretch - 1) / stretch * stretch;
+    return long_ago <= most ? begin_ : begin_ + (long_ago - most + interval - 1) / interval * interval;
   };
   hot_ = border(end_, hot_seconds_ + kTenSeconds - 1, kTenSeconds);
   warm_ = border(hot_, kHour, kMinute);
@@ -29,7 +29,7 @@ bool Retention::reach(uint64_t second) {
   return hot_ != before;
 }
 
-uint64_t Retention::stretch_of(uint64_t second) const {
+uint64_t Retention::interval_of(uint64_t second) const {
   if (second >= hot_ || second < begin_) return second;
   if (second < cold_) return 0;
   const uint64_t length = second >= warm_ ? kTenSeconds : kMinute;

@@ -9,8 +9,8 @@
 namespace bellwether::metrics {
 namespace {
 
-// Stretches by their first second: where they end, their tier, and how many seconds were put into them.
-struct Stretch {
+// Intervals by their first second: where they end, their tier, and how many seconds were put into them.
+struct Interval {
   uint64_t end = 0;
   Tier tier = Tier::kHot;
   uint64_t seconds = 1;
@@ -21,10 +21,10 @@ class Kept {
   void add(uint64_t second) {
     kept[second] = {second + 1, Tier::kHot, 1};
     for (const Fold& fold : retention.add(second)) {
-      Stretch sum{fold.end, fold.into, 0};
+      Interval sum{fold.end, fold.into, 0};
       auto it = kept.lower_bound(fold.first);
       while (it != kept.end() && it->first < fold.end) {
-        EXPECT_LE(it->second.end, fold.end) << "a stretch is folded whole";
+        EXPECT_LE(it->second.end, fold.end) << "a interval is folded whole";
         sum.seconds += it->second.seconds;
         it = kept.erase(it);
       }
@@ -35,12 +35,12 @@ class Kept {
   }
   void expect_bounded() {
     std::array<std::size_t, kTiers> of{};
-    for (const auto& [first, stretch] : kept) ++of[static_cast<std::size_t>(stretch.tier)];
+    for (const auto& [first, interval] : kept) ++of[static_cast<std::size_t>(interval.tier)];
     for (std::size_t t = 0; t < kTiers; ++t) ASSERT_LE(of[t], most_of_tiers(kHotWindows)[t]) << "tier " << t;
   }
 
   Retention retention;
-  std::map<uint64_t, Stretch> kept;
+  std::map<uint64_t, Interval> kept;
 };
 
 TEST(Retention, two_days_are_kept_in_bounded_tiers_that_are_the_whole_run) {
@@ -53,12 +53,12 @@ TEST(Retention, two_days_are_kept_in_bounded_tiers_that_are_the_whole_run) {
   uint64_t end = 0;
   uint64_t seconds = 0;
   Tier last = Tier::kArchive;
-  for (const auto& [first, stretch] : of.kept) {
+  for (const auto& [first, interval] : of.kept) {
     EXPECT_EQ(first, end);
-    EXPECT_LE(stretch.tier, last) << "the older, the coarser";
-    end = stretch.end;
-    last = stretch.tier;
-    seconds += stretch.seconds;
+    EXPECT_LE(interval.tier, last) << "the older, the coarser";
+    end = interval.end;
+    last = interval.tier;
+    seconds += interval.seconds;
   }
   EXPECT_EQ(end, kSeconds);
   EXPECT_EQ(seconds, kSeconds);
@@ -71,8 +71,8 @@ TEST(Retention, the_last_minute_and_the_last_hour_are_as_fine_as_was_said) {
     EXPECT_GE(second + 1 - of.retention.hot_begin(), std::min<uint64_t>(second + 1, 60));
   }
   for (uint64_t second = 9'940; second < 10'000; ++second) EXPECT_EQ(of.kept.at(second).tier, Tier::kHot);
-  for (const auto& [first, stretch] : of.kept) {
-    if (first >= 10'000 - 3'600) EXPECT_LE(stretch.end - first, 10U);
+  for (const auto& [first, interval] : of.kept) {
+    if (first >= 10'000 - 3'600) EXPECT_LE(interval.end - first, 10U);
   }
 }
 
@@ -80,11 +80,11 @@ TEST(Retention, seconds_that_are_missing_do_no_harm) {
   Kept of;
   for (const uint64_t second : {0U, 5U, 6U, 300U, 301U, 9'000U}) of.add(second);
   uint64_t seconds = 0;
-  for (const auto& [first, stretch] : of.kept) seconds += stretch.seconds;
+  for (const auto& [first, interval] : of.kept) seconds += interval.seconds;
   EXPECT_EQ(seconds, 6U);
 }
 
-// stretch_of() of each second gives the same stretches as the folds of add().
+// interval_of() of each second gives the same intervals as the folds of add().
 RC_GTEST_PROP(Retention, both_ways_to_keep_stretches_agree, ()) {
   Prng prng(*rc::gen::arbitrary<uint64_t>());
   Kept of;
@@ -97,11 +97,11 @@ RC_GTEST_PROP(Retention, both_ways_to_keep_stretches_agree, ()) {
     of.add(second);
     asked.reach(second);
   }
-  std::map<uint64_t, uint64_t> stretches;
-  for (const uint64_t one : seconds) ++stretches[asked.stretch_of(one)];
+  std::map<uint64_t, uint64_t> intervals;
+  for (const uint64_t one : seconds) ++intervals[asked.interval_of(one)];
   std::map<uint64_t, uint64_t> kept;
-  for (const auto& [first, stretch] : of.kept) kept[first] = stretch.seconds;
-  RC_ASSERT(stretches == kept);
+  for (const auto& [first, interval] : of.kept) kept[first] = interval.seconds;
+  RC_ASSERT(intervals == kept);
 }
 
 TEST(Retention, a_second_far_ahead_costs_no_more_than_any_other) {
@@ -117,7 +117,7 @@ TEST(Retention, what_was_kept_before_it_began_is_left_alone_until_it_is_archived
   for (uint64_t s = 17; s < 17 + 3'600; ++s) {
     for (const Fold& fold : retention.add(s)) EXPECT_GE(fold.first, 17U);
   }
-  EXPECT_EQ(retention.stretch_of(16), 16U);
+  EXPECT_EQ(retention.interval_of(16), 16U);
   uint64_t first = UINT64_MAX;
   for (uint64_t s = 17 + 3'600; s < 17 + 100'000; ++s) {
     for (const Fold& fold : retention.add(s)) first = std::min(first, fold.first);

@@ -96,7 +96,7 @@ void StatusCounts::insert(uint16_t status, uint64_t times) {
 }
 
 bool MetricWindow::takes(double value, double least_value) {
-  if (!std::isfinite(value) || value < least_value || value > kMostValue) {
+  if (!std::isfinite(value) || value < least_value || value > kMaxValue) {
     ++refused;
     return false;
   }
@@ -109,11 +109,11 @@ void MetricWindow::add(double amount) {
 }
 
 void MetricWindow::observe(double truth) {
-  if (takes(truth, -kMostValue) && truth != 0) ++trues;
+  if (takes(truth, -kMaxValue) && truth != 0) ++trues;
 }
 
 void MetricWindow::set(double value, Duration at) {
-  if (!takes(value, -kMostValue)) return;
+  if (!takes(value, -kMaxValue)) return;
   least = count == 1 ? value : std::min(least, value);
   greatest = count == 1 ? value : std::max(greatest, value);
   last = value;

@@ -26,7 +26,7 @@ class PiecePool {
   PiecePool(const PiecePool&) = delete;
   PiecePool& operator=(const PiecePool&) = delete;
 
-  // Zeroed, aligned to 16 bytes. REQUIRES one of few sizes (kSizesMost), each a multiple of 16 and at most kLowWater.
+  // Zeroed, aligned to 16 bytes. REQUIRES one of few sizes (kMaxSizes), each a multiple of 16 and at most kLowWater.
   void* take(std::size_t bytes);
   // REQUIRES a piece of this pool and its size.
   void give_back(void* piece, std::size_t bytes);
@@ -37,7 +37,7 @@ class PiecePool {
   std::size_t memory_bytes() const { return slab_bytes_; }
 
  private:
-  static constexpr std::size_t kSizesMost = 8;
+  static constexpr std::size_t kMaxSizes = 8;
   static constexpr std::size_t kFirstSlab = 4 * 1024;
   static constexpr std::size_t kLargestSlab = 256 * 1024;
   struct Free {
@@ -55,7 +55,7 @@ class PiecePool {
   };
   std::vector<std::unique_ptr<std::byte, Release>> slabs_;
   std::size_t slab_bytes_ = 0;
-  std::array<Size, kSizesMost> sizes_;
+  std::array<Size, kMaxSizes> sizes_;
   std::byte* next_ = nullptr;  // of the newest slab, the part that was never handed out
   std::size_t left_ = 0;       // bytes from there on
 };
@@ -106,7 +106,7 @@ class StatusCounts {
 // decides which members have a meaning.
 struct MetricWindow {
   // A metric has no greater values, and no smaller ones of anything that cannot be below 0.
-  static constexpr double kMostValue = 1e12;
+  static constexpr double kMaxValue = 1e12;
 
   explicit MetricWindow(PiecePool* pool) : trend(pool) {}
 

@@ -36,15 +36,15 @@ TEST_F(CollectionTest, of_one_user_and_moment_the_value_of_the_later_share_stays
 }
 
 TEST_F(CollectionTest, has_the_lowest_users_when_there_are_too_many) {
-  for (uint32_t vu = kMostListValues + 5; vu > 0; --vu) list.add(vu, {}, "x");
-  EXPECT_EQ(list.items().size(), kMostListValues);
-  EXPECT_EQ(list.cut(), kMostListValues + 1);
-  EXPECT_FALSE(list.takes(kMostListValues + 1));
-  EXPECT_TRUE(list.takes(kMostListValues));
+  for (uint32_t vu = kMaxListValues + 5; vu > 0; --vu) list.add(vu, {}, "x");
+  EXPECT_EQ(list.items().size(), kMaxListValues);
+  EXPECT_EQ(list.cut(), kMaxListValues + 1);
+  EXPECT_FALSE(list.takes(kMaxListValues + 1));
+  EXPECT_TRUE(list.takes(kMaxListValues));
 }
 
 TEST_F(CollectionTest, has_the_lowest_users_when_they_are_too_long) {
-  const std::string half(kMostListText / 4, 'a');
+  const std::string half(kMaxListText / 4, 'a');
   for (const uint32_t vu : {5, 4, 3, 2}) list.add(vu, {}, half);
   EXPECT_FALSE(list.cut());
   list.add(1, {}, "b");
@@ -55,7 +55,7 @@ TEST_F(CollectionTest, has_the_lowest_users_when_they_are_too_long) {
 }
 
 TEST_F(CollectionTest, what_was_replaced_takes_no_room) {
-  const std::string half(kMostListText / 4, 'a');
+  const std::string half(kMaxListText / 4, 'a');
   for (int64_t i = 1; i <= 20; ++i) list.add(1, Duration::seconds(i), half);
   EXPECT_FALSE(list.cut());
   EXPECT_EQ(texts(list).size(), 1u);
@@ -63,7 +63,7 @@ TEST_F(CollectionTest, what_was_replaced_takes_no_room) {
 
 TEST_F(CollectionTest, ends_before_a_value_that_is_too_long_for_any_list) {
   list.add(1, {}, "a");
-  list.add(2, {}, std::string(kMostContextText + 1, 'b'));
+  list.add(2, {}, std::string(kMaxContextText + 1, 'b'));
   list.add(3, {}, "c");
   EXPECT_EQ(list.cut(), 2u);
   EXPECT_EQ(texts(list), std::vector<std::string>{"a"});
@@ -80,7 +80,7 @@ TEST_F(CollectionTest, says_how_many_it_has_when_it_was_cut) {
 
 // The report of one engine, or one assignment, about these values.
 RC_GTEST_PROP(CollectionProperty, is_the_same_however_its_parts_come, ()) {
-  const auto sizes = *rc::gen::container<std::vector<uint32_t>>(rc::gen::inRange<uint32_t>(1, kMostListText / 4));
+  const auto sizes = *rc::gen::container<std::vector<uint32_t>>(rc::gen::inRange<uint32_t>(1, kMaxListText / 4));
   const auto parts = *rc::gen::inRange<std::size_t>(1, 5);
   Collection whole;
   std::vector<Collection> cut(parts);

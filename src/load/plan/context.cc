@@ -14,14 +14,14 @@ namespace bellwether::plan {
 namespace {
 
 // The value of one use: a text, or a list, in the forms of the places that have asked for it.
-struct Standing {
+struct GivenValue {
   std::optional<std::string> text;
   std::vector<std::string> list;
   std::map<Escape, std::shared_ptr<const GivenList>> forms;
 };
-using Values = std::vector<Standing>;
+using Values = std::vector<GivenValue>;
 
-const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
+const std::shared_ptr<const GivenList>& form(GivenValue& value, Escape escape) {
   std::shared_ptr<const GivenList>& made = value.forms[escape];
   if (made != nullptr) return made;
   std::string whole = "[";
@@ -36,7 +36,7 @@ const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
 }
 
 // Empty: the element does not exist, or does not fit the place.
-std::optional<std::string> element(const Standing& value, int64_t index, Escape escape) {
+std::optional<std::string> element(const GivenValue& value, int64_t index, Escape escape) {
   const auto size = static_cast<int64_t>(value.list.size());
   if (index < 0) index += size;
   if (index < 0 || index >= size) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<std::string> element(const Standing& value, int64_t index, Escape 
 }
 
 // The text of the piece; empty when it has none. The piece may then have become one of a list.
-std::optional<std::string> settle(Piece& piece, Standing& value) {
+std::optional<std::string> settle(Piece& piece, GivenValue& value) {
   if (value.text) return escaped(*value.text, piece.escape);
   if (value.list.empty()) return std::nullopt;
   if (piece.pick == Pick::kAt) return element(value, piece.low, piece.escape);
@@ -108,7 +108,7 @@ void cut_to_size(std::vector<Provided>& values) {
   for (Provided& one : values) {
     if (one.listed) continue;
     sum += one.text.size();
-    if (sum <= kMostContextText) continue;
+    if (sum <= kMaxContextText) continue;
     sum -= one.text.size();
     one.text.clear();
     one.too_large = true;
@@ -120,7 +120,7 @@ Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given) {
   if (to.uses.empty()) return plan;
   Values values;
   for (const Use& use : to.uses) {
-    Standing& value = values.emplace_back();
+    GivenValue& value = values.emplace_back();
     if (!use.is_list) value.text = use.fallback;
     if (use.is_list && use.fallback) value.list = {*use.fallback};
   }
@@ -138,7 +138,7 @@ Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given) {
 
 bool Collection::add(uint32_t vu, Duration at, std::string_view text, uint32_t by) {
   if (!takes(vu)) return false;
-  if (text.size() > kMostContextText) return cut_at(vu);
+  if (text.size() > kMaxContextText) return cut_at(vu);
   const auto [place, is_new] = items_.try_emplace(vu);
   Item& item = place->second;
   if (!is_new) {
@@ -149,7 +149,7 @@ bool Collection::add(uint32_t vu, Duration at, std::string_view text, uint32_t b
   item.by = by;
   item.text.assign(text);
   bytes_ += text.size();
-  while (items_.size() > kMostListValues || bytes_ > kMostListText) cut_at(items_.rbegin()->first);
+  while (items_.size() > kMaxListValues || bytes_ > kMaxListText) cut_at(items_.rbegin()->first);
   return true;
 }
 
@@ -186,7 +186,7 @@ std::string cut_text(std::string_view name, std::string_view workflow, const Col
   return fmt::format(
       "'{}' of workflow '{}' has the values of its first {} virtual users: from virtual user {} on they do not fit "
       "into {} values and {} KiB",
-      name, workflow, list.items().size(), *list.cut(), kMostListValues, kMostListText >> 10);
+      name, workflow, list.items().size(), *list.cut(), kMaxListValues, kMaxListText >> 10);
 }
 
 }  // namespace bellwether::plan

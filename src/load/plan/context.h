@@ -16,15 +16,15 @@ namespace bellwether::plan {
 
 // Of one workflow. A longer value, or one with which all together are longer, does not get there: this is for findings
 // of a workflow, not for its data.
-inline constexpr std::size_t kMostContextText = std::size_t{64} << 10;
-inline constexpr std::size_t kMostProvided = 100;  // values of one workflow for others
+inline constexpr std::size_t kMaxContextText = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxProvided = 100;  // values of one workflow for others
 // Lists of all users' values, in a scenario: with all other values of one workflow, they fit into the order of an
 // assignment.
-inline constexpr std::size_t kMostLists = 8;
-inline constexpr std::size_t kMostListValues = 10'000;
-inline constexpr std::size_t kMostListText = std::size_t{256} << 10;
+inline constexpr std::size_t kMaxLists = 8;
+inline constexpr std::size_t kMaxListValues = 10'000;
+inline constexpr std::size_t kMaxListText = std::size_t{256} << 10;
 // The most values in the report of an assignment: an omitted value ends each list.
-inline constexpr std::size_t kMostTold = kMostProvided + kMostLists * (kMostListValues + 1);
+inline constexpr std::size_t kMaxTold = kMaxProvided + kMaxLists * (kMaxListValues + 1);
 
 // A value of one or several parts of a workflow.
 struct Provided {
@@ -32,7 +32,7 @@ struct Provided {
   uint32_t vu = 1;         // number of the virtual user that made it
   Duration at;             // of the workflow's clock, at the end of that iteration
   std::string text;        // empty when it is too long
-  bool too_large = false;  // it was longer than kMostContextText, or would have made all of them longer
+  bool too_large = false;  // it was longer than kMaxContextText, or would have made all of them longer
   bool listed = false;     // one of a list; when too large, those of later users are missing, too
   bool operator==(const Provided&) const = default;
 };
@@ -43,7 +43,7 @@ inline bool wins(const Provided& one, const Provided& over) {
 }
 // Merges the values of two parts, but not lists. No virtual user is in both.
 void merge(std::vector<Provided>& into, const Provided& one);
-// Marks as too large, and empties, the values beyond kMostContextText together, without lists.
+// Marks as too large, and empties, the values beyond kMaxContextText together, without lists.
 void cut_to_size(std::vector<Provided>& values);
 
 // A value for a workflow that is about to begin.
@@ -70,7 +70,7 @@ class Collection {
 
   // False: this user's value can change nothing any more.
   bool takes(uint32_t vu) const { return !cut_ || vu < *cut_; }
-  // Of one user the later value stays. Beyond kMostListValues, or kMostListText of all together, the values of the
+  // Of one user the later value stays. Beyond kMaxListValues, or kMaxListText of all together, the values of the
   // highest users go. A cut is final: the list never has a gap. False: nothing has changed.
   bool add(uint32_t vu, Duration at, std::string_view text, uint32_t by = 0);
   // The same for a part's report, which may say that its own list was cut.

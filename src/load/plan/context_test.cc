@@ -27,7 +27,7 @@ TEST(Context, the_lowest_user_s_last_value_stays_whichever_comes_first) {
 }
 
 TEST(Context, what_is_too_long_together_is_left_out_and_marked) {
-  std::vector<Provided> values{{0, 1, {}, std::string(kMostContextText - 1, 'a')}, {1, 1, {}, "bb"}, {2, 1, {}, "c"}};
+  std::vector<Provided> values{{0, 1, {}, std::string(kMaxContextText - 1, 'a')}, {1, 1, {}, "bb"}, {2, 1, {}, "c"}};
   cut_to_size(values);
   EXPECT_FALSE(values[0].too_large);
   EXPECT_TRUE(values[1].too_large);
@@ -142,7 +142,7 @@ TEST(Context, a_text_is_no_list_and_a_list_no_text) {
 }
 
 TEST(Context, a_list_has_a_limit_of_its_own) {
-  std::vector<Provided> values{{0, 1, {}, std::string(kMostContextText, 'a'), false, true}, {1, 1, {}, "b"}};
+  std::vector<Provided> values{{0, 1, {}, std::string(kMaxContextText, 'a'), false, true}, {1, 1, {}, "b"}};
   cut_to_size(values);
   EXPECT_FALSE(values[1].too_large);
 }

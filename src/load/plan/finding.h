@@ -1,5 +1,5 @@
-// A strain of a load generator or of its machine: the cause that kept it from making its load, its begin and end, and
-// its worst value. docs/self-observation.md has the table of signals and remedies for users.
+// A saturation of a load generator or of its machine: the cause that kept it from making its load, its begin and end,
+// and its worst value. docs/self-observation.md has the table of signals and remedies for users.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace bellwether::plan {
 
-enum class Strain : uint8_t {
+enum class Saturation : uint8_t {
   kCpu,          // its load threads used their processors fully
   kLoopLag,      // ready work waited for its turn
   kExhausted,    // requests found no free port or descriptor
@@ -23,14 +23,14 @@ enum class Strain : uint8_t {
   kStolen,       // the hypervisor gave the processors to others
   kMemory,       // the memory of the machine, or of its control group, is nearly full
 };
-inline constexpr std::size_t kStrains = 7;
+inline constexpr std::size_t kSaturations = 7;
 // "cpu", "loop_lag", "exhausted", "descriptors", "throttled", "stolen", "memory": the words of result files.
-std::string_view to_string(Strain strain);
+std::string_view to_string(Saturation saturation);
 // The remedy, a clause without a full stop.
-std::string_view remedy(Strain strain);
+std::string_view remedy(Saturation saturation);
 
 struct Finding {
-  Strain strain = Strain::kCpu;
+  Saturation saturation = Saturation::kCpu;
   Duration begin;    // since the start of the run
   Duration end;      // of the last bad second; while it goes on, of the last one so far
   double worst = 0;  // share of 0 to 1; kLoopLag: seconds; kExhausted: requests in a second
@@ -45,15 +45,15 @@ std::string text_of(const Finding& finding);
 bool is_possible(const Finding& finding);
 
 // Of one machine, and of a run on several ones.
-inline constexpr std::size_t kMostFindings = 64;
+inline constexpr std::size_t kMaxFindings = 64;
 
-// The time that a strain lasted in all: of several workers, on the one where it lasted longest.
-Duration lasted(std::span<const Finding> findings, Strain strain);
-// The worst of a strain on the worker where it lasted longest, from its first begin to its last end.
-// REQUIRES one of that strain.
-Finding sum_of(std::span<const Finding> findings, Strain strain);
-// Adds a worker's finding at its end. Beyond kMostFindings a strain that comes back extends the worker's last finding
-// of it, if it has one.
+// The time that a saturation lasted in all: of several workers, on the one where it lasted longest.
+Duration lasted(std::span<const Finding> findings, Saturation saturation);
+// The worst of a saturation on the worker where it lasted longest, from its first begin to its last end.
+// REQUIRES one of that saturation.
+Finding sum_of(std::span<const Finding> findings, Saturation saturation);
+// Adds a worker's finding at its end. Beyond kMaxFindings a saturation that comes back extends the worker's last
+// finding of it, if it has one.
 void add(std::vector<Finding>& findings, Finding finding);
 // One text for each cause, for a later reader.
 std::vector<std::string> summed_up(std::span<const Finding> findings);
@@ -63,7 +63,7 @@ std::vector<std::string> summed_up(std::span<const Finding> findings);
 struct Loss {
   Duration from;      // since the start of the run
   Duration to;        // not before `from`
-  double share = 0;   // of the planned load of its workflow in that time, 0 to 1
+  double ratio = 0;   // of the planned load of its workflow in that time, 0 to 1
   std::string cause;  // in words, for people; ends with ", workflow 'browse'" if the run may have several
   bool operator==(const Loss&) const = default;
 };

@@ -92,7 +92,7 @@ using CheckId = uint16_t;
 // Values that a template can mention without a step that makes them.
 using scenario::Builtin;
 
-// The escaping of a value in its surroundings.
+// The escaping of a value in its cluster_view.
 enum class Escape : uint8_t {
   kNone,
   kJson,       // inside a JSON string

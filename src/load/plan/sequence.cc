@@ -91,7 +91,7 @@ std::vector<Given> Values::given_to(const Links& links) const {
 
 Remark remark_on_too_large(const Links& links, uint16_t provide) {
   return {"value_too_large", fmt::format("'{}' of workflow '{}' is longer than {} KiB, and is left out",
-                                         links.provides[provide], links.name, kMostContextText >> 10)};
+                                         links.provides[provide], links.name, kMaxContextText >> 10)};
 }
 
 }  // namespace bellwether::plan

@@ -44,22 +44,23 @@ struct Told {
 Result<uint16_t> find_told(const std::vector<Told>& all, const std::string& name, uint32_t vus);
 
 // The state of a workflow for those that wait for it. kEnded: in any other way than by completing.
-enum class Standing : uint8_t { kOpen, kCompleted, kEnded };
+enum class WorkflowProgress : uint8_t { kOpen, kCompleted, kEnded };
 
-// Whether all that it waits for is there. A teardown follows workflows that ended in any way. `standing`: of a
+// Whether all that it waits for is there. A teardown follows workflows that ended in any way. `progress`: of a
 // workflow.
-template <class StandingOf>
-bool may_begin(const Links& links, StandingOf standing) {
+template <class ProgressOf>
+bool may_begin(const Links& links, ProgressOf progress) {
   return std::all_of(links.depends.begin(), links.depends.end(), [&](uint16_t need) {
-    return standing(need) == Standing::kCompleted || (links.is_teardown && standing(need) == Standing::kEnded);
+    return progress(need) == WorkflowProgress::kCompleted ||
+           (links.is_teardown && progress(need) == WorkflowProgress::kEnded);
   });
 }
 
 // The first workflow that it waits for in vain; the reason to leave it out. Never of a teardown.
-template <class StandingOf>
-std::optional<uint16_t> waits_in_vain_for(const Links& links, StandingOf standing) {
+template <class ProgressOf>
+std::optional<uint16_t> waits_in_vain_for(const Links& links, ProgressOf progress) {
   if (links.is_teardown) return std::nullopt;
-  const auto in_vain = [&](uint16_t need) { return standing(need) == Standing::kEnded; };
+  const auto in_vain = [&](uint16_t need) { return progress(need) == WorkflowProgress::kEnded; };
   const auto found = std::find_if(links.depends.begin(), links.depends.end(), in_vain);
   return found == links.depends.end() ? std::nullopt : std::optional(*found);
 }

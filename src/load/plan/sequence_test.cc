@@ -7,14 +7,14 @@
 namespace bellwether::plan {
 namespace {
 
-using enum Standing;
+using enum WorkflowProgress;
 
 // Workflows 0 and 1, and one that waits for both.
-bool begins(bool is_teardown, Standing first, Standing second) {
+bool begins(bool is_teardown, WorkflowProgress first, WorkflowProgress second) {
   const Links links{.name = "w", .depends = {0, 1}, .is_teardown = is_teardown};
   return may_begin(links, [&](uint16_t need) { return need == 0 ? first : second; });
 }
-std::optional<uint16_t> in_vain(bool is_teardown, Standing first, Standing second) {
+std::optional<uint16_t> in_vain(bool is_teardown, WorkflowProgress first, WorkflowProgress second) {
   const Links links{.name = "w", .depends = {0, 1}, .is_teardown = is_teardown};
   return waits_in_vain_for(links, [&](uint16_t need) { return need == 0 ? first : second; });
 }

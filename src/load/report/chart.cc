@@ -69,7 +69,7 @@ Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std:
   return column;
 }
 
-constexpr std::size_t kMostMarks = 40;
+constexpr std::size_t kMaxMarks = 40;
 
 std::string clock_label(double seconds, double tick) {
   char out[40];
@@ -110,7 +110,7 @@ std::vector<Column> columns_of(const std::vector<ResultPoint>& series, bool by_r
   const std::size_t points = all > 1 && series.back().covered_s < kRest ? all - 1 : all;
   if (points == 0) return out;
   const double length = series.back().t + series.back().covered_s;
-  const double each = std::max(1.0, std::ceil(length / static_cast<double>(kMostColumns)));
+  const double each = std::max(1.0, std::ceil(length / static_cast<double>(kMaxColumns)));
   for (std::size_t first = 0; first < points;) {
     std::size_t end = first + 1;
     while (end < points && std::floor(series[end].t / each) == std::floor(series[first].t / each)) ++end;
@@ -214,7 +214,7 @@ double Chart::x(double t) const { return across(std::clamp(t / length_, 0.0, 1.0
 
 std::string Chart::marks() const {
   std::string out;
-  for (std::size_t i = 0; i < std::min(run_.lost.size(), kMostMarks); ++i) {
+  for (std::size_t i = 0; i < std::min(run_.lost.size(), kMaxMarks); ++i) {
     const ResultLoss& loss = run_.lost[i];
     const double width = std::max(2.0, x(loss.to) - x(loss.from));
     out +=
@@ -222,7 +222,7 @@ std::string Chart::marks() const {
                     number(x(loss.from)), number(width), number(kPlotTop), number(kPlotHeight - kPlotTop - kPlotBottom),
                     escaped(loss.cause));
   }
-  for (std::size_t i = 0; i < std::min(run_.events.size(), kMostMarks); ++i) {
+  for (std::size_t i = 0; i < std::min(run_.events.size(), kMaxMarks); ++i) {
     const ResultEvent& event = run_.events[i];
     const std::string at = number(x(event.t));
     out += fmt::format(

@@ -11,7 +11,7 @@
 
 namespace bellwether::report {
 
-// The narrowest stretch of the time axis in a chart: one point of the series or several neighbours. A figure that a
+// The narrowest interval of the time axis in a chart: one point of the series or several neighbours. A figure that a
 // mean could hide is kept as the least and the most of its points, a time as the longest.
 struct Column {
   double from = 0;  // seconds since the start of the run
@@ -27,10 +27,10 @@ struct Column {
   double covered = 0;       // seconds measured
 };
 
-inline constexpr std::size_t kMostColumns = 480;
+inline constexpr std::size_t kMaxColumns = 480;
 inline constexpr double kRest = 0.1;  // seconds: a shorter rest has no meaningful rate
 
-// At most kMostColumns, each of the same time, unless a point of the series stands for more. Their times are the
+// At most kMaxColumns, each of the same time, unless a point of the series stands for more. Their times are the
 // response times, or the service times, where the points have both.
 std::vector<Column> columns_of(const std::vector<ResultPoint>& series, bool by_response = true);
 
@@ -55,9 +55,9 @@ class Chart {
   // REQUIRES columns. They and `run` must outlive it.
   Chart(const ResultFile& run, const std::vector<Column>& columns, Axis axis);
 
-  // A line for each stretch without a gap. A single point is a dot. `look` is a class of the page's style.
+  // A line for each interval without a gap. A single point is a dot. `look` is a class of the page's style.
   std::string line(const std::string& look, const Values& values) const;
-  // An area for each stretch without a gap. REQUIRES gaps at the same places.
+  // An area for each interval without a gap. REQUIRES gaps at the same places.
   std::string band(const std::string& look, const Values& least, const Values& most) const;
   // The whole chart. `kind` and `attributes` say which values the page's script reads out; `title` is any text.
   std::string wrap(const std::string& title, const std::string& legend, const std::string& kind,
@@ -67,7 +67,7 @@ class Chart {
   double x(double t) const;
   double y(double value) const { return upward(axis_.part(value)); }
   double middle(std::size_t column) const;
-  // The marks of stretches without figures, and of events.
+  // The marks of intervals without figures, and of events.
   std::string marks() const;
 
   const ResultFile& run_;

@@ -25,8 +25,8 @@ ResultFile long_run(std::size_t seconds) {
 }
 
 TEST(Charts, a_short_run_is_shown_as_it_was) {
-  const auto columns = columns_of(long_run(kMostColumns).series);
-  ASSERT_EQ(columns.size(), kMostColumns);
+  const auto columns = columns_of(long_run(kMaxColumns).series);
+  ASSERT_EQ(columns.size(), kMaxColumns);
   EXPECT_DOUBLE_EQ(columns[7].from, 7);
   EXPECT_DOUBLE_EQ(columns[7].to, 8);
 }
@@ -41,7 +41,7 @@ TEST(Charts, no_peak_and_no_hole_of_a_long_run_is_lost) {
   run.series[1'003].requests = 400;
   run.series[1'004].vus = 77;
   const auto columns = columns_of(run.series);
-  ASSERT_LE(columns.size(), kMostColumns);
+  ASSERT_LE(columns.size(), kMaxColumns);
   double least = 1e9;
   double most = 0;
   double failed = 0;
@@ -154,10 +154,10 @@ TEST(Charts, a_step_has_charts_of_its_own_columns) {
   EXPECT_THAT(svg, HasSubstr("data-kind=\"step\" data-of=\"3\" data-length=\"4000\""));
 }
 
-// A day: minutes, then stretches of ten seconds, then seconds.
-TEST(Charts, stretches_of_different_lengths_stand_where_they_belong) {
+// A day: minutes, then intervals of ten seconds, then seconds.
+TEST(Charts, intervals_of_different_lengths_stand_where_they_belong) {
   ResultFile run;
-  const auto stretches = [&run](double from, double to, double length) {
+  const auto intervals = [&run](double from, double to, double length) {
     for (double t = from; t < to; t += length) {
       ResultPoint point;
       point.t = t;
@@ -167,12 +167,12 @@ TEST(Charts, stretches_of_different_lengths_stand_where_they_belong) {
       run.series.push_back(point);
     }
   };
-  stretches(0, 81'000, 60);
-  stretches(81'000, 85'000, 10);
-  stretches(85'000, 86'000, 1);
+  intervals(0, 81'000, 60);
+  intervals(81'000, 85'000, 10);
+  intervals(85'000, 86'000, 1);
   const auto columns = columns_of(run.series);
-  ASSERT_LE(columns.size(), kMostColumns);
-  ASSERT_GT(columns.size(), kMostColumns / 2);
+  ASSERT_LE(columns.size(), kMaxColumns);
+  ASSERT_GT(columns.size(), kMaxColumns / 2);
   double end = 0;
   for (const Column& column : columns) {
     EXPECT_DOUBLE_EQ(column.from, end) << "no gap and no overlap";

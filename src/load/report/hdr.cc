@@ -28,17 +28,17 @@ std::string percentile_text(const metrics::Histogram& histogram) {
   const std::vector<metrics::Histogram::Bucket> buckets = histogram.buckets();
   uint64_t upto = 0;
   std::size_t next = 0;
-  for (double share = 0; !buckets.empty();) {
-    while (next < buckets.size() && (upto == 0 || static_cast<double>(upto) < share * total))
+  for (double ratio = 0; !buckets.empty();) {
+    while (next < buckets.size() && (upto == 0 || static_cast<double>(upto) < ratio * total))
       upto += buckets[next++].count;
-    const double value = histogram.percentile(share * 100).millis_f();
+    const double value = histogram.percentile(ratio * 100).millis_f();
     if (upto == histogram.count()) break;
-    std::snprintf(line, sizeof line, "%12.3f %2.12f %10llu %14.2f\n", value, share,
-                  static_cast<unsigned long long>(upto), 1 / (1 - share));
+    std::snprintf(line, sizeof line, "%12.3f %2.12f %10llu %14.2f\n", value, ratio,
+                  static_cast<unsigned long long>(upto), 1 / (1 - ratio));
     out += line;
     // Ticks are closer near the end: the same number for each halving of the rest.
-    const double ticks = kTicksPerHalving * std::exp2(std::floor(std::log2(1 / (1 - share))) + 1);
-    share += 1 / ticks;
+    const double ticks = kTicksPerHalving * std::exp2(std::floor(std::log2(1 / (1 - ratio))) + 1);
+    ratio += 1 / ticks;
   }
   if (!buckets.empty()) {
     std::snprintf(line, sizeof line, "%12.3f %2.12f %10llu\n", histogram.max().millis_f(), 1.0,

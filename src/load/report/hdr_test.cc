@@ -9,7 +9,7 @@ namespace {
 
 struct Line {
   double value = 0;
-  double share = 0;
+  double ratio = 0;
   double count = 0;
 };
 
@@ -20,7 +20,7 @@ std::vector<Line> lines_of(const std::string& text) {
   while (std::getline(in, line)) {
     std::istringstream cells(line);
     Line one;
-    if (cells >> one.value >> one.share >> one.count) out.push_back(one);
+    if (cells >> one.value >> one.ratio >> one.count) out.push_back(one);
   }
   return out;
 }
@@ -34,14 +34,14 @@ TEST(Hdr, values_shares_and_counts_rise_to_the_longest_and_to_all) {
   ASSERT_GT(lines.size(), 40U);
   for (std::size_t i = 1; i < lines.size(); ++i) {
     EXPECT_GE(lines[i].value, lines[i - 1].value);
-    EXPECT_GT(lines[i].share, lines[i - 1].share);
+    EXPECT_GT(lines[i].ratio, lines[i - 1].ratio);
     EXPECT_GE(lines[i].count, lines[i - 1].count);
   }
-  EXPECT_DOUBLE_EQ(lines[0].share, 0);
-  EXPECT_NEAR(lines[5].share, 0.5, 1e-9);
+  EXPECT_DOUBLE_EQ(lines[0].ratio, 0);
+  EXPECT_NEAR(lines[5].ratio, 0.5, 1e-9);
   EXPECT_NEAR(lines[5].value, 500, 1);
   EXPECT_NEAR(lines[5].count, 5'000, 10);
-  EXPECT_DOUBLE_EQ(lines.back().share, 1);
+  EXPECT_DOUBLE_EQ(lines.back().ratio, 1);
   EXPECT_DOUBLE_EQ(lines.back().count, 10'000);
   EXPECT_NEAR(lines.back().value, 1000, 1);
   EXPECT_NE(text.find("Total count    =        10000]"), std::string::npos) << text;

@@ -18,9 +18,9 @@ namespace {
 
 using metrics::Histogram;
 
-constexpr std::size_t kMostRows = 2'000;  // of one table
-constexpr std::size_t kMostFacts = 8;     // lines of one fact in the head
-constexpr std::size_t kMostStepCharts = 24;
+constexpr std::size_t kMaxRows = 2'000;  // of one table
+constexpr std::size_t kMaxFacts = 8;     // lines of one fact in the head
+constexpr std::size_t kMaxStepCharts = 24;
 
 std::string plain(double value, const char* format = "%.6g") {
   char out[48];
@@ -39,8 +39,8 @@ std::string digits(double value) {
 std::string millis(Duration value) { return digits(value.millis_f()); }
 
 std::string span_text(double value) {
-  constexpr double kMostSeconds = 9e9;  // of a Duration
-  return format_duration(Duration::nanos(static_cast<int64_t>(std::min(value, kMostSeconds) * 1e9)));
+  constexpr double kMaxSeconds = 9e9;  // of a Duration
+  return format_duration(Duration::nanos(static_cast<int64_t>(std::min(value, kMaxSeconds) * 1e9)));
 }
 
 // A value of a threshold with its unit (text.h, unit_of). `exact`: with all its digits.
@@ -86,15 +86,15 @@ class Table {
   };
   explicit Table(const std::vector<Cell>& heads) : heads_(row("th", heads)) {}
   void add(const std::vector<Cell>& cells) {
-    if (++rows_ <= kMostRows) text_ += row("td", cells);
+    if (++rows_ <= kMaxRows) text_ += row("td", cells);
   }
   // Nothing for a table without rows.
   std::string text() const {
     if (rows_ == 0) return {};
     std::string out =
         fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>\n", heads_, text_);
-    if (rows_ > kMostRows)
-      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMostRows));
+    if (rows_ > kMaxRows)
+      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMaxRows));
     return out;
   }
 
@@ -141,12 +141,12 @@ std::string verdict(const ResultFile& run) {
   std::string failed;
   std::size_t count = 0;
   for (const ResultThreshold& one : run.thresholds) {
-    if (one.ok || ++count > kMostFacts) continue;
+    if (one.ok || ++count > kMaxFacts) continue;
     const ThresholdText text = text_of(one);
     failed += fmt::format("<li>{} {}: <strong>{}</strong></li>", escaped(one.metric), escaped(text.limit),
                           escaped(text.value));
   }
-  if (count > kMostFacts) failed += fmt::format("<li>and {} more</li>", whole(count - kMostFacts));
+  if (count > kMaxFacts) failed += fmt::format("<li>and {} more</li>", whole(count - kMaxFacts));
   if (!failed.empty()) out += fmt::format("<ul>{}</ul>", failed);
   if (run.saturated) {
     out += fmt::format("<p class=\"warn\">The load generator was saturated: {}.", escaped(run.saturation));
@@ -174,9 +174,9 @@ std::string facts(const ResultFile& run) {
   const auto fact = [&](const char* name, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out += fmt::format("<dt>{}</dt><dd>", name);
-    for (std::size_t i = 0; i < std::min(lines.size(), kMostFacts); ++i)
+    for (std::size_t i = 0; i < std::min(lines.size(), kMaxFacts); ++i)
       out += (i > 0 ? "<br>" : "") + escaped(lines[i]);
-    if (lines.size() > kMostFacts) out += fmt::format("<br>and {} more", whole(lines.size() - kMostFacts));
+    if (lines.size() > kMaxFacts) out += fmt::format("<br>and {} more", whole(lines.size() - kMaxFacts));
     out += "</dd>";
   };
   fact("Target", run.targets);
@@ -328,7 +328,7 @@ StepCharts steps_over_time(const ResultFile& run) {
   for (const ResultStep& step : run.steps) {
     const std::vector<Column> columns = columns_of(step.series);
     if (columns.empty()) continue;
-    if (shown == kMostStepCharts) {
+    if (shown == kMaxStepCharts) {
       ++left;
       continue;
     }
@@ -423,7 +423,7 @@ std::string metrics(const ResultFile& run, const MetricCharts& made) {
       "percentiles are the greatest of theirs.";
   if (made.left_out > 0) {
     note += fmt::format(" The first {} metrics are shown; {} more are in the result file and in the csv report.",
-                        kMostMetricCharts, whole(made.left_out));
+                        kMaxMetricCharts, whole(made.left_out));
   }
   return section("Custom metrics", "", table.text()) +
          section("Custom metrics over time", note, charts_box(made.figures));
@@ -458,7 +458,7 @@ std::string course(const ResultFile& run) {
   }
   Table lost({{"Cause"}, {"From", "", "s"}, {"To", "", "s"}, {"Share of the load"}});
   for (const ResultLoss& one : run.lost) {
-    lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.share * 100, "%.3g") + "%"}});
+    lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.ratio * 100, "%.3g") + "%"}});
   }
   Table workers({{"Worker"}, {"Cores"}, {"State", "text"}});
   for (const ResultWorker& one : run.workers) {

@@ -53,7 +53,7 @@ Json stats_json(const Histogram& histogram, bool with_histogram) {
 Json findings_json(const std::vector<aggregate::Finding>& findings) {
   Json out = Json::array();
   for (const aggregate::Finding& finding : findings) {
-    out.push_back({{"cause", plan::to_string(finding.strain)},
+    out.push_back({{"cause", plan::to_string(finding.saturation)},
                    {"from", finding.begin.seconds_f()},
                    {"to", finding.end.seconds_f()},
                    {"worst", finding.worst},
@@ -205,8 +205,8 @@ Json workflows_json(const RunReport& run) {
 
 // As a whole number where it is one.
 Json whole_or_not(double value) {
-  constexpr double kMostWhole = 9007199254740992;  // 2^53
-  if (value <= kMostWhole && value == std::floor(value)) return static_cast<uint64_t>(value);
+  constexpr double kMaxWhole = 9007199254740992;  // 2^53
+  if (value <= kMaxWhole && value == std::floor(value)) return static_cast<uint64_t>(value);
   return value;
 }
 
@@ -338,7 +338,7 @@ Json lost_json(const RunReport& run) {
   Json out = Json::array();
   for (const plan::Loss& loss : run.losses) {
     out.push_back(
-        {{"from", loss.from.seconds_f()}, {"to", loss.to.seconds_f()}, {"share", loss.share}, {"cause", loss.cause}});
+        {{"from", loss.from.seconds_f()}, {"to", loss.to.seconds_f()}, {"ratio", loss.ratio}, {"cause", loss.cause}});
   }
   return out;
 }
@@ -348,7 +348,7 @@ Json generators_json(const RunReport& run) {
   for (const Worker& worker : run.workers) {
     out.push_back({{"name", worker.name},
                    {"cores", worker.cores},
-                   {"shares", worker.shares},
+                   {"assignments", worker.assignments},
                    {"state", to_string(worker.state)}});
   }
   return out;

@@ -109,7 +109,7 @@ TEST(ResultFile, the_schema_notices_what_is_missing_wrong_or_unknown) {
 TEST(ResultFile, says_what_the_generator_found_about_itself) {
   auto sample = closed_run();
   sample->report.generator.findings = {
-      {aggregate::Strain::kThrottled, Duration::seconds(1), Duration::millis(4500), 0.8, true}};
+      {aggregate::Saturation::kThrottled, Duration::seconds(1), Duration::millis(4500), 0.8, true}};
   const Json document = Json::parse(to_json(sample->report));
   EXPECT_EQ(wrong_with(document), "");
   const Json& generator = document["run"]["generator"];
@@ -220,9 +220,9 @@ TEST(ResultFile, says_what_was_lost_and_who_made_the_load) {
   EXPECT_EQ(d["run"]["verdict"], "inconclusive");
   EXPECT_EQ(d["run"]["exit_code"], 120);
   ASSERT_EQ(d["lost"].size(), 2u);
-  EXPECT_EQ(d["lost"][0], (Json{{"from", 0.75}, {"to", 1.75}, {"share", 0.25}, {"cause", "worker w2 died"}}));
+  EXPECT_EQ(d["lost"][0], (Json{{"from", 0.75}, {"to", 1.75}, {"assignment", 0.25}, {"cause", "worker w2 died"}}));
   ASSERT_EQ(d["generators"].size(), 4u);
-  EXPECT_EQ(d["generators"][1], (Json{{"name", "w2"}, {"cores", 2}, {"shares", 1}, {"state", "lost"}}));
+  EXPECT_EQ(d["generators"][1], (Json{{"name", "w2"}, {"cores", 2}, {"assignments", 1}, {"state", "lost"}}));
   EXPECT_EQ(d["generators"][2]["state"], "drained");
 }
 

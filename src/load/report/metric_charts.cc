@@ -175,7 +175,7 @@ MetricCharts metric_charts(const ResultFile& run, const std::vector<Column>& col
   std::size_t shown = 0;
   for (const ResultMetric& metric : run.metrics) {
     if (metric.series.empty() || columns.empty()) continue;
-    if (shown == kMostMetricCharts) {
+    if (shown == kMaxMetricCharts) {
       ++out.left_out;
       continue;
     }

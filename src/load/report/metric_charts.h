@@ -11,10 +11,10 @@
 namespace bellwether::report {
 
 // A page with more would be too large to send and to read.
-inline constexpr std::size_t kMostMetricCharts = 24;
+inline constexpr std::size_t kMaxMetricCharts = 24;
 
 struct MetricCharts {
-  std::string figures;       // charts of the first kMostMetricCharts metrics that have values over time
+  std::string figures;       // charts of the first kMaxMetricCharts metrics that have values over time
   std::string script;        // their values, as a literal of JavaScript, for the display under a pointer
   std::size_t left_out = 0;  // metrics that have values over time, and no chart
 };

@@ -66,7 +66,7 @@ TEST(MetricCharts, a_rate_and_a_trend_have_gaps_where_there_was_nothing) {
 // Two seconds to a column.
 TEST(MetricCharts, seconds_that_share_a_column_hide_neither_peak_nor_hole) {
   std::vector<ResultMetricPoint> points;
-  for (std::size_t t = 0; t < 2 * kMostColumns; ++t) {
+  for (std::size_t t = 0; t < 2 * kMaxColumns; ++t) {
     const bool peak = t == 5;
     if (t == 9) continue;
     points.push_back({.t = static_cast<double>(t),
@@ -81,7 +81,7 @@ TEST(MetricCharts, seconds_that_share_a_column_hide_neither_peak_nor_hole) {
                       .p95 = peak ? 300.0 : 8.0});
   }
   const auto column = [&](const char* kind, int wanted) {
-    const std::string script = made(run_with(2 * kMostColumns, kind, points)).script;
+    const std::string script = made(run_with(2 * kMaxColumns, kind, points)).script;
     std::size_t at = 1;
     for (int i = 0; i <= wanted; ++i) at = script.find('[', at + 1);
     return script.substr(at, script.find(']', at) + 1 - at);
@@ -95,13 +95,13 @@ TEST(MetricCharts, seconds_that_share_a_column_hide_neither_peak_nor_hole) {
 
 TEST(MetricCharts, too_many_are_cut_and_counted) {
   ResultFile run = run_with(3, "gauge", {{.t = 0, .value = 1}});
-  for (std::size_t m = 0; m < kMostMetricCharts + 4; ++m) run.metrics.push_back(run.metrics[0]);
+  for (std::size_t m = 0; m < kMaxMetricCharts + 4; ++m) run.metrics.push_back(run.metrics[0]);
   run.metrics[2].series.clear();
   const MetricCharts charts = made(run);
   EXPECT_EQ(charts.left_out, 4U);
   std::size_t figures = 0;
   for (std::size_t at = 0; (at = charts.figures.find("<figure>", at)) != std::string::npos; ++at) ++figures;
-  EXPECT_EQ(figures, kMostMetricCharts);
+  EXPECT_EQ(figures, kMaxMetricCharts);
 }
 
 }  // namespace

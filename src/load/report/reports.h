@@ -35,7 +35,7 @@ Result<std::string> to_hdr(const ResultFile& run, std::string_view step);
 
 // A run as one self-contained HTML page, without scripts, fonts or pictures from elsewhere. Light or dark like its
 // reader's system; readable on a phone and on paper. UTF-8. Text of a scenario or a server is escaped, and the page
-// forbids itself any request. A run of an hour with 50 steps makes well under 1 MB: a chart has at most kMostColumns
+// forbids itself any request. A run of an hour with 50 steps makes well under 1 MB: a chart has at most kMaxColumns
 // columns (load/report/chart.h).
 std::string to_html(const ResultFile& run);
 

@@ -10,9 +10,9 @@ using Json = nlohmann::ordered_json;
 using metrics::Histogram;
 
 constexpr std::string_view kFormat = "bellwether.result/1";
-constexpr double kMostNumber = 1e15;
-constexpr uint64_t kMostResultCount = uint64_t{1} << 53;  // the most that every reader of JSON holds exactly
-constexpr uint64_t kMostInBuckets = uint64_t{1} << 50;    // so that the sum of all buckets cannot overflow
+constexpr double kMaxNumber = 1e15;
+constexpr uint64_t kMaxResultCount = uint64_t{1} << 53;  // the most that every reader of JSON holds exactly
+constexpr uint64_t kMaxInBuckets = uint64_t{1} << 50;    // so that the sum of all buckets cannot overflow
 constexpr uint32_t kBuckets = Histogram::kBuckets;
 
 // Thrown within this file only: the problem, and its place.
@@ -40,13 +40,13 @@ class Value {
   bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
 
   uint64_t count() const {
-    if (!json_.is_number_unsigned() || json_.get<uint64_t>() > kMostResultCount) refuse("is no count");
+    if (!json_.is_number_unsigned() || json_.get<uint64_t>() > kMaxResultCount) refuse("is no count");
     return json_.get<uint64_t>();
   }
   double number() const {
     if (!json_.is_number()) refuse("is no number");
     const double value = json_.get<double>();
-    if (!std::isfinite(value) || std::abs(value) > kMostNumber) refuse("is beyond all measure");
+    if (!std::isfinite(value) || std::abs(value) > kMaxNumber) refuse("is beyond all measure");
     return value;
   }
   double length() const {
@@ -61,7 +61,7 @@ class Value {
   std::string text() const {
     if (!json_.is_string()) refuse("is no text");
     const auto& text = json_.get_ref<const std::string&>();
-    if (text.size() > kMostResultText) refuse("is too long", Errc::kTooLarge);
+    if (text.size() > kMaxResultText) refuse("is too long", Errc::kTooLarge);
     return text;
   }
   template <class Visit>
@@ -75,7 +75,7 @@ class Value {
     if (!json_.is_object()) refuse("is no object");
     if (json_.size() > most) refuse("has too many members", Errc::kTooLarge);
     for (const auto& [key, value] : json_.items()) {
-      if (key.size() > kMostResultText) refuse("has too long a name", Errc::kTooLarge);
+      if (key.size() > kMaxResultText) refuse("has too long a name", Errc::kTooLarge);
       visit(key, Value(value, fmt::format("{}.{}", at_, key)));
     }
   }
@@ -93,7 +93,7 @@ Histogram histogram_of(const Value& stats) {
     uint64_t both[2] = {};
     std::size_t at = 0;
     pair.each(2, [&](const Value& one) { both[at++] = one.count(); });
-    if (at != 2 || both[0] > Histogram::kMaxTracked || both[1] == 0 || both[1] > kMostInBuckets / kBuckets) {
+    if (at != 2 || both[0] > Histogram::kMaxTracked || both[1] == 0 || both[1] > kMaxInBuckets / kBuckets) {
       pair.refuse("is no bucket");
     }
     const uint32_t index = Histogram::index_of(both[0]);
@@ -132,7 +132,7 @@ void read_run(const Value& run, ResultFile& out) {
   out.exit_code = static_cast<int>(code);
   out.reason = run["reason"].text();
   if (run.has("targets")) {
-    run["targets"].each(kMostResultSteps, [&](const Value& one) { out.targets.push_back(one.text()); });
+    run["targets"].each(kMaxResultSteps, [&](const Value& one) { out.targets.push_back(one.text()); });
   }
   const Value generator = run["generator"];
   out.saturated = generator["saturated"].flag();
@@ -170,7 +170,7 @@ ResultPoint step_point_of(const Value& from) {
 
 // Reads a series, which rises.
 void read_series(const Value& from, ResultPoint (*read)(const Value&), std::vector<ResultPoint>& out) {
-  from.each(kMostResultEntries, [&](const Value& one) {
+  from.each(kMaxResultEntries, [&](const Value& one) {
     ResultPoint point = read(one);
     if (!out.empty() && out.back().t >= point.t) one.refuse("is out of turn");
     out.push_back(point);
@@ -249,7 +249,7 @@ std::optional<ResultMetric> metric_of(const std::string& name, const Value& from
     out.figures.emplace_back(figure, from[figure].number());
   }
   if (!from.has("series")) return out;
-  from["series"].each(kMostResultEntries, [&](const Value& one) {
+  from["series"].each(kMaxResultEntries, [&](const Value& one) {
     const ResultMetricPoint point = metric_point_of(out.kind, one);
     if (!out.series.empty() && out.series.back().t >= point.t) one.refuse("is out of turn");
     out.series.push_back(point);
@@ -271,9 +271,9 @@ ResultPoint point_of(const Value& from) {
 }
 
 void read_lists(const Value& document, ResultFile& out) {
-  constexpr std::size_t kMost = kMostResultEntries;
+  constexpr std::size_t kMost = kMaxResultEntries;
   document["steps"].each_member(
-      kMostResultSteps, [&](const std::string& name, const Value& step) { out.steps.push_back(step_of(name, step)); });
+      kMaxResultSteps, [&](const std::string& name, const Value& step) { out.steps.push_back(step_of(name, step)); });
   document["workflows"].each(kMost, [&](const Value& one) { out.workflows.push_back(workflow_of(one)); });
   read_series(document["series"], point_of, out.series);
   document["checks"].each(kMost, [&](const Value& one) {
@@ -292,7 +292,7 @@ void read_lists(const Value& document, ResultFile& out) {
     if (one.has("unit")) out.thresholds.back().unit = one["unit"].text();
   });
   document["lost"].each(kMost, [&](const Value& one) {
-    out.lost.push_back({one["from"].length(), one["to"].length(), one["share"].length(), one["cause"].text()});
+    out.lost.push_back({one["from"].length(), one["to"].length(), one["ratio"].length(), one["cause"].text()});
   });
   document["events"].each(kMost, [&](const Value& one) {
     out.events.push_back({one["t"].length(), one["kind"].text(), one["detail"].text()});
@@ -311,7 +311,7 @@ Histogram merged(const ResultFile& run, Histogram ResultStep::*which) {
 }  // namespace
 
 Result<ResultFile> read_result(std::string_view text) {
-  if (text.size() > kMostResultBytes) return fail(Errc::kTooLarge, "longer than any result file");
+  if (text.size() > kMaxResultBytes) return fail(Errc::kTooLarge, "longer than any result file");
   const Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) return fail(Errc::kInvalid, "no JSON document");
   try {

@@ -15,10 +15,10 @@
 namespace bellwether::report {
 
 // The most bytes of a file; a run of this product stays far below.
-inline constexpr std::size_t kMostResultBytes = std::size_t{256} << 20;
-inline constexpr std::size_t kMostResultSteps = 20'000;
-inline constexpr std::size_t kMostResultEntries = 100'000;  // of any other list
-inline constexpr std::size_t kMostResultText = 65'536;      // bytes of one text
+inline constexpr std::size_t kMaxResultBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxResultSteps = 20'000;
+inline constexpr std::size_t kMaxResultEntries = 100'000;  // of any other list
+inline constexpr std::size_t kMaxResultText = 65'536;      // bytes of one text
 
 using Counted = std::vector<std::pair<std::string, uint64_t>>;
 
@@ -120,7 +120,7 @@ struct ResultThreshold {
 struct ResultLoss {
   double from = 0;
   double to = 0;
-  double share = 0;
+  double ratio = 0;
   std::string cause;
 };
 

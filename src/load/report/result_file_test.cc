@@ -80,7 +80,7 @@ TEST(ResultFile, losses_and_workers_are_read) {
   const auto run = read_result(to_json(spread_run()->report));
   ASSERT_TRUE(run.has_value()) << run.error().message;
   ASSERT_EQ(run->lost.size(), 2U);
-  EXPECT_DOUBLE_EQ(run->lost[0].share, 0.25);
+  EXPECT_DOUBLE_EQ(run->lost[0].assignment, 0.25);
   EXPECT_EQ(run->workers[1].state, "lost");
 }
 

@@ -145,7 +145,7 @@ inline std::unique_ptr<SampleRun> spread_run() {
                           .elapsed = Duration::seconds(2),
                           .cores = 8,
                           .events = {{Duration::millis(1'200), "worker_lost", "worker w2 is dead"},
-                                     {Duration::millis(1'900), "share_moved", "1 part of main goes on at w4"}},
+                                     {Duration::millis(1'900), "assignment_moved", "1 part of main goes on at w4"}},
                           .losses = {{Duration::millis(750), Duration::millis(1'750), 0.25, "worker w2 died"},
                                      {Duration::millis(750), Duration::millis(1'250), 0.0005, "w2: its last second"}},
                           .workers = {{"w1", 2, 1, WorkerState::kCompleted},

@@ -166,9 +166,10 @@ void write_event(Page& page, const Event& event) {
 }
 
 // The share of a loss, never shown as none.
-std::string share_text(double share) {
-  return share < 0.0001 ? "<0.01%"
-                        : percent(static_cast<uint64_t>(std::llround(std::min(share, 1.0) * 1e9)), 1'000'000'000);
+std::string ratio_text(double assignment) {
+  return assignment < 0.0001
+             ? "<0.01%"
+             : percent(static_cast<uint64_t>(std::llround(std::min(assignment, 1.0) * 1e9)), 1'000'000'000);
 }
 
 using aggregate::Sample;
@@ -234,8 +235,8 @@ void write_workers(Page& page, const RunReport& run) {
   }
   std::vector<std::vector<std::string>> rows;
   for (const Worker* worker : order) {
-    rows.push_back({printable(worker->name), format_count(worker->cores, "core"), format_count(worker->shares, "share"),
-                    std::string(to_string(worker->state))});
+    rows.push_back({printable(worker->name), format_count(worker->cores, "core"),
+                    format_count(worker->assignments, "assignment"), std::string(to_string(worker->state))});
   }
   page.rows(rows);
   write_more(page, run.workers.size() - order.size(), "worker");
@@ -269,7 +270,7 @@ void write_losses(Page& page, const RunReport& run) {
     const plan::Loss& loss = run.losses[l];
     page.wrapped(page.style("!", Style::kWarn) + " ",
                  fmt::format("from {} to {}, {} of the load: {}", format_duration(loss.from), format_duration(loss.to),
-                             share_text(loss.share), words(loss.cause)),
+                             ratio_text(loss.ratio), words(loss.cause)),
                  2);
   }
   write_more(page, run.losses.size() - std::min(run.losses.size(), kLossesShown), "gap");

@@ -64,7 +64,7 @@ std::string amount(double value) {
   return text;
 }
 
-std::string share(double value) { return percent(static_cast<uint64_t>(std::llround(value * 1e9)), 1'000'000'000); }
+std::string ratio(double value) { return percent(static_cast<uint64_t>(std::llround(value * 1e9)), 1'000'000'000); }
 
 std::string time(double millis) { return format_duration(Duration::nanos(static_cast<int64_t>(millis * 1e6))); }
 
@@ -72,10 +72,10 @@ std::string time(double millis) { return format_duration(Duration::nanos(static_
 
 std::string percent(uint64_t part, uint64_t whole) {
   if (whole == 0) return "-";
-  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part > 0 && share < 0.01) return "<0.01%";
-  if (part < whole && share > 99.99) return "99.99%";
-  return print("%.2f%%", share);
+  const double ratio = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part > 0 && ratio < 0.01) return "<0.01%";
+  if (part < whole && ratio > 99.99) return "99.99%";
+  return print("%.2f%%", ratio);
 }
 
 std::string decimal(double value) {
@@ -180,7 +180,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregation aggregation, double value) {
-  if (metric.kind == plan::MetricKind::kRate) return share(value);
+  if (metric.kind == plan::MetricKind::kRate) return ratio(value);
   if (metric.kind == plan::MetricKind::kTrend && metric.is_time()) return time(value);
   if (aggregation == plan::Aggregation::kRate) return in_unit(metric, decimal(value)) + "/s";
   return in_unit(metric, amount(value));
@@ -218,7 +218,7 @@ std::string threshold_value(const plan::Plan& plan, const plan::Threshold& thres
   const plan::MetricKind kind = metric ? metric->kind : plan::MetricKind::kGauge;
   const bool count = threshold.aggregation == plan::Aggregation::kCount;
   if (kind == plan::MetricKind::kTrend && !count) return time(value);
-  if (kind == plan::MetricKind::kRate) return share(value);
+  if (kind == plan::MetricKind::kRate) return ratio(value);
   if (kind == plan::MetricKind::kCounter && !count) return decimal(value) + "/s";
   return format_count(static_cast<uint64_t>(std::max(value, 0.0)));
 }

@@ -21,7 +21,7 @@ constexpr const char* kTables =
     " shape TEXT NOT NULL, elapsed INTEGER NOT NULL DEFAULT 0, requests INTEGER NOT NULL DEFAULT 0,"
     " failed INTEGER NOT NULL DEFAULT 0, verdict TEXT, exit_code INTEGER, document TEXT) STRICT;"
     "CREATE INDEX runs_by_start ON runs(started_at);"
-    "CREATE TABLE stretches(run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, first INTEGER NOT NULL,"
+    "CREATE TABLE intervals(run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, first INTEGER NOT NULL,"
     " span INTEGER NOT NULL, covered INTEGER NOT NULL, window BLOB NOT NULL, PRIMARY KEY(run, first)) STRICT;";
 static_assert(kApplication == 1113936498 && kFormat == 1, "the text above says the same");
 

@@ -24,7 +24,7 @@ bool is_alive(int64_t pid, uint64_t start_time, const std::string& boot_id, cons
 struct Recorder::Work {
   struct Item {
     enum class Kind : uint8_t { kSecond, kAmend, kWhole, kCluster };
-    Stretch stretch;
+    Interval interval;
     Figures figures;
     Kind kind = Kind::kSecond;
     Cluster cluster;
@@ -95,20 +95,20 @@ struct Recorder::Work {
     }
     // Seconds that are reported again after a whole have had their folds.
     std::vector<metrics::Fold> folds;
-    if (item.stretch.first >= after) folds = retention.add(item.stretch.first);
-    after = std::max(after, item.stretch.first + 1);
-    return store.add(id, item.stretch, item.figures, folds);
+    if (item.interval.first >= after) folds = retention.add(item.interval.first);
+    after = std::max(after, item.interval.first + 1);
+    return store.add(id, item.interval, item.figures, folds);
   }
 
   Status amend(Store& store, const Item& item) {
     const metrics::Shape shape = aggregate::shape_of(plan);
-    BW_TRY(const auto part, account::decode_window(item.stretch.window, shape));
-    return store.amend(id, item.stretch.first, part, item.figures);
+    BW_TRY(const auto part, ingest::decode_window(item.interval.window, shape));
+    return store.amend(id, item.interval.first, part, item.figures);
   }
 
   Status settle(Store& store, const Item& item) {
-    BW_TRY(const auto stays, store.settle(id, item.stretch, item.figures));
-    if (!stays) retention = metrics::Retention(metrics::kHotWindows, after = item.stretch.span);
+    BW_TRY(const auto stays, store.settle(id, item.interval, item.figures));
+    if (!stays) retention = metrics::Retention(metrics::kHotWindows, after = item.interval.span);
     return {};
   }
 
@@ -131,7 +131,7 @@ struct Recorder::Work {
     {
       const std::lock_guard lock(mutex);
       if (leave) return;
-      if (items.size() >= kMostWaiting) {
+      if (items.size() >= kMaxWaiting) {
         // Without a whole, all later items would be wrong.
         const auto oldest =
             std::find_if(items.begin(), items.end(), [](const Item& one) { return one.kind != Item::Kind::kWhole; });
@@ -220,14 +220,14 @@ void Recorder::second(const metrics::Window& window, Duration covered) {
   figures_.requests += more.requests;
   figures_.failed += more.failed;
   figures_.elapsed = Duration::seconds(static_cast<int64_t>(window.second)) + covered;
-  work_->push({{window.second, 1, covered, account::encode_window(scratch_)}, figures_, Work::Item::Kind::kSecond, {}});
+  work_->push({{window.second, 1, covered, ingest::encode_window(scratch_)}, figures_, Work::Item::Kind::kSecond, {}});
 }
 
 void Recorder::amend(const metrics::Window& part) {
   const Figures more = take(part);
   figures_.requests += more.requests;
   figures_.failed += more.failed;
-  work_->push({{part.second, 1, {}, account::encode_window(scratch_)}, figures_, Work::Item::Kind::kAmend, {}});
+  work_->push({{part.second, 1, {}, ingest::encode_window(scratch_)}, figures_, Work::Item::Kind::kAmend, {}});
 }
 
 void Recorder::whole(const aggregate::Totals& totals) {
@@ -237,7 +237,7 @@ void Recorder::whole(const aggregate::Totals& totals) {
     figures_.elapsed = Duration::seconds(static_cast<int64_t>(totals.last().second)) + totals.last().covered;
   }
   scratch_.second = 0;
-  work_->push({{0, next_, totals.elapsed(), account::encode_window(scratch_)}, figures_, Work::Item::Kind::kWhole, {}});
+  work_->push({{0, next_, totals.elapsed(), ingest::encode_window(scratch_)}, figures_, Work::Item::Kind::kWhole, {}});
 }
 
 void Recorder::cluster(const Cluster& cluster) { work_->push({{}, figures_, Work::Item::Kind::kCluster, cluster}); }

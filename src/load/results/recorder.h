@@ -21,7 +21,7 @@ bool is_alive(int64_t pid, uint64_t start_time, const std::string& boot_id, cons
 class Recorder {
  public:
   // The most seconds that wait for a slow disk. Beyond it the oldest is left out, which end() reports.
-  static constexpr std::size_t kMostWaiting = 120;
+  static constexpr std::size_t kMaxWaiting = 120;
 
   enum class Entry : uint8_t {
     kNew,
@@ -37,7 +37,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // In rising order; other seconds are left out. Copies its needs from the window, without the phases of the exchanges
+  // In rising order; other seconds are left out. Blobs its needs from the window, without the phases of the exchanges
   // (metrics::Phase).
   void second(const metrics::Window& window, Duration covered);
 

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMetricKinds = 4;
 
 bool is_list(const Json& json, const char* key) {
-  return json.contains(key) && json[key].is_array() && json[key].size() <= kMostShapeEntries;
+  return json.contains(key) && json[key].is_array() && json[key].size() <= kMaxShapeEntries;
 }
 
 bool is_below(const Json& json, const char* key, std::size_t bound) {
@@ -54,7 +54,7 @@ std::string encode_shape(const plan::Plan& plan) {
 
 Result<plan::Plan> decode_shape(std::string_view text) {
   const auto wrong = [] { return fail(Errc::kInvalid, "what is kept of its plan is damaged"); };
-  if (text.size() > kMostShapeBytes) return wrong();
+  if (text.size() > kMaxShapeBytes) return wrong();
   const Json shape = Json::parse(text, nullptr, false);
   if (shape.is_discarded() || !is_named(shape)) return wrong();
   if (!is_list(shape, "workflows") || !is_list(shape, "steps") || !is_list(shape, "checks")) return wrong();
@@ -69,7 +69,7 @@ Result<plan::Plan> decode_shape(std::string_view text) {
   }
   for (const Json& one : shape["steps"]) {
     const bool sound = is_named(one) && is_below(one, "workflow", plan.workflows.size()) &&
-                       is_below(one, "index", kMostShapeEntries) && is_flag(one, "measured") && is_flag(one, "open");
+                       is_below(one, "index", kMaxShapeEntries) && is_flag(one, "measured") && is_flag(one, "open");
     if (!sound) return wrong();
     plan.steps.push_back({.workflow = one["workflow"].get<uint16_t>(),
                           .index = one["index"].get<uint16_t>(),
@@ -102,22 +102,22 @@ Result<plan::Plan> kept_plan(Database& database, const std::string& run) {
   return decode_shape(found ? select.bytes(0) : "");
 }
 
-Status put_stretch(Database& database, const std::string& run, const Stretch& stretch) {
-  Statement insert(database, "INSERT INTO stretches(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");
-  insert.text(run).number(static_cast<int64_t>(stretch.first)).number(static_cast<int64_t>(stretch.span));
-  return insert.number(stretch.covered.ns()).blob(stretch.window).done();
+Status put_stretch(Database& database, const std::string& run, const Interval& interval) {
+  Statement insert(database, "INSERT INTO intervals(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");
+  insert.text(run).number(static_cast<int64_t>(interval.first)).number(static_cast<int64_t>(interval.span));
+  return insert.number(interval.covered.ns()).blob(interval.window).done();
 }
 
-Status fold_stretches(Database& database, const std::string& run, const account::Shape& shape,
+Status fold_stretches(Database& database, const std::string& run, const ingest::Shape& shape,
                       const metrics::Fold& fold) {
   Statement select(database,
-                   "SELECT window, covered FROM stretches WHERE run = ? AND first >= ? AND first < ? ORDER BY first");
+                   "SELECT window, covered FROM intervals WHERE run = ? AND first >= ? AND first < ? ORDER BY first");
   select.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
   std::optional<metrics::Window> sum;
   for (;;) {
     BW_TRY(const auto more, select.row());
     if (!more) break;
-    BW_TRY(auto one, account::decode_sum(select.bytes(0), shape));
+    BW_TRY(auto one, ingest::decode_sum(select.bytes(0), shape));
     one.covered = Duration::nanos(select.integer(1));
     if (sum) {
       metrics::append(*sum, one);
@@ -126,11 +126,11 @@ Status fold_stretches(Database& database, const std::string& run, const account:
     }
   }
   if (!sum) return {};
-  Statement remove(database, "DELETE FROM stretches WHERE run = ? AND first >= ? AND first < ?");
+  Statement remove(database, "DELETE FROM intervals WHERE run = ? AND first >= ? AND first < ?");
   remove.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
   BW_RETURN_IF_ERROR(remove.done());
   const Duration covered = std::exchange(sum->covered, Duration::zero());
-  return put_stretch(database, run, {fold.first, fold.end - fold.first, covered, account::encode_window(*sum)});
+  return put_stretch(database, run, {fold.first, fold.end - fold.first, covered, ingest::encode_window(*sum)});
 }
 
 }  // namespace bellwether::results

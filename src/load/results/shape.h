@@ -13,21 +13,21 @@
 
 namespace bellwether::results {
 
-inline constexpr std::size_t kMostShapeBytes = std::size_t{16} << 20;
-inline constexpr std::size_t kMostShapeEntries = 50'000;
+inline constexpr std::size_t kMaxShapeBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxShapeEntries = 50'000;
 
 std::string encode_shape(const plan::Plan& plan);
 // A plan for counting and reporting, not for running: its workflows have no steps, and it has no thresholds. kInvalid:
 // no such text.
 Result<plan::Plan> decode_shape(std::string_view text);
 
-// Stretches of runs as rows of the store. Within transactions of the caller.
+// Intervals of runs as rows of the store. Within transactions of the caller.
 
-// The stored part of the plan of a run, to read its stretches with.
+// The stored part of the plan of a run, to read its intervals with.
 Result<plan::Plan> kept_plan(Database& database, const std::string& run);
-Status put_stretch(Database& database, const std::string& run, const Stretch& stretch);
-// All stretches that begin in the time of the fold become one.
-Status fold_stretches(Database& database, const std::string& run, const account::Shape& shape,
+Status put_stretch(Database& database, const std::string& run, const Interval& interval);
+// All intervals that begin in the time of the fold become one.
+Status fold_stretches(Database& database, const std::string& run, const ingest::Shape& shape,
                       const metrics::Fold& fold);
 
 }  // namespace bellwether::results

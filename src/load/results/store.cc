@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kRuns =
     "SELECT id, scenario, started_at, elapsed, requests, failed, verdict, exit_code, pid, start_time, boot_id,"
     " pid_namespace, verdict IS NOT NULL, ifnull(length(document), 0) +"
-    " (SELECT ifnull(sum(length(window)), 0) FROM stretches WHERE run = runs.id)"
+    " (SELECT ifnull(sum(length(window)), 0) FROM intervals WHERE run = runs.id)"
     " FROM runs ORDER BY started_at DESC, rowid DESC";
 
 constexpr std::string_view kLast = "last";
@@ -36,30 +36,30 @@ constexpr const char* kTable =
 
 // As many names as fit.
 std::string_view whole_names(std::string_view names) {
-  if (names.size() <= kMostWorkersBytes) return names;
-  const std::size_t end = names.rfind(' ', kMostWorkersBytes);
+  if (names.size() <= kMaxWorkersBytes) return names;
+  const std::size_t end = names.rfind(' ', kMaxWorkersBytes);
   return names.substr(0, end == std::string_view::npos ? 0 : end);
 }
 
-// Only sums, for a comparison: the most users of two stretches is not that of the run.
+// Only sums, for a comparison: the most users of two intervals is not that of the run.
 std::string sums_of(metrics::Window& window) {
   window.second = 0;
   window.covered = Duration::zero();
   for (metrics::WorkflowWindow& one : window.workflows) one.vus_active = one.vus_allocated = 0;
-  return account::encode_window(window);
+  return ingest::encode_window(window);
 }
 
 // Whether the stored data until the end of `whole` agree with it.
-Result<bool> is_kept(Database& database, const std::string& id, const account::Shape& shape, const Stretch& whole) {
-  BW_TRY(auto want, account::decode_sum(whole.window, shape));
+Result<bool> is_kept(Database& database, const std::string& id, const ingest::Shape& shape, const Interval& whole) {
+  BW_TRY(auto want, ingest::decode_sum(whole.window, shape));
   metrics::Window kept(shape);
-  Statement select(database, "SELECT first, span, window FROM stretches WHERE run = ? AND first < ? ORDER BY first");
+  Statement select(database, "SELECT first, span, window FROM intervals WHERE run = ? AND first < ? ORDER BY first");
   select.text(id).number(static_cast<int64_t>(whole.span));
   for (;;) {
     BW_TRY(const auto more, select.row());
     if (!more) break;
     if (static_cast<uint64_t>(select.integer(0)) + static_cast<uint64_t>(select.integer(1)) > whole.span) return false;
-    BW_TRY(const auto one, account::decode_sum(select.bytes(2), shape));
+    BW_TRY(const auto one, ingest::decode_sum(select.bytes(2), shape));
     metrics::append(kept, one);
   }
   return sums_of(kept) == sums_of(want);
@@ -97,7 +97,7 @@ Status Store::begin(const std::string& id, const plan::Plan& plan, WallTime star
   return insert.text(encode_shape(plan)).done();
 }
 
-Status Store::add(const std::string& id, const Stretch& second, const Figures& so_far,
+Status Store::add(const std::string& id, const Interval& second, const Figures& so_far,
                   const std::vector<metrics::Fold>& folds) {
   Transaction transaction(*database_);
   BW_RETURN_IF_ERROR(transaction.begin());
@@ -177,19 +177,19 @@ Result<plan::Plan> Store::plan_of(const Run& run) { return kept_plan(*database_,
 
 Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor) {
   const metrics::Shape shape = aggregate::shape_of(plan);
-  Statement select(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ? ORDER BY first");
+  Statement select(*database_, "SELECT first, span, covered, window FROM intervals WHERE run = ? ORDER BY first");
   select.text(run.id);
   for (;;) {
     BW_TRY(const auto more, select.row());
     if (!more) return {};
-    auto window = account::decode_sum(select.bytes(3), shape);
+    auto window = ingest::decode_sum(select.bytes(3), shape);
     if (!window) {
       return fail(Errc::kInvalid, "run {}: second {} is damaged: {}", run.id, select.integer(0),
                   window.error().message);
     }
     window->second = static_cast<uint64_t>(select.integer(0));
     window->covered = Duration::nanos(std::max<int64_t>(0, select.integer(2)));
-    visitor.stretch(*window, static_cast<uint64_t>(select.integer(1)));
+    visitor.interval(*window, static_cast<uint64_t>(select.integer(1)));
   }
 }
 
@@ -198,7 +198,7 @@ namespace {
 class AddUp final : public Store::Visitor {
  public:
   explicit AddUp(aggregate::Totals& totals) : totals_(totals) {}
-  void stretch(const metrics::Window& window, uint64_t) override { totals_.add(window, window.covered); }
+  void interval(const metrics::Window& window, uint64_t) override { totals_.add(window, window.covered); }
 
  private:
   aggregate::Totals& totals_;
@@ -276,13 +276,13 @@ Status Store::copy(const Run& run, Store& to) {
   insert.number(run.figures.elapsed.ns()).number(static_cast<int64_t>(run.figures.requests));
   insert.number(static_cast<int64_t>(run.figures.failed)).text(verdict).number(exit_code);
   BW_RETURN_IF_ERROR(insert.text(document).done());
-  Statement stretches(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ?");
-  stretches.text(run.id);
+  Statement intervals(*database_, "SELECT first, span, covered, window FROM intervals WHERE run = ?");
+  intervals.text(run.id);
   for (;;) {
-    BW_TRY(const auto more, stretches.row());
+    BW_TRY(const auto more, intervals.row());
     if (!more) break;
-    const Stretch one{static_cast<uint64_t>(stretches.integer(0)), static_cast<uint64_t>(stretches.integer(1)),
-                      Duration::nanos(stretches.integer(2)), stretches.bytes(3)};
+    const Interval one{static_cast<uint64_t>(intervals.integer(0)), static_cast<uint64_t>(intervals.integer(1)),
+                       Duration::nanos(intervals.integer(2)), intervals.bytes(3)};
     BW_RETURN_IF_ERROR(put_stretch(*to.database_, run.id, one));
   }
   if (run.cluster) {
@@ -347,7 +347,7 @@ Result<std::optional<uint64_t>> Store::resume(const std::string& id, const plan:
   BW_RETURN_IF_ERROR(transaction.begin());
   Statement select(*database_,
                    "SELECT pid, start_time, boot_id, pid_namespace, shape,"
-                   " (SELECT ifnull(max(first + span), 0) FROM stretches WHERE run = runs.id)"
+                   " (SELECT ifnull(max(first + span), 0) FROM intervals WHERE run = runs.id)"
                    " FROM runs WHERE id = ? AND verdict IS NULL");
   BW_TRY(const auto found, select.text(id).row());
   if (!found || select.bytes(4) != encode_shape(plan)) return std::nullopt;
@@ -367,32 +367,32 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
   Transaction transaction(*database_);
   BW_RETURN_IF_ERROR(transaction.begin());
   BW_RETURN_IF_ERROR(set_figures(id, so_far));
-  Stretch stretch{second, 1, Duration::seconds(1), {}};
+  Interval interval{second, 1, Duration::seconds(1), {}};
   metrics::Window sum(part.shape());
   {
     Statement select(*database_,
-                     "SELECT first, span, covered, window FROM stretches WHERE run = ? AND first <= ? AND"
+                     "SELECT first, span, covered, window FROM intervals WHERE run = ? AND first <= ? AND"
                      " first + span > ?");
     select.text(id).number(static_cast<int64_t>(second)).number(static_cast<int64_t>(second));
     BW_TRY(const auto found, select.row());
     if (found) {
-      stretch.first = static_cast<uint64_t>(select.integer(0));
-      stretch.span = static_cast<uint64_t>(select.integer(1));
-      stretch.covered = Duration::nanos(select.integer(2));
-      BW_TRY(sum, account::decode_sum(select.bytes(3), part.shape()));
+      interval.first = static_cast<uint64_t>(select.integer(0));
+      interval.span = static_cast<uint64_t>(select.integer(1));
+      interval.covered = Duration::nanos(select.integer(2));
+      BW_TRY(sum, ingest::decode_sum(select.bytes(3), part.shape()));
     }
   }
   metrics::append(sum, part);
-  sum.second = stretch.first;
+  sum.second = interval.first;
   sum.covered = Duration::zero();
-  stretch.window = account::encode_window(sum);
-  Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first = ?");
-  BW_RETURN_IF_ERROR(remove.text(id).number(static_cast<int64_t>(stretch.first)).done());
-  BW_RETURN_IF_ERROR(put_stretch(*database_, id, stretch));
+  interval.window = ingest::encode_window(sum);
+  Statement remove(*database_, "DELETE FROM intervals WHERE run = ? AND first = ?");
+  BW_RETURN_IF_ERROR(remove.text(id).number(static_cast<int64_t>(interval.first)).done());
+  BW_RETURN_IF_ERROR(put_stretch(*database_, id, interval));
   return transaction.commit();
 }
 
-Result<bool> Store::settle(const std::string& id, const Stretch& whole, const Figures& so_far) {
+Result<bool> Store::settle(const std::string& id, const Interval& whole, const Figures& so_far) {
   Transaction transaction(*database_);
   BW_RETURN_IF_ERROR(transaction.begin());
   BW_RETURN_IF_ERROR(set_figures(id, so_far));
@@ -400,7 +400,7 @@ Result<bool> Store::settle(const std::string& id, const Stretch& whole, const Fi
   const metrics::Shape shape = aggregate::shape_of(plan);
   const auto stays = is_kept(*database_, id, shape, whole);
   if (!stays) return stays;
-  Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first >= ?");
+  Statement remove(*database_, "DELETE FROM intervals WHERE run = ? AND first >= ?");
   remove.text(id).number(*stays ? static_cast<int64_t>(whole.span) : 0);
   BW_RETURN_IF_ERROR(remove.done());
   if (!*stays && whole.span > 0) {

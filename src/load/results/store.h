@@ -40,9 +40,9 @@ std::string_view to_string(State state);
 // Of a run that a cluster made: its id is that of the job.
 struct Cluster {
   std::string name;
-  std::string workers;  // their names, with spaces between; as many as fit into kMostWorkersBytes
+  std::string workers;  // their names, with spaces between; as many as fit into kMaxWorkersBytes
 };
-inline constexpr std::size_t kMostWorkersBytes = 4096;
+inline constexpr std::size_t kMaxWorkersBytes = 4096;
 
 struct Run {
   std::string id;
@@ -56,8 +56,8 @@ struct Run {
   std::optional<Cluster> cluster;  // none: this machine made it
 };
 
-// A stretch of a run.
-struct Stretch {
+// A interval of a run.
+struct Interval {
   uint64_t first = 0;  // second since the start
   uint64_t span = 1;   // seconds
   Duration covered;    // measured time in it
@@ -85,7 +85,7 @@ class Store {
   // A run of this process begins. kExists: the id is taken.
   Status begin(const std::string& id, const plan::Plan& plan, WallTime started_at, int cores);
   // One second more, and its folds, all or nothing.
-  Status add(const std::string& id, const Stretch& second, const Figures& so_far,
+  Status add(const std::string& id, const Interval& second, const Figures& so_far,
              const std::vector<metrics::Fold>& folds);
   // --- of a run that a cluster makes, and this process only follows
 
@@ -94,12 +94,12 @@ class Store {
   // This process continues the run of another process that is gone and has not recorded its end. Returns the second
   // after the last stored one; empty: no such run of this plan.
   Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
-  // Adds a part of a past second that was unknown then. It goes into the stretch that has that second, or into a new
+  // Adds a part of a past second that was unknown then. It goes into the interval that has that second, or into a new
   // one.
   Status amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far);
   // `whole` is everything from the start to before `whole.span`. If the stored data of that time agree, they stay, and
-  // only later data go; else `whole` replaces all, as one stretch. Returns whether they stayed.
-  Result<bool> settle(const std::string& id, const Stretch& whole, const Figures& so_far);
+  // only later data go; else `whole` replaces all, as one interval. Returns whether they stayed.
+  Result<bool> settle(const std::string& id, const Interval& whole, const Figures& so_far);
 
   // The run has ended, and `document` is its result file.
   Status end(const std::string& id, const std::string& document, std::string_view verdict, int exit_code,
@@ -114,18 +114,18 @@ class Store {
   Result<std::string> document(const Run& run);
   // The plan of its windows (load/results/shape.h).
   Result<plan::Plan> plan_of(const Run& run);
-  // All stretches in their order, one after the other.
+  // All intervals in their order, one after the other.
   class Visitor {
    public:
     virtual ~Visitor() = default;
-    virtual void stretch(const metrics::Window& window, uint64_t span) = 0;
+    virtual void interval(const metrics::Window& window, uint64_t span) = 0;
   };
   Status each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor);
 
   // Puts everything into the one file, without a log beside it, ready to send.
   Status close_whole();
   Status remove(const Run& run);
-  // Copies the run into another store. kExists: it is there.
+  // Blobs the run into another store. kExists: it is there.
   Status copy(const Run& run, Store& to);
   // Removes the oldest runs beyond the limits, and frees their room. Runs in progress, and `keep`, stay. Returns their
   // number.

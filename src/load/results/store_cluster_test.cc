@@ -39,9 +39,9 @@ class StoreOfCluster : public testing::Test {
 
   std::string path() const { return folder_ / "results.db"; }
 
-  // The kept stretches, as first and span.
+  // The kept intervals, as first and span.
   struct Spans final : Store::Visitor {
-    void stretch(const metrics::Window& window, uint64_t span) override {
+    void interval(const metrics::Window& window, uint64_t span) override {
       of.emplace_back(window.second, span);
       requests += window.steps[0].count;
       covered += window.covered;
@@ -53,14 +53,14 @@ class StoreOfCluster : public testing::Test {
     metrics::Histogram times;
   };
 
-  void expect_whole(std::size_t stretches) {
+  void expect_whole(std::size_t intervals) {
     auto store = Store::open(path(), Store::Use::kRead);
     ASSERT_TRUE(store.has_value()) << store.error().message;
     const auto runs = store->list();
     ASSERT_EQ(runs->size(), 1U) << "one run, however often it was followed";
     Spans spans;
     ASSERT_TRUE(store->each_stretch(runs->front(), plan_, spans).has_value());
-    EXPECT_EQ(spans.of.size(), stretches);
+    EXPECT_EQ(spans.of.size(), intervals);
     EXPECT_EQ(spans.requests, totals_.sum().steps[0].count);
     EXPECT_TRUE(spans.times == totals_.sum().steps[0].response) << "bit for bit";
     EXPECT_EQ(runs->front().figures.requests, totals_.counts().requests);
@@ -92,7 +92,7 @@ TEST_F(StoreOfCluster, what_a_new_owner_tells_again_is_kept_once) {
     recorder.second(sample_second(s), Duration::seconds(1));
   }
   end(recorder);
-  expect_whole(90 - 27);  // three stretches of ten seconds, and the rest second by second
+  expect_whole(90 - 27);  // three intervals of ten seconds, and the rest second by second
 }
 
 TEST_F(StoreOfCluster, where_the_next_owner_counts_differently_it_is_right) {
@@ -191,8 +191,8 @@ TEST_F(StoreOfCluster, names_of_workers_are_whole_and_bounded_and_go_along_when_
   ASSERT_TRUE(store->note_cluster("job1", {"flock", many}).has_value());
   ASSERT_TRUE(store->end("job1", "{}", "pass", 0, {}).has_value());
   const auto run = store->find("job1");
-  EXPECT_LE(run->cluster->workers.size(), kMostWorkersBytes);
-  EXPECT_GT(run->cluster->workers.size(), kMostWorkersBytes - 20);
+  EXPECT_LE(run->cluster->workers.size(), kMaxWorkersBytes);
+  EXPECT_GT(run->cluster->workers.size(), kMaxWorkersBytes - 20);
   EXPECT_EQ(many[run->cluster->workers.size()], ' ');
   auto other = Store::open(folder_ / "other.db", Store::Use::kWrite);
   ASSERT_TRUE(store->copy(*run, *other).has_value());

@@ -26,22 +26,22 @@ void expect_ok(const Status& status) { EXPECT_TRUE(status.has_value()) << status
 void add_seconds(Store& store, const std::string& id, uint64_t seconds) {
   metrics::Retention retention;
   for (uint64_t s = 0; s < seconds; ++s) {
-    expect_ok(store.add(id, {s, 1, Duration::seconds(1), account::encode_window(sample_second(s))},
+    expect_ok(store.add(id, {s, 1, Duration::seconds(1), ingest::encode_window(sample_second(s))},
                         {Duration::seconds(static_cast<int64_t>(s) + 1), 20 * (s + 1), s + 1}, retention.add(s)));
   }
 }
 
 class Sum final : public Store::Visitor {
  public:
-  void stretch(const metrics::Window& window, uint64_t span) override {
-    ++stretches;
+  void interval(const metrics::Window& window, uint64_t span) override {
+    ++intervals;
     EXPECT_EQ(window.second, end);
     end = window.second + span;
     covered += window.covered;
     requests += window.steps[0].count;
     times.merge(window.steps[0].response);
   }
-  std::size_t stretches = 0;
+  std::size_t intervals = 0;
   uint64_t end = 0;
   Duration covered;
   uint64_t requests = 0;
@@ -81,7 +81,7 @@ TEST_F(StoreTest, an_hour_and_more_is_kept_in_bounded_stretches_without_losing_a
   EXPECT_EQ(sum.covered, Duration::seconds(kSeconds));
   EXPECT_EQ(sum.requests, 10 * kSeconds);
   EXPECT_EQ(sum.times.count(), 10 * kSeconds);
-  EXPECT_LT(sum.stretches, 450U);
+  EXPECT_LT(sum.intervals, 450U);
 }
 
 // A process that begins a run and dies without a word.

@@ -103,7 +103,7 @@ void read_provides(const Section& section, Workflow& workflow) {
 }
 
 // The dependencies on other workflows.
-void read_bonds(const Section& section, Workflow& workflow) {
+void read_dependencies(const Section& section, Workflow& workflow) {
   Reading& reading = section.reading();
   if (const Node* depends = section.find("depends")) {
     workflow.depends = read_texts(*depends, section.what(*depends), reading);
@@ -393,7 +393,7 @@ Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
   parse_executor(section, workflow);
   workflow.start_time = section.duration("start_time").value_or(Duration::zero());
   workflow.graceful_stop = section.duration("graceful_stop");
-  read_bonds(section, workflow);
+  read_dependencies(section, workflow);
   if (const auto choice = section.choice("on_overtime")) workflow.on_overtime = static_cast<OnOvertime>(*choice);
   workflow.tags = parse_tags(section, false);
   workflow.keeps_cookies = section.boolean("keep_cookies").value_or(false);

@@ -28,13 +28,13 @@ Headway& Headway::operator+=(const Headway& other) {
   return *this;
 }
 
-Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
+Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
                metrics::Window* first, const ProgramLoader* programs)
-    : state_{runtime, plan, std::move(share), sink, first},
+    : state_{runtime, plan, std::move(assignment), sink, first},
       iteration_(state_, programs),
       executors_(state_, iteration_) {
-  check(state_.share.part < state_.share.parts, "a part is one of its parts");
-  for (const uint16_t workflow : state_.share.workflows) {
+  check(state_.assignment.part < state_.assignment.parts, "a part is one of its parts");
+  for (const uint16_t workflow : state_.assignment.workflows) {
     check(workflow < plan.workflows.size(), "the workflow is one of the plan");
   }
 }
@@ -42,13 +42,13 @@ Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare sh
 Status Engine::prepare() {
   uint32_t taken = 0;  // engines by the workflows before this one: those with few users do not all meet on the first
   for (std::size_t i = 0; i < state_.plan.workflows.size(); ++i) {
-    const auto& mine = state_.share.workflows;
+    const auto& mine = state_.assignment.workflows;
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = state_.plan.workflows[i];
     // A part without a user would drop all of its arrivals.
-    const uint32_t parts = std::clamp(plan::facts_of(workflow.executor).vus_most, 1U, state_.share.parts);
-    const uint32_t part = (state_.share.part + state_.share.parts - taken) % state_.share.parts;
-    taken = (taken + parts) % state_.share.parts;
+    const uint32_t parts = std::clamp(plan::facts_of(workflow.executor).vus_most, 1U, state_.assignment.parts);
+    const uint32_t part = (state_.assignment.part + state_.assignment.parts - taken) % state_.assignment.parts;
+    taken = (taken + parts) % state_.assignment.parts;
     if (part >= parts) continue;
     auto run = std::make_unique<WorkflowRun>(i, state_);
     run->part = part;

@@ -41,7 +41,7 @@ class WindowSink {
 // An engine's part of a plan: of each workflow, or of the named ones, when `parts` engines share them. A workflow has
 // at most one part for each user; engines beyond that leave it out. Windows have the shape of the whole plan either
 // way.
-struct EngineShare {
+struct EngineAssignment {
   uint32_t part = 0;
   uint32_t parts = 1;
   std::vector<uint16_t> workflows;  // none: all
@@ -55,7 +55,7 @@ struct EngineShare {
 struct EngineState {
   runtime::Runtime& runtime;
   const plan::Plan& plan;
-  const EngineShare share;
+  const EngineAssignment assignment;
   WindowSink& sink;
   metrics::Window* window;  // that is being filled
   Instant start = {};

@@ -199,10 +199,10 @@ task<void> Executors::constant_vus(WorkflowRun& run, const plan::ConstantVus& ex
 // An iteration that did not begin in time is dropped, because no user will run it. One that a person stopped is not.
 task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   if (!begins(run, executor.max_duration)) co_return;
-  const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
+  const plan::Share assignment = plan::share_of(executor.vus, run.part, run.parts);
   // One number that all users share, or one for each user, as even as possible when some are already done.
-  std::vector<uint64_t> left(executor.shared ? 1 : share.count);
-  const uint64_t all = state_.share.iterations.value_or(executor.planned(run.part, run.parts));
+  std::vector<uint64_t> left(executor.shared ? 1 : assignment.count);
+  const uint64_t all = state_.assignment.iterations.value_or(executor.planned(run.part, run.parts));
   for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
   co_await live_users(run, executor.vus, nullptr, left);
   if (state_.stopped.cancelled()) co_return;
@@ -212,12 +212,12 @@ task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& execu
 // Runs this part's of `vus` users to their ends. `left`: the iterations that each may begin, or all together; empty: no
 // limit but the time.
 task<void> Executors::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
-  const plan::Share share = plan::share_of(vus, run.part, run.parts);
-  run.vus.reserve(share.count);
+  const plan::Share assignment = plan::share_of(vus, run.part, run.parts);
+  run.vus.reserve(assignment.count);
   std::vector<task<void>> loops;
-  loops.reserve(share.count);
-  for (uint32_t i = 0; i < share.count && !state_.stopped.cancelled(); ++i) {
-    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
+  loops.reserve(assignment.count);
+  for (uint32_t i = 0; i < assignment.count && !state_.stopped.cancelled(); ++i) {
+    run.vus.push_back(std::make_unique<Vu>(assignment.first + i + 1, run.workflow.slot_count, &run.cancel));
     uint64_t* const own = left.empty() ? nullptr : &left[left.size() == 1 ? 0 : i];
     loops.push_back(vu_loop(run, *run.vus.back(), pacing, own));
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();

@@ -258,7 +258,7 @@ void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
     if (!kept) kept.emplace().provide = static_cast<uint16_t>(i);
     kept->vu = vu.number;
     kept->at = runtime_.now() - run.start;
-    kept->too_large = text.size() > plan::kMostContextText;
+    kept->too_large = text.size() > plan::kMaxContextText;
     if (kept->too_large) text.clear();
     kept->text.swap(text);
   }
@@ -334,7 +334,7 @@ RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {
 namespace {
 
 // Notes of programs: few, and each once, because a program must not flood the reader.
-constexpr std::size_t kNotesMost = 20;
+constexpr std::size_t kMaxNotes = 20;
 
 // From this length on the memory of a response counts for more than copying it away and back.
 constexpr Duration kLongSleep = Duration::millis(10);
@@ -459,9 +459,9 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
 }
 
 void IterationRunner::note(std::string_view who, std::string_view text) {
-  if (notes_.size() > kNotesMost || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
+  if (notes_.size() > kMaxNotes || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
   notes_.emplace_back(text);
-  state_.sink.note(who, notes_.size() > kNotesMost ? "more is not told" : text);
+  state_.sink.note(who, notes_.size() > kMaxNotes ? "more is not told" : text);
 }
 
 }  // namespace bellwether::vuser

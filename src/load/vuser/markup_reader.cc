@@ -12,7 +12,7 @@ namespace bellwether::vuser {
 namespace {
 
 // The most work of one evaluation, in libxml2's own units; a document of a megabyte needs some hundred thousand.
-constexpr unsigned long kMostWork = 50'000'000;
+constexpr unsigned long kMaxWork = 50'000'000;
 
 void ignore(void*, xmlErrorPtr) {}
 
@@ -48,7 +48,7 @@ MarkupReader::Expression::~Expression() = default;
 struct MarkupReader::Document {
   explicit Document(xmlDocPtr doc_) : doc(doc_), context(xmlXPathNewContext(doc_)) {
     if (context == nullptr) return;
-    context->opLimit = kMostWork;
+    context->opLimit = kMaxWork;
     context->error = &ignore;
   }
   Document(const Document&) = delete;

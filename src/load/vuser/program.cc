@@ -58,7 +58,7 @@ const PreparedRequest* CodeSite::prepare(std::string_view method, std::string_vi
 }
 
 const PreparedRequest* CodeSite::prepare(const RequestChange& change) {
-  if (!constant_ || prepared_.size() == kPreparedMost) return nullptr;
+  if (!constant_ || prepared_.size() == kMaxPrepared) return nullptr;
   PreparedRequest& made = prepared_.emplace_back();
   const Values none(0);
   Prng unused(0);
@@ -134,8 +134,8 @@ void CodeRun::fail(std::string why) {
 }
 
 void CodeRun::say(std::string text) {
-  constexpr std::size_t kSaidMost = 100;  // between two waits
-  if (said_.size() < kSaidMost) said_.push_back(std::move(text));
+  constexpr std::size_t kMaxSaid = 100;  // between two waits
+  if (said_.size() < kMaxSaid) said_.push_back(std::move(text));
 }
 
 void CodeRun::check(std::size_t index, bool holds) {

@@ -103,7 +103,7 @@ struct CodeThread {
 // One step whose work a program does, on one load thread.
 class CodeSite {
  public:
-  static constexpr std::size_t kPreparedMost = 10'000;
+  static constexpr std::size_t kMaxPrepared = 10'000;
 
   // All must outlive it.
   CodeSite(const plan::Step& step, CodeThread& thread, Program& program);
@@ -115,7 +115,7 @@ class CodeSite {
   CodeThread& thread() const { return *thread_; }
   uint32_t function = 0;  // of the program
 
-  // A request, prepared once. nullptr: its begin differs between iterations, it cannot be sent, or kPreparedMost
+  // A request, prepared once. nullptr: its begin differs between iterations, it cannot be sent, or kMaxPrepared
   // already exist. Valid while this exists.
   const PreparedRequest* prepare(const RequestChange& change);
   const PreparedRequest* prepare(std::string_view method, std::string_view url);

@@ -168,7 +168,7 @@ void append_fake(const plan::Piece& piece, Prng& prng, std::string& out) {
 }
 
 constexpr std::string_view kDigits = "0123456789";
-constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kJobMessages = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kLettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 void append_hex(uint64_t bytes, Prng& prng, std::string& out) {
@@ -257,7 +257,7 @@ void append_builtin(const plan::Piece& piece, const RenderContext& context, std:
     case Builtin::kRandomInt: append_number(prng.between(piece.low, piece.high), out); break;
     case Builtin::kRandomFloat: append_decimal(prng.between(piece.low, piece.high), piece.decimals, out); break;
     case Builtin::kRandomString: append_drawn(kLettersAndDigits, piece.low, prng, out); break;
-    case Builtin::kRandomAlpha: append_drawn(kLetters, piece.low, prng, out); break;
+    case Builtin::kRandomAlpha: append_drawn(kJobMessages, piece.low, prng, out); break;
     case Builtin::kRandomDigits: append_drawn(kDigits, piece.low, prng, out); break;
     case Builtin::kRandomHex: append_hex(static_cast<uint64_t>(piece.low), prng, out); break;
     default: append_fake(piece, prng, out); break;

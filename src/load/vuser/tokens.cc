@@ -16,8 +16,8 @@ using runtime::task;
 
 namespace {
 
-constexpr std::size_t kTokenMost = 64 << 10;
-constexpr std::size_t kWordsMost = 300;  // of a server, about an error
+constexpr std::size_t kMaxToken = 64 << 10;
+constexpr std::size_t kMaxWords = 300;  // of a server, about an error
 // A token of a shorter life is renewed as if it had this one.
 constexpr Duration kShortest = Duration::millis(100);
 constexpr Duration kMargin = Duration::seconds(30);
@@ -32,10 +32,10 @@ std::string member(JsonReader& reader, const std::string& name) {
   return text;
 }
 
-std::string shown(std::string_view text) { return printable(text.substr(0, kWordsMost)); }
+std::string shown(std::string_view text) { return printable(text.substr(0, kMaxWords)); }
 
 bool is_bearer_token(std::string_view text) {
-  return !text.empty() && text.size() <= kTokenMost &&
+  return !text.empty() && text.size() <= kMaxToken &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
@@ -113,7 +113,7 @@ task<Status> Tokens::obtain() {
 
 // A refused request would be refused again.
 task<Status> Tokens::ask_patiently(One& one) {
-  const Instant deadline = runtime_.read_clock() + kAskMost;
+  const Instant deadline = runtime_.read_clock() + kMaxAsk;
   Duration pause = kFirstPause;
   while (true) {
     const Status given = co_await ask(one, deadline, nullptr);

@@ -59,9 +59,9 @@ class Tokens {
   // From now on this token is needed: an index into Plan::tokens.
   void want(uint16_t token);
   // Requests all needed tokens. An error names the refused one, with the reason: transient failures were repeated a few
-  // times, for kAskMost together.
+  // times, for kMaxAsk together.
   runtime::task<Status> obtain();
-  static constexpr Duration kAskMost = Duration::seconds(10);
+  static constexpr Duration kMaxAsk = Duration::seconds(10);
   // Keeps them valid until `cancel`.
   runtime::task<void> renew(runtime::Cancellation* cancel);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration kLate = Duration::seconds(2);
 constexpr Duration kLook = Duration::millis(20);
-constexpr Duration kDrainMost = Duration::millis(500);
+constexpr Duration kMaxDrain = Duration::millis(500);
 
 }  // namespace
 
@@ -53,7 +53,7 @@ class GuardedWork final : public node::NodeRole {
     place_.watcher.elected(place_, term.epoch.value());
   }
   void on_drain(const std::string&) override {
-    scope_.spawn(stop_within(this, work_, tools_->runtime.prng().between(Duration::zero(), kDrainMost)));
+    scope_.spawn(stop_within(this, work_, tools_->runtime.prng().between(Duration::zero(), kMaxDrain)));
   }
   void on_term_ended(const election::TermEnded& ended) override {
     if (place_.is("told-late") && !scope_.cancellation()->cancelled()) {
@@ -131,9 +131,9 @@ constexpr Duration kWordEvery = Duration::millis(200);
 class Ledger final : public node::NodeRole, public cluster::Service {
  public:
   explicit Ledger(ClusterPlace& place) : place_(place) {}
-  // An object that outlives its node has no switchboard left.
+  // An object that outlives its node has no router left.
   ~Ledger() override {
-    if (connected_ && !place_.is("outlives-node")) tools_->port.switchboard().disconnect(kType);
+    if (connected_ && !place_.is("outlives-node")) tools_->port.router().disconnect(kType);
   }
 
   task<Status> prepare(const node::NodeTools& tools) override {
@@ -180,7 +180,7 @@ class Ledger final : public node::NodeRole, public cluster::Service {
   // The type for registers of jobs; these nodes keep none.
   static constexpr uint16_t kType = cluster::message_type::kJobs;
   void connect() {
-    tools_->port.switchboard().connect(kType, *this);
+    tools_->port.router().connect(kType, *this);
     connected_ = true;
   }
 

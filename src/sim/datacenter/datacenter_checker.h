@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/job_record.h"
 #include "sim/datacenter/datacenter_stage.h"
 
 namespace bellwether::sim {
@@ -14,11 +14,11 @@ struct CountedSeconds {
   uint64_t lost = 0;
 };
 
-// Of any sheet that a quorum may have accepted: no part of a workflow is in two hands.
-std::string fault_of(const dispatch::JobSheet& sheet);
+// Of any record that a quorum may have accepted: no part of a workflow is in two hands.
+std::string fault_of(const dispatch::JobRecord& record);
 
-// Of a job that was followed to its end. `account`: the copy that managers keep.
-std::string fault_of(const JobStory& job, const std::string& account, CountedSeconds& seconds);
+// Of a job that was followed to its end. `ingest`: the copy that managers keep.
+std::string fault_of(const JobStory& job, const std::string& ingest, CountedSeconds& seconds);
 
 // Of one in a world in which nothing could be lost.
 std::string loss_of(const JobStory& job);

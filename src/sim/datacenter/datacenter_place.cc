@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "cluster/node/node_admin.h"
-#include "jobs/dispatch/codec/letters_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "lead/roles/context_role.h"
+#include "sim/datacenter/sim_assignments.h"
 #include "sim/datacenter/sim_contexts.h"
-#include "sim/datacenter/sim_shares.h"
 
 namespace bellwether::sim {
 
@@ -15,7 +15,7 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kInquestMost = Duration::seconds(10);
+constexpr Duration kMaxInquest = Duration::seconds(10);
 
 // Managers ask the disks for ended jobs soon, and wait for a stuck process for a shorter time than in life, where jobs
 // take longer.
@@ -28,11 +28,11 @@ node::ManagerSettings manager_settings() {
 }
 
 // How the simulated machine of a worker is.
-class SimVitals final : public cluster::VitalSource {
+class SimVitals final : public cluster::ResourceSource {
  public:
   explicit SimVitals(const DatacenterPlace& place) : place_(place) {}
-  task<cluster::VitalSigns> measure() override {
-    cluster::VitalSigns signs;
+  task<cluster::ResourceUsage> measure() override {
+    cluster::ResourceUsage signs;
     signs.cores = place_.cores;
     signs.memory_most = 100;
     signs.memory = place_.pressed ? 90 : 10;
@@ -79,15 +79,15 @@ class Sight final : public node::NodeRole {
 
  private:
   static task<void> answer(Sight* self, Inquest* inquest) {
-    const copies::CopyKey key{inquest->job, node::kAccountCopy};
+    const blobs::BlobKey key{inquest->job, node::kIngestBlob};
     const auto copy =
         co_await node::ManagerRole::stores_of(self->roles_.manager)
-            ->copies->get(key, {}, self->tools_->runtime.read_clock() + kInquestMost, self->scope_.cancellation());
+            ->copies->get(key, {}, self->tools_->runtime.read_clock() + kMaxInquest, self->scope_.cancellation());
     inquest->answered = true;
     if (!copy) {
       inquest->trouble = copy.error().message;
     } else if (*copy) {
-      inquest->account = (*copy)->bytes;
+      inquest->ingest = (*copy)->bytes;
     }
   }
 
@@ -98,7 +98,7 @@ class Sight final : public node::NodeRole {
 };
 
 DatacenterPlace::DatacenterPlace(Node& on, FaultyWorld& lives_in, DatacenterStage& of, Kind what)
-    : NodePlace(on, lives_in), stage(&of), kind(what), copies(lives_in.prng(), on.disk()) {
+    : NodePlace(on, lives_in), stage(&of), kind(what), blobs(lives_in.prng(), on.disk()) {
   remembers = kind == Kind::kManager;
   if (kind == Kind::kWorker) options.config.role = wire::Role::kWorker;
   if (kind == Kind::kManager) options.config.context = context_settings_of_nodes();
@@ -109,7 +109,7 @@ std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime
   Sight::Roles roles;
   std::vector<std::shared_ptr<node::NodeRole>> all;
   if (kind == Kind::kManager) {
-    auto disk = std::make_unique<SimKv>(runtime, copies, false);
+    auto disk = std::make_unique<SimKv>(runtime, blobs, false);
     kept = disk.get();
     roles.registers = std::make_shared<node::RegisterRole>();
     roles.manager = std::make_shared<node::ManagerRole>(std::move(disk), roles.registers, manager_settings());
@@ -120,7 +120,8 @@ std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime
     node::WorkerSettings settings;
     settings.cpus.resize(cores);
     std::iota(settings.cpus.begin(), settings.cpus.end(), 0);
-    roles.worker = std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<SimShares>(runtime, *this));
+    roles.worker =
+        std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<SimAssignments>(runtime, *this));
     all = {roles.worker};
   }
   all.push_back(std::make_shared<Sight>(*this, std::move(roles)));
@@ -130,19 +131,19 @@ std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime
 node::NodeSupplies DatacenterPlace::make_supplies(runtime::Runtime& runtime) {
   kept = nullptr;
   node::NodeSupplies supplies = NodePlace::make_supplies(runtime);
-  supplies.letters = &message::message_of<dispatch::Letter>();
+  supplies.messages = &message::message_of<dispatch::JobMessage>();
   if (kind == Kind::kManager) supplies.resources = able_machine();
-  if (kind == Kind::kWorker) supplies.vitals = std::make_unique<SimVitals>(*this);
+  if (kind == Kind::kWorker) supplies.usage = std::make_unique<SimVitals>(*this);
   return supplies;
 }
 
 bool DatacenterPlace::is_new() const {
-  return NodePlace::is_new() || !stored.has("jobs-kept-with") || !copies.has("copies-kept-with");
+  return NodePlace::is_new() || !stored.has("jobs-kept-with") || !blobs.has("blobs-kept-with");
 }
 
 bool DatacenterPlace::disk_is_broken() const {
   if (NodePlace::disk_is_broken() || (kept != nullptr && kept->broken())) return true;
-  return manager != nullptr && (!manager->obstacle().empty() || !registers->keeper().unable().empty());
+  return manager != nullptr && (!manager->obstacle().empty() || !registers->replica().unable().empty());
 }
 
 void DatacenterPlace::on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) {
@@ -152,14 +153,15 @@ void DatacenterPlace::on_line(std::string_view event, const std::string& text, c
 
 std::string DatacenterPlace::business() const {
   if (worker == nullptr) return "it has not found its cluster";
-  const dispatch::WorkerDesk& desk = worker->service().desk();
-  if (desk.free_cores() != desk.cores()) {
-    return fmt::format("{} of its cores are taken", desk.cores() - desk.free_cores());
+  const dispatch::WorkerKernel& kernel = worker->service().kernel();
+  if (kernel.free_cores() != kernel.cores()) {
+    return fmt::format("{} of its cores are taken", kernel.cores() - kernel.free_cores());
   }
-  if (desk.unfinished() > 0) return fmt::format("{} of its shares have a process", desk.unfinished());
-  const dispatch::WorkerReport report = desk.report();
+  if (kernel.unfinished() > 0) return fmt::format("{} of its assignments have a process", kernel.unfinished());
+  const dispatch::WorkerReport report = kernel.report();
   if (report.held.empty()) return {};
-  return fmt::format("it keeps share {} of job '{}'", report.held.front().share.value(), report.held.front().job);
+  return fmt::format("it keeps assignment {} of job '{}'", report.held.front().assignment.value(),
+                     report.held.front().job);
 }
 
 void DatacenterPlace::hold(Inquest& inquest) {

@@ -16,7 +16,7 @@ namespace bellwether::sim {
 struct Inquest {
   std::string job;
   bool answered = false;
-  std::string account;  // its last copy; empty: none
+  std::string ingest;  // its last copy; empty: none
   std::string trouble;
 };
 
@@ -45,14 +45,14 @@ struct DatacenterPlace final : NodePlace {
   uint32_t cores = 0;        // of a worker
   bool pressed = false;      // a worker on an overloaded machine
   std::size_t children = 0;  // processes of assignments
-  StoredKeys copies;         // of a manager
+  StoredKeys blobs;          // of a manager
 
   // Of a process whose roles are prepared; nullptr: it has no such role.
   node::ManagerRole* manager = nullptr;
   node::RegisterRole* registers = nullptr;
   node::WorkerRole* worker = nullptr;
   Sight* sight = nullptr;
-  SimKv* kept = nullptr;  // its copies
+  SimKv* kept = nullptr;  // its blobs
   ContextMaker* maker = nullptr;
 
  private:

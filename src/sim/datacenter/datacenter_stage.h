@@ -9,7 +9,7 @@
 
 #include "core/base/host_port.h"
 #include "core/base/prng.h"
-#include "jobs/dispatch/job_sheet.h"
+#include "jobs/dispatch/job_record.h"
 #include "load/codec/window_codec.h"
 #include "load/plan/plan.h"
 #include "sim/harness/faulty_world.h"
@@ -18,11 +18,11 @@ namespace bellwether::sim {
 
 // Well-known ways to lose or to double measured data.
 inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
-    {"copies-not-durable", "what managers keep of the accounts of jobs is gone with the power of their machines"},
-    {"tells-twice", "a share tells some of its seconds twice"},
-    {"loses-second", "a share does not tell some of its seconds"},
-    {.name = "never-dies", .what = "the process of a share outlives being killed", .only_stops = true},
-    {"loses-values", "shares begin without the values of other workflows"},
+    {"blobs-not-durable", "what managers keep of the ingests of jobs is gone with the power of their machines"},
+    {"tells-twice", "an assignment tells some of its seconds twice"},
+    {"loses-second", "an assignment does not tell some of its seconds"},
+    {.name = "never-dies", .what = "the process of an assignment outlives being killed", .only_stops = true},
+    {"loses-values", "assignments begin without the values of other workflows"},
     {"begins-anew", "who goes on with a number of iterations begins all of it again"},
     {"makes-on", "contexts are made after the end of the term of who leads them"},
 });
@@ -34,7 +34,7 @@ struct ToldSecond {
 };
 
 // One assignment in a separate process.
-struct ShareStory {
+struct AssignmentStory {
   std::string worker;
   uint64_t life = 0;  // of the worker
   uint16_t workflow = 0;
@@ -54,7 +54,7 @@ struct JobStory {
   std::string bundle;
   std::unique_ptr<plan::Plan> plan;
   dispatch::JobSpec spec;
-  account::Shape shape;
+  ingest::Shape shape;
   Duration submit_after;                 // the start of its client
   std::optional<Duration> cancel_after;  // its acknowledgement
   dispatch::StopHow cancel_how = dispatch::StopHow::kAtOnce;
@@ -62,11 +62,11 @@ struct JobStory {
   bool acknowledged = false;
   bool cancelled = false;  // a manager has noted it
   std::string refused;
-  bool followed = false;     // to its end
-  dispatch::JobSheet sheet;  // the last that its client has seen
-  std::string totals;        // and its counts
+  bool followed = false;       // to its end
+  dispatch::JobRecord record;  // the last that its client has seen
+  std::string totals;          // and its counts
 
-  std::map<uint32_t, ShareStory> shares;
+  std::map<uint32_t, AssignmentStory> assignments;
 };
 
 // A requested context.
@@ -84,7 +84,7 @@ struct DatacenterStage {
   std::vector<HostPort> managers;
   std::vector<std::unique_ptr<JobStory>> jobs;
   std::vector<ContextStory> contexts;
-  bool shares_fail = false;  // some assignments fail
+  bool assignments_fail = false;  // some assignments fail
   uint32_t owners = 0;
   std::string violation;  // that a process has seen itself
 };

@@ -7,7 +7,7 @@
 #include "cluster/node/node_admin.h"
 #include "cluster/register/small.h"
 #include "core/base/units.h"
-#include "jobs/dispatch/codec/sheet_codec.h"
+#include "jobs/dispatch/codec/job_record_codec.h"
 #include "sim/datacenter/datacenter_checker.h"
 #include "sim/datacenter/datacenter_place.h"
 #include "sim/datacenter/sim_client.h"
@@ -17,9 +17,9 @@
 namespace bellwether::sim {
 namespace {
 
-std::vector<std::string> keys_of(const jobs::JobKeeper& keeper) {
+std::vector<std::string> keys_of(const jobs::RegisterReplica& replica) {
   std::vector<std::string> keys;
-  keeper.for_each_key([&](const std::string& key) { keys.push_back(key); });
+  replica.for_each_key([&](const std::string& key) { keys.push_back(key); });
   return keys;
 }
 
@@ -36,14 +36,14 @@ struct DatacenterWorld : MachineWorld {
 
   DatacenterWorld(const RunSettings& settings, bool large) : MachineWorld(settings), large_(large) {
     stage_.mistake = settings.mistake;
-    const std::size_t share = prng().below(100);
-    managers_ = share < 60 ? 3 : 3 + prng().below(3);
-    workers_ = large_       ? 41 + prng().below(160)
-               : share < 70 ? 1 + prng().below(5)
-               : share < 97 ? 4 + prng().below(9)
-                            : 13 + prng().below(28);
+    const std::size_t assignment = prng().below(100);
+    managers_ = assignment < 60 ? 3 : 3 + prng().below(3);
+    workers_ = large_            ? 41 + prng().below(160)
+               : assignment < 70 ? 1 + prng().below(5)
+               : assignment < 97 ? 4 + prng().below(9)
+                                 : 13 + prng().below(28);
     gentle_ = chance(0.3);
-    stage_.shares_fail = !gentle_ && chance(0.3);
+    stage_.assignments_fail = !gentle_ && chance(0.3);
     for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, fmt::format("m{}", i + 1));
     for (std::size_t i = 0; i < workers_; ++i) add_place(Kind::kWorker, fmt::format("w{}", i + 1));
     add_place(Kind::kClient, "client");
@@ -68,7 +68,7 @@ struct DatacenterWorld : MachineWorld {
     for (const auto& place : places_) {
       cluster::NodeConfig& config = place->options.config;
       config.seeds.assign(stage_.managers.begin(), stage_.managers.begin() + 3);
-      if (place->kind == Kind::kManager) config.voters = config.keepers = names;
+      if (place->kind == Kind::kManager) config.voters = config.replicas = names;
     }
   }
   void add_jobs() {
@@ -134,19 +134,20 @@ struct DatacenterWorld : MachineWorld {
   void look_at_registers() {
     for (std::size_t i = 0; i < managers_; ++i) {
       if (places_[i]->registers == nullptr) continue;
-      const jobs::JobKeeper& keeper = places_[i]->registers->keeper();
-      for (const std::string& job : keys_of(keeper)) {
-        const registers::JobRecord* record = keeper.find(job);
+      const jobs::RegisterReplica& replica = places_[i]->registers->replica();
+      for (const std::string& job : keys_of(replica)) {
+        const registers::RegisterRecord* record = replica.find(job);
         auto& looked_at = looked_at_[{i, job}];
         if (record == nullptr || looked_at == std::pair(record->accepted, record->unsettled)) continue;
         looked_at = {record->accepted, record->unsettled};
         const auto content = registers::parse_content(record->value);
         if (!content || !content->value) continue;
-        const auto sheet = dispatch::read_sheet(*content->value);
-        if (!sheet) return fail(fmt::format("the register of job '{}' cannot be read: {}", job, sheet.error().message));
-        if (std::string wrong = fault_of(*sheet); !wrong.empty()) return fail(wrong);
-        if (record->unsettled || !dispatch::is_final(sheet->state)) continue;
-        if (ends_.try_emplace(job, *sheet).first->second != *sheet) {
+        const auto record = dispatch::read_record(*content->value);
+        if (!record)
+          return fail(fmt::format("the register of job '{}' cannot be read: {}", job, record.error().message));
+        if (std::string wrong = fault_of(*record); !wrong.empty()) return fail(wrong);
+        if (record->unsettled || !dispatch::is_final(record->state)) continue;
+        if (ends_.try_emplace(job, *record).first->second != *record) {
           return fail(fmt::format("managers show two ends of job '{}'", job));
         }
       }
@@ -171,7 +172,7 @@ struct DatacenterWorld : MachineWorld {
   DatacenterPlace& any_to_leave() { return gentle_ || chance(0.4) ? any_manager() : any_worker(); }
   void lose_power(Node& node) override {
     node.lose_power();
-    if (stage_.is("copies-not-durable")) places_[node.index()]->copies.replace();
+    if (stage_.is("blobs-not-durable")) places_[node.index()]->blobs.replace();
   }
   bool strike_all_managers() {
     for (std::size_t i = 0; i < managers_; ++i) lose_power_for_a_while(world_.node(i));
@@ -228,7 +229,7 @@ struct DatacenterWorld : MachineWorld {
     for (const auto& job : stage_.jobs) {
       if (!job->refused.empty()) return fmt::format("job '{}' is refused: {}", job->id, job->refused);
       if (!job->acknowledged) return fmt::format("job '{}' is not acknowledged", job->id);
-      if (!job->followed) return fmt::format("job '{}' is {}", job->id, to_string(job->sheet.state));
+      if (!job->followed) return fmt::format("job '{}' is {}", job->id, to_string(job->record.state));
     }
     for (const ContextStory& story : stage_.contexts) {
       if (!story.made) return fmt::format("the context of '{}' is not made: {}", story.payload, story.trouble);
@@ -247,7 +248,7 @@ struct DatacenterWorld : MachineWorld {
       if (place.manager != nullptr) continue;
       if (std::string business = place.business(); !business.empty())
         return fmt::format("'{}': {}", place.name, business);
-      if (place.children > 0) return fmt::format("a process of a share is left on '{}'", place.name);
+      if (place.children > 0) return fmt::format("a process of an assignment is left on '{}'", place.name);
     }
     return {};
   }
@@ -268,10 +269,10 @@ struct DatacenterWorld : MachineWorld {
     DatacenterPlace& place = any_manager();
     place.hold(inquest);
     world_.run_while_waiting(kAnswerWithin, [&] { return inquest.answered; });
-    if (!inquest.answered) return fail(fmt::format("the account of job '{}' is not told", job.id));
-    if (!inquest.trouble.empty()) return fail(fmt::format("the account of job '{}': {}", job.id, inquest.trouble));
+    if (!inquest.answered) return fail(fmt::format("the ingest of job '{}' is not told", job.id));
+    if (!inquest.trouble.empty()) return fail(fmt::format("the ingest of job '{}': {}", job.id, inquest.trouble));
     CountedSeconds seconds;
-    const std::string wrong = fault_of(job, inquest.account, seconds);
+    const std::string wrong = fault_of(job, inquest.ingest, seconds);
     seconds_ += seconds.counted;
     lost_ += seconds.lost;
     if (!wrong.empty()) return fail(wrong);
@@ -279,25 +280,25 @@ struct DatacenterWorld : MachineWorld {
     if (std::string lost = loss_of(job); !lost.empty()) return fail(lost);
     if (seconds.lost > 0) fail(fmt::format("{} seconds of job '{}' were lost", seconds.lost, job.id));
   }
-  // A majority of the managers has the sheet that the client was shown.
+  // A majority of the managers has the record that the client was shown.
   void expect_kept(const JobStory& job) {
     std::size_t have = 0;
     for (std::size_t i = 0; i < managers_; ++i) {
-      const registers::JobRecord* record = places_[i]->registers->keeper().find(job.id);
+      const registers::RegisterRecord* record = places_[i]->registers->replica().find(job.id);
       if (record == nullptr) continue;
       const auto content = registers::parse_content(record->value);
       if (!content || !content->value) continue;
-      const auto sheet = dispatch::read_sheet(*content->value);
-      if (sheet && *sheet == job.sheet) ++have;
+      const auto record = dispatch::read_record(*content->value);
+      if (record && *record == job.record) ++have;
     }
-    if (have * 2 <= managers_) fail(fmt::format("a minority of the managers has the last sheet of job '{}'", job.id));
+    if (have * 2 <= managers_) fail(fmt::format("a minority of the managers has the last record of job '{}'", job.id));
   }
   // A job does not run if its client got the answer that its id is used up, or no answer.
   void expect_no_others() {
     for (std::size_t i = 0; i < managers_; ++i) {
-      const jobs::JobKeeper& keeper = places_[i]->registers->keeper();
-      for (const std::string& id : keys_of(keeper)) {
-        const auto content = registers::parse_content(keeper.find(id)->value);
+      const jobs::RegisterReplica& replica = places_[i]->registers->replica();
+      for (const std::string& id : keys_of(replica)) {
+        const auto content = registers::parse_content(replica.find(id)->value);
         if (!content || !content->value) continue;
         const auto followed = [&id](const auto& job) { return job->id == id; };
         if (std::any_of(stage_.jobs.begin(), stage_.jobs.end(), followed)) continue;
@@ -308,19 +309,20 @@ struct DatacenterWorld : MachineWorld {
   // The final states of a run that went wrong.
   void tell_states() override {
     for (const auto& job : stage_.jobs) {
-      say(fmt::format("job '{}' is {} for its client", job->id, to_string(job->sheet.state)));
-      for (const dispatch::ShareSheet& share : job->sheet.shares) {
-        say(fmt::format("  share {}, workflow {}, '{}', {} parts from {}: {}{}{}", share.id.value(), share.workflow,
-                        share.worker, share.parts.count, share.parts.first, to_string(share.state),
-                        share.streams ? fmt::format(", from second {}", share.from) : std::string(),
-                        share.end
-                            ? fmt::format(", {} at number {}", to_string(share.end->outcome), share.end->last_number)
-                            : std::string()));
+      say(fmt::format("job '{}' is {} for its client", job->id, to_string(job->record.state)));
+      for (const dispatch::AssignmentRecord& assignment : job->record.assignments) {
+        say(fmt::format(
+            "  assignment {}, workflow {}, '{}', {} parts from {}: {}{}{}", assignment.id.value(), assignment.workflow,
+            assignment.worker, assignment.parts.count, assignment.parts.first, to_string(assignment.state),
+            assignment.streams ? fmt::format(", from second {}", assignment.from) : std::string(),
+            assignment.end
+                ? fmt::format(", {} at number {}", to_string(assignment.end->outcome), assignment.end->last_number)
+                : std::string()));
       }
-      for (const dispatch::JobEvent& event : job->sheet.events) {
+      for (const dispatch::JobEvent& event : job->record.events) {
         say(fmt::format("  {} of the run: {}: {}", format_duration(event.at), event.kind, event.detail));
       }
-      for (const plan::Loss& loss : job->sheet.losses) {
+      for (const plan::Loss& loss : job->record.losses) {
         say(fmt::format("  lost from {} to {}: {}", format_duration(loss.from), format_duration(loss.to), loss.cause));
       }
     }
@@ -344,7 +346,7 @@ struct DatacenterWorld : MachineWorld {
   std::size_t workers_ = 0;
   bool gentle_ = false;                                                                         // only managers break
   std::map<std::pair<std::size_t, std::string>, std::pair<registers::Place, bool>> looked_at_;  // by manager and job
-  std::map<std::string, dispatch::JobSheet> ends_;  // of jobs, as managers may show them
+  std::map<std::string, dispatch::JobRecord> ends_;  // of jobs, as managers may show them
   uint64_t seconds_ = 0;
   uint64_t lost_ = 0;
 };

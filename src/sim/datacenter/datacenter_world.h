@@ -1,7 +1,7 @@
 // A world of a whole datacenter: three to five managers, up to two hundred workers and a client, each the product's
 // services, drivers, links and kernels on a simulated machine, and jobs of real scenarios. Only the load itself is a
-// model (sim_shares.h), so that every sample is known. Everything breaks as one seed says; then all is made whole, and
-// these rules must hold (datacenter_checker.h):
+// model (sim_assignments.h), so that every sample is known. Everything breaks as one seed says; then all is made whole,
+// and these rules must hold (datacenter_checker.h):
 //
 //   - data that was measured and accepted is in the final totals of its job once, bit for bit, and missing data is
 //     among the losses in the job record;

@@ -8,16 +8,16 @@
 
 #include "cluster/net/election_driver.h"
 #include "cluster/node/admin_messages.h"
-#include "cluster/node/node_words.h"
+#include "cluster/node/node_format.h"
 #include "cluster/register/codec.h"
 #include "cluster/vote/vote_codec.h"
 #include "cluster/wire/hello.h"
 #include "core/base/check.h"
 #include "core/message/description.h"
 #include "core/message/random.h"
-#include "jobs/account/run_account.h"
-#include "jobs/dispatch/codec/letters_codec.h"
-#include "jobs/share/share_order.h"
+#include "jobs/assignment/assignment_order.h"
+#include "jobs/dispatch/codec/messages_codec.h"
+#include "jobs/ingest/run_ingest.h"
 #include "lead/context_driver/context_codec.h"
 
 namespace {
@@ -26,10 +26,10 @@ using namespace bellwether;
 using message::Message;
 using message::message_of;
 
-constexpr std::size_t kSeedMost = 16;
+constexpr std::size_t kMaxSeed = 16;
 
 constexpr const Message& (*kMessages[])() = {
-    &message_of<dispatch::Letter>,
+    &message_of<dispatch::JobMessage>,
     &message_of<dispatch::Response>,
     &message_of<node::ToChild>,
     &message_of<node::FromChild>,
@@ -45,12 +45,12 @@ constexpr const Message& (*kMessages[])() = {
     &message_of<node::AdminAnswer>,
     &message_of<node::PeerMeta>,
     &message_of<node::PeerState>,
-    &message_of<account::AccountCopy>,
+    &message_of<ingest::IngestSnapshot>,
     &message_of<registers::Message>,
-    &message_of<registers::JobRecord>,
-    &message_of<copies::Asked>,
-    &message_of<copies::Answer>,
-    &message_of<copies::CopyRecord>,
+    &message_of<registers::RegisterRecord>,
+    &message_of<blobs::Asked>,
+    &message_of<blobs::Answer>,
+    &message_of<blobs::BlobRecord>,
     &message_of<wire::Announced>,
     &message_of<wire::RefusedText>,
 };
@@ -80,11 +80,11 @@ std::string drawn(const Message& of, Prng& prng) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   uint64_t seed = size;
-  for (const char c : bytes.substr(0, kSeedMost)) seed = seed * 257 + static_cast<unsigned char>(c);
+  for (const char c : bytes.substr(0, kMaxSeed)) seed = seed * 257 + static_cast<unsigned char>(c);
   Prng prng(seed);
   for (const auto of : kMessages) {
     survives(of(), bytes);
-    if (size <= kSeedMost) survives(of(), drawn(of(), prng));
+    if (size <= kMaxSeed) survives(of(), drawn(of(), prng));
   }
   return 0;
 }

@@ -37,24 +37,24 @@ std::string steps_of(Prng& prng, bool measured) {
 }
 
 // Of dependent workflows: the workflow that each depends on, with a value of it, or none.
-using Bonds = std::vector<std::optional<int64_t>>;
+using Dependencies = std::vector<std::optional<int64_t>>;
 
-std::string bonds_of(const Bonds& bonds, int64_t number) {
+std::string dependencies_of(const Dependencies& dependencies, int64_t number) {
   std::string text;
-  if (const auto on = bonds[static_cast<std::size_t>(number)]) {
+  if (const auto on = dependencies[static_cast<std::size_t>(number)]) {
     const std::string name = fmt::format("w{}", *on);
     text += fmt::format("    depends: {}\n    use: {{{}: [v]}}\n", name, name);
   }
   std::string provides;
-  for (std::size_t i = 0; i < bonds.size(); ++i) {
-    if (bonds[i] == number)
+  for (std::size_t i = 0; i < dependencies.size(); ++i) {
+    if (dependencies[i] == number)
       provides += fmt::format("{}{}: {{v: x}}", provides.empty() ? "" : ", ", fmt::format("w{}", i));
   }
   return provides.empty() ? text : fmt::format("{}    provide: {{{}}}\n", text, provides);
 }
 
-std::string workflow(Prng& prng, const Bonds& bonds, int64_t number, int64_t most_vus) {
-  std::string text = fmt::format("  w{}:\n{}", number, bonds_of(bonds, number));
+std::string workflow(Prng& prng, const Dependencies& dependencies, int64_t number, int64_t most_vus) {
+  std::string text = fmt::format("  w{}:\n{}", number, dependencies_of(dependencies, number));
   const std::string duration = fmt::format("{}s", prng.between(3, 25));
   const std::string graceful = fmt::format("{}s", prng.between(0, 3));
   switch (prng.below(8)) {
@@ -89,11 +89,11 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus
   sources.file_name = "job.yaml";
   sources.text = fmt::format("name: job-{}\nworkflows:\n", number);
   const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
-  Bonds bonds(static_cast<std::size_t>(workflows));
+  Dependencies dependencies(static_cast<std::size_t>(workflows));
   for (int64_t i = 1; i < workflows; ++i) {
-    if (prng.chance(0.6)) bonds[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
+    if (prng.chance(0.6)) dependencies[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
   }
-  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, bonds, i, most_vus);
+  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, dependencies, i, most_vus);
   if (prng.chance(0.1)) {
     sources.text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
   }
@@ -117,7 +117,7 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kAskMost = Duration::seconds(20);
+constexpr Duration kMaxAsk = Duration::seconds(20);
 constexpr Duration kWatchFor = Duration::seconds(5);
 constexpr Duration kAgain = Duration::millis(500);
 
@@ -153,12 +153,12 @@ class SimClient {
   }
 
   task<void> submit(JobStory* job) {
-    dispatch::Submit letter;
-    letter.job = job->id;
-    letter.by = place_.name;
-    letter.bundle = job->bundle;
-    letter.seed = (job->number << 48U) + 1;
-    const auto taken = co_await client_->ask(letter, runtime_.read_clock() + kAskMost, nullptr);
+    dispatch::Submit message;
+    message.job = job->id;
+    message.by = place_.name;
+    message.bundle = job->bundle;
+    message.seed = (job->number << 48U) + 1;
+    const auto taken = co_await client_->ask(letter, runtime_.read_clock() + kMaxAsk, nullptr);
     if (taken) {
       job->acknowledged = true;
       say(*job, "is acknowledged by " + client_->answered_by());
@@ -176,11 +176,11 @@ class SimClient {
   static task<void> cancel(SimClient* self, JobStory* job) {
     co_await self->runtime_.sleep(*job->cancel_after);
     while (!job->followed && !job->cancelled) {
-      dispatch::Cancel letter;
-      letter.job = job->id;
-      letter.by = self->place_.name;
-      letter.how = job->cancel_how;
-      const auto answer = co_await self->client_->ask(letter, self->runtime_.read_clock() + kAskMost, nullptr);
+      dispatch::Cancel message;
+      message.job = job->id;
+      message.by = self->place_.name;
+      message.how = job->cancel_how;
+      const auto answer = co_await self->client_->ask(letter, self->runtime_.read_clock() + kMaxAsk, nullptr);
       if (answer) {
         self->say(*job, "is cancelled");
         job->cancelled = true;
@@ -194,19 +194,19 @@ class SimClient {
   task<void> follow(JobStory* job) {
     node::JobFollower follower(*client_, *job->plan, job->id);
     while (!follower.final()) {
-      const auto news = co_await follower.next(kWatchFor, runtime_.read_clock() + kAskMost, nullptr);
+      const auto news = co_await follower.next(kWatchFor, runtime_.read_clock() + kMaxAsk, nullptr);
       if (!news) {
         say(*job, "cannot be followed: " + news.error().message);
         co_await runtime_.sleep(kAgain);
         co_return;
       }
-      job->sheet = follower.sheet();
+      job->record = follower.record();
     }
-    auto totals = account::encode_totals(follower.totals().save());
+    auto totals = ingest::encode_totals(follower.totals().save());
     check(totals.has_value(), "what was decoded can be encoded");
     job->totals = std::move(*totals);
     job->followed = true;
-    say(*job, fmt::format("is {}, as '{}' says", to_string(follower.sheet().state), follower.owner()));
+    say(*job, fmt::format("is {}, as '{}' says", to_string(follower.record().state), follower.owner()));
   }
 
   runtime::Runtime& runtime_;

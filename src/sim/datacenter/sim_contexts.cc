@@ -14,7 +14,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kContextsEvery = Duration::seconds(1);
-constexpr Duration kContextMost = Duration::seconds(5);
+constexpr Duration kMaxContext = Duration::seconds(5);
 constexpr Duration kContextLook = Duration::millis(20);
 constexpr Duration kLongestJob = Duration::seconds(5);
 constexpr Duration kLongAgo = Duration::hours(3);
@@ -31,7 +31,7 @@ std::string context_of(const std::string& payload) { return "made of " + payload
 
 // The leader's report on a request.
 void hear(ContextStory& story, const cluster::ContextAnswer& answer, DatacenterStage& stage) {
-  using Standing = cluster::OutcomeAnswer::Standing;
+  using State = cluster::OutcomeAnswer::State;
   if (const auto* refused = std::get_if<cluster::ContextRefused>(&answer)) {
     story.trouble = refused->why;
     return;
@@ -39,13 +39,12 @@ void hear(ContextStory& story, const cluster::ContextAnswer& answer, DatacenterS
   const auto* outcome = std::get_if<cluster::OutcomeAnswer>(&answer);
   const bool was_accepted = std::exchange(story.accepted, true);
   if (outcome == nullptr) return;
-  story.trouble = std::string(to_string(outcome->standing));
-  if (outcome->standing == Standing::kUnknown && was_accepted) {
+  story.trouble = std::string(to_string(outcome->state));
+  if (outcome->state == State::kUnknown && was_accepted) {
     stage.violation = "a request for a context that was acknowledged is not known any more";
   }
-  if (outcome->standing == Standing::kFailed)
-    stage.violation = "a request for a context has failed: " + outcome->reason;
-  if (outcome->standing != Standing::kCompleted) return;
+  if (outcome->state == State::kFailed) stage.violation = "a request for a context has failed: " + outcome->reason;
+  if (outcome->state != State::kCompleted) return;
   BW_PROBE("datacenter: a context is made");
   story.made = true;
   if (!outcome->result_gone && outcome->result != context_of(story.payload)) {
@@ -109,7 +108,7 @@ task<void> ask_for_contexts(const node::NodeTools& tools, DatacenterStage& stage
       if (!story.accepted) question = context_lead::Request{id, 0, *story.submitted_at, story.payload};
       const auto bytes =
           co_await tools.port.links().request(*leader, cluster::message_type::kContext, wire::Priority::kNormal,
-                                              message::encode(question), kContextMost, cancel);
+                                              message::encode(question), kMaxContext, cancel);
       if (!bytes) {
         story.trouble = bytes.error().message;
         continue;

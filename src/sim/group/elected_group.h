@@ -279,8 +279,8 @@ class ElectedGroup : public KernelWorld<Kernel> {
       after(draw(Duration::millis(1), times_.step), [this, &m] { self().start(m); });
     });
   }
-  void lose_record(Member& m, double share) {
-    if (m.lost || m.spare || m.gone || !chance(share) || !self().may_be_lost(m)) return;
+  void lose_record(Member& m, double ratio) {
+    if (m.lost || m.spare || m.gone || !chance(ratio) || !self().may_be_lost(m)) return;
     BW_PROBE("elected group: a record is lost");
     say(m, "loses its record");
     m.disk.lose();

@@ -45,7 +45,7 @@ class KernelWorld : public FaultyWorld {
   void deliver(Member& m, const Event& event) {
     if (!m.up) return;
     if (!m.paused) return self().step(m, event);
-    if (m.missed.size() < kMostMissed) m.missed.push_back(event);
+    if (m.missed.size() < kMaxMissed) m.missed.push_back(event);
   }
   // `wake`: by its own clock.
   void set_wake(Member& m, Instant wake) {
@@ -175,7 +175,7 @@ class KernelWorld : public FaultyWorld {
 
  private:
   // Bounds the contents of a socket while its process stands still.
-  static constexpr std::size_t kMostMissed = 512;
+  static constexpr std::size_t kMaxMissed = 512;
 };
 
 }  // namespace bellwether::sim

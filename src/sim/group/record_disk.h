@@ -47,7 +47,7 @@ class RecordDisk {
 
   void set_asleep(bool asleep) { asleep_ = asleep; }  // with its machine: nothing is confirmed
   void set_slow(Duration at_most) { slow_ = at_most; }
-  void set_failing(double share) { failing_ = share; }
+  void set_failing(double ratio) { failing_ = ratio; }
   void mend() { slow_ = Duration::zero(), failing_ = 0; }
 
  private:

@@ -21,7 +21,7 @@
 namespace bellwether::sim {
 
 // Well-known ways to build a thing wrong, which a simulated world can make on request. The kernels under test are the
-// product's own: their surroundings (driver, disk, clock, wire, resource) make the mistake, or take away the kernel's
+// product's own: their cluster_view (driver, disk, clock, wire, resource) make the mistake, or take away the kernel's
 // defence against it. A world that does not find each of its mistakes would not find them in the product either.
 //
 // A mistake is one row in the table of its world; `is("its-name")`, where the world does its part, makes it.

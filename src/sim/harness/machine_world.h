@@ -62,7 +62,7 @@ class MachineWorld : public FaultyWorld {
 
  protected:
   explicit MachineWorld(const RunSettings& settings) : FaultyWorld(settings), world_(settings.seed) {}
-  // Ends processes while their surroundings still exist: the destructor of each world calls it.
+  // Ends processes while their cluster_view still exist: the destructor of each world calls it.
   void end_processes();
   // Links, disks and processes that stand still. Processes are not started.
   void heal();

@@ -8,7 +8,7 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr uint64_t kMostTold = 10;  // seeds with violations
+constexpr uint64_t kMaxTold = 10;  // seeds with violations
 
 std::string told(const std::vector<Run::Count>& counts, uint64_t events) {
   std::string text;
@@ -112,7 +112,7 @@ SimOutcome SimReport::run_many(const WorldRow& world, const SimRequest& request,
     if (sums.empty()) sums.resize(run.counts.size());
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = {run.counts[i].what, sums[i].number + run.counts[i].number};
     events += run.events;
-    if (run.violation.empty() || ++violated > kMostTold) continue;
+    if (run.violation.empty() || ++violated > kMaxTold) continue;
     print_(fmt::format("seed {}: {}\n  {}\n", seed, run.violation, command_for(world, settings)));
   }
   print_(fmt::format("{}: seeds {} to {}: {}, {}\n", request.world, request.from, request.from + request.seeds - 1,

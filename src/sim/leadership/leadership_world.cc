@@ -305,11 +305,11 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     });
     return true;
   }
-  void set_lease(Contender& c, double share) {
+  void set_lease(Contender& c, double ratio) {
     election::LeaseTiming timing = timing_;
     for (Duration* span : {&timing.lease, &timing.renew_every, &timing.renew_deadline, &timing.stop_grace,
                            &timing.margin, &timing.retry}) {
-      *span = Duration::from_seconds_f(span->seconds_f() * share);
+      *span = Duration::from_seconds_f(span->seconds_f() * ratio);
     }
     say(c, fmt::format("has a lease of {} from now on", format_duration(timing.lease)));
     deliver(c, election::Retime{timing});

@@ -14,7 +14,7 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using Kind = WriteRequest::Kind;
 
-constexpr std::size_t kMostPast = 8;
+constexpr std::size_t kMaxPast = 8;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ WriteOutcome StoreModel::act(uint32_t who, const WriteRequest& request, Instant 
 
 void StoreModel::apply(const WriteRequest& request) {
   past_.push_back({present_, record_, epoch_});
-  if (past_.size() > kMostPast) past_.erase(past_.begin());
+  if (past_.size() > kMaxPast) past_.erase(past_.begin());
   present_ = true;
   record_ = request.record;
   if (request.kind == Kind::kTake || request.kind == Kind::kRenew) holder_dead_ = false;

@@ -26,7 +26,7 @@ constexpr auto kMembershipMistakes = std::to_array<Mistake>({
 // Ends of links that are cut make islands, dead members are asked again every few seconds each, and evictions may be
 // held for half a minute.
 constexpr Duration kAgreeWithin = Duration::seconds(240);
-constexpr std::size_t kMostClones = 3;
+constexpr std::size_t kMaxClones = 3;
 constexpr std::size_t kSeeds = 3;  // the first members, through which all others join
 
 membership::Figures figures_of(uint64_t seed) {
@@ -235,7 +235,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
   }
   // Another process under a name that is in use: a copied machine, a wrong configuration.
   bool clone() {
-    if (world_.size() >= names_ + kMostClones) return false;
+    if (world_.size() >= names_ + kMaxClones) return false;
     const std::size_t original = prng().below(names_);
     const std::size_t node = world_.add(world_.name(original));
     memories_.push_back({memories_[original].incarnation, memories_[original].view, false});

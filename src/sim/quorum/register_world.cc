@@ -141,7 +141,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
     const double drift = is("no-margin-for-drift") ? 0 : worst_drift_;
     if (is("promise-forgotten")) n.disk.lose();
     n.acceptor.emplace(registers::JobAcceptorConfig{.drift = drift});
-    std::vector<registers::JobRecord> kept;
+    std::vector<registers::RegisterRecord> kept;
     if (!n.disk.empty()) kept.push_back(n.disk.newest().record);
     deliver(n, registers::AcceptorEvent(registers::AcceptorStart{true, std::move(kept)}));
     if (is("lease-forgotten")) n.clock.base_local += lease_ * 2;

@@ -1,4 +1,4 @@
-"""What the cluster tests share: worlds of network namespaces, and processes in them."""
+"""What the cluster tests assignment: worlds of network namespaces, and processes in them."""
 
 import sys
 from pathlib import Path

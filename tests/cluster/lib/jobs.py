@@ -21,7 +21,7 @@ PASS, THRESHOLDS, WRONG, CANCELLED, LOST = 0, 99, 104, 105, 120
 
 def kinds(result):
     """Of what happened, in its order. A generator that says that its machine is busy is right wherever that is so."""
-    return [one["kind"] for one in result["events"] if one["kind"] != "generator_strained"]
+    return [one["kind"] for one in result["events"] if one["kind"] != "generator_saturated"]
 
 
 class Client:
@@ -128,7 +128,7 @@ class Cluster(nodes.Cluster):
         for _ in range(5):
             client = self.run_for(seconds, scenario)
             status = self.status(client.job)
-            if sorted(one["worker"] for one in status["shares"]) == workers and not kinds(status):
+            if sorted(one["worker"] for one in status["assignments"]) == workers and not kinds(status):
                 return client
             self.job("cancel", client.job)
             _, result = client.finish()
@@ -192,14 +192,14 @@ class Cluster(nodes.Cluster):
         until(lambda: f"free cores of {want}; {self.job('workers')}", free, seconds)
 
     def children(self, name):
-        """The processes of a node's shares."""
+        """The processes of a node's assignments."""
         found = []
         for path in Path(f"/proc/{self.running[name].pid}/task").glob("*/children"):
             with contextlib.suppress(OSError):
                 found += [int(pid) for pid in path.read_text().split()]
         return found
 
-    def kill_share(self, name):
+    def kill_assignment(self, name):
         [pid] = self.children(name)
         os.kill(pid, signal.SIGKILL)
 

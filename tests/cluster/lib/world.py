@@ -6,7 +6,7 @@
         world.set("a", "b", delay="20ms", loss="1%")
         world.cut("a", ["b", "c"], both=False)     # a is heard by nobody, and hears all
         one.pause()
-        one.starve(share=0.05)
+        one.starve(ratio=0.05)
 
 Nothing of it is seen outside of the enclosure, and nothing outlives the test.
 """
@@ -263,14 +263,14 @@ class Process:
     def resume(self):
         self.signal(signal.SIGCONT)
 
-    def starve(self, share, period=0.1):
-        """Lets it run for this share of the time only, as a machine with too little CPU does, until `feed()`.
+    def starve(self, ratio, period=0.1):
+        """Lets it run for this ratio of the time only, as a machine with too little CPU does, until `feed()`.
 
         Each period is drawn between a half and one and a half of `period` seconds. It needs no control group, so it
         leaves nothing behind; like one, it does not slow the process but stops it again and again.
         """
         self.feed()
-        self.starving = Starving(self, share, period)
+        self.starving = Starving(self, ratio, period)
 
     def feed(self):
         if self.starving:
@@ -284,9 +284,9 @@ class Process:
 
 
 class Starving:
-    def __init__(self, process, share, period):
+    def __init__(self, process, ratio, period):
         self.process = process
-        self.share = share
+        self.ratio = ratio
         self.period = period
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -297,9 +297,9 @@ class Starving:
         while not self.over.is_set() and self.process.alive():
             span = self.period * prng.uniform(0.5, 1.5)
             self.process.signal(signal.SIGSTOP)
-            self.over.wait(span * (1 - self.share))
+            self.over.wait(span * (1 - self.ratio))
             self.process.signal(signal.SIGCONT)
-            self.over.wait(span * self.share)
+            self.over.wait(span * self.ratio)
 
     def end(self):
         self.over.set()

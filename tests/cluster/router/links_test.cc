@@ -137,7 +137,7 @@ TEST_F(LinksTest, one_seed_gives_one_run) {
 
 TEST_F(LinksTest, a_wrong_line_changes_nothing_and_says_why) {
   for (const auto& [line, why] :
-       std::vector<std::pair<const char*, const char*>>{{"set a > b delay 20ms loss 200%", "share"},
+       std::vector<std::pair<const char*, const char*>>{{"set a > b delay 20ms loss 200%", "assignment"},
                                                         {"set a > b delay", "one value"},
                                                         {"set a > b colour blue", "'colour'"},
                                                         {"set a - b delay 1ms", "> or <>"},

@@ -21,13 +21,13 @@ std::vector<std::string_view> words_of(std::string_view line) {
   }
 }
 
-Result<double> parse_share(std::string_view text) {
+Result<double> parse_assignment(std::string_view text) {
   const bool percent = text.ends_with('%');
   if (percent) text.remove_suffix(1);
   const std::optional<double> number = parse_double(text);
-  const double share = number.value_or(-1) / (percent ? 100 : 1);
-  if (share >= 0 && share <= 1) return share;
-  return fail(Errc::kInvalid, "a share is 0 to 1, or 0% to 100%, not '" + std::string(text) + "'");
+  const double ratio = number.value_or(-1) / (percent ? 100 : 1);
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  return fail(Errc::kInvalid, "a ratio is 0 to 1, or 0% to 100%, not '" + std::string(text) + "'");
 }
 
 Status set_span(Duration& span, std::string_view value) {
@@ -35,8 +35,8 @@ Status set_span(Duration& span, std::string_view value) {
   return {};
 }
 
-Status set_share(double& share, std::string_view value) {
-  BW_TRY(share, parse_share(value));
+Status set_assignment(double& ratio, std::string_view value) {
+  BW_TRY(ratio, parse_assignment(value));
   return {};
 }
 
@@ -44,9 +44,9 @@ Status set_one(Faults& faults, std::string_view name, std::string_view value) {
   if (name == "delay") return set_span(faults.delay, value);
   if (name == "jitter") return set_span(faults.jitter, value);
   if (name == "reorder_by") return set_span(faults.reorder_by, value);
-  if (name == "loss") return set_share(faults.loss, value);
-  if (name == "duplicate") return set_share(faults.duplicate, value);
-  if (name == "reorder") return set_share(faults.reorder, value);
+  if (name == "loss") return set_assignment(faults.loss, value);
+  if (name == "duplicate") return set_assignment(faults.duplicate, value);
+  if (name == "reorder") return set_assignment(faults.reorder, value);
   if (name == "rate" || name == "queue") {
     BW_TRY(const auto number, value == "none" ? Result<uint64_t>(0) : parse_size(value));
     (name == "rate" ? faults.bytes_per_s : faults.queue) = number;

@@ -50,14 +50,14 @@ class Test(leading.Test):
         self.assertEqual(run.code, 0, run)
         return {agent["id"]: agent for agent in json.loads(run.out)["agents"]}
 
-    def agent_words(self, name, *options, ttl="3s", work="pass", command=None):
+    def agent_format(self, name, *options, ttl="3s", work="pass", command=None):
         command = command or ["python3", "-I", "-S", "-c", TASK.replace("WORK", work), self.folder / "log"]
         return list(map(str, [product.binary, "agents", "lead", "--dir", self.fleet, "--id", name, "--ttl", ttl,
                               "--poll", "20ms", "--json", "-v", *options, "--", *command]))
 
     def agent(self, name, *options, **more):
         """Starts an agent, as its own process."""
-        return self.launch(self.agent_words(name, *options, **more))
+        return self.launch(self.agent_format(name, *options, **more))
 
     def leader(self, name, *options, **more):
         agent = self.agent(name, *options, **more)

@@ -43,7 +43,7 @@ class Run:
     @property
     def events(self):
         """What happened, in its order. A generator that says that its machine is busy is right where that is so."""
-        return [event for event in self.result["events"] if event["kind"] != "generator_strained"]
+        return [event for event in self.result["events"] if event["kind"] != "generator_saturated"]
 
     @property
     def errors(self):

@@ -32,4 +32,4 @@ class Test(product.Test):
 
 
 # Of those whose copies are taken in other ways: a standby that is promoted is one.
-COPIES = ["ServerTrouble.a_state_from_an_older_copy_shows_that_it_has_gone_back_and_takes_no_renewal_of_later_terms"]
+BLOBS = ["ServerTrouble.a_state_from_an_older_copy_shows_that_it_has_gone_back_and_takes_no_renewal_of_later_terms"]

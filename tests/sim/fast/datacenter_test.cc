@@ -18,10 +18,10 @@ WorldTest world_test() {
 
 namespace {
 
-TEST(DatacenterWorld, a_share_that_stands_still_goes_on_elsewhere) {
-  constexpr const char* kEvicted = "dispatch: a share that stands still is given to somebody else";
-  constexpr uint64_t kMostSeeds = 200;
-  for (uint64_t seed = 1; seed <= kMostSeeds && Probe::hits_of(kEvicted) == 0; ++seed) {
+TEST(DatacenterWorld, an_assignment_that_stands_still_goes_on_elsewhere) {
+  constexpr const char* kEvicted = "dispatch: an assignment that stands still is given to somebody else";
+  constexpr uint64_t kMaxSeeds = 200;
+  for (uint64_t seed = 1; seed <= kMaxSeeds && Probe::hits_of(kEvicted) == 0; ++seed) {
     EXPECT_EQ(datacenter_worlds()[0].live({.seed = seed}).violation, "") << "seed " << seed;
   }
   EXPECT_GT(Probe::hits_of(kEvicted), 0u);

@@ -31,7 +31,7 @@ Lived live(const std::string& workflows, uint32_t parts, Duration answers_after 
   ground.answers_after = answers_after;
   for (uint32_t part = 0; part < parts; ++part) {
     Piece piece;
-    piece.share = {.part = part, .parts = parts, .workflows = {}};
+    piece.assignment = {.part = part, .parts = parts, .workflows = {}};
     ground.pieces.push_back(std::move(piece));
   }
   ground.live(Duration::minutes(12));

@@ -44,7 +44,8 @@ Lived live_pieces(const std::string& executor, Duration answers_after, std::vect
 // `more`: of the step.
 Lived live(const std::string& executor, Duration answers_after, uint32_t parts = 1, const std::string& more = {}) {
   std::vector<Piece> pieces(parts);
-  for (uint32_t part = 0; part < parts; ++part) pieces[part].share = {.part = part, .parts = parts, .workflows = {}};
+  for (uint32_t part = 0; part < parts; ++part)
+    pieces[part].assignment = {.part = part, .parts = parts, .workflows = {}};
   return live_pieces(executor, answers_after, std::move(pieces), more);
 }
 
@@ -117,8 +118,8 @@ TEST(RampingVus, those_that_are_left_at_the_end_have_the_graceful_stop) {
 
 TEST(RampingVus, whoever_goes_on_for_one_that_died_has_the_users_of_that_moment) {
   std::vector<Piece> pieces(3);
-  pieces[0].share = pieces[2].share = {.part = 0, .parts = 2, .workflows = {}};
-  pieces[1].share = {.part = 1, .parts = 2, .workflows = {}};
+  pieces[0].assignment = pieces[2].assignment = {.part = 0, .parts = 2, .workflows = {}};
+  pieces[1].assignment = {.part = 1, .parts = 2, .workflows = {}};
   pieces[0].killed_at = Duration::millis(4'550);
   pieces[2].resume_at = Duration::millis(6'050);
   const Lived seen = live_pieces(kHill, Duration::millis(100), std::move(pieces));
@@ -157,7 +158,7 @@ Lived live_ordered(const std::string& executor, Duration answers_after, const st
                    uint32_t parts = 1) {
   std::vector<Piece> pieces(parts);
   for (uint32_t part = 0; part < parts; ++part) {
-    pieces[part].share = {.part = part, .parts = parts, .workflows = {}};
+    pieces[part].assignment = {.part = part, .parts = parts, .workflows = {}};
     pieces[part].orders = orders;
   }
   return live_pieces(executor, answers_after, std::move(pieces));
@@ -223,7 +224,7 @@ TEST(Pause, of_closed_executors_begins_nothing_and_their_clock_goes_on) {
 TEST(Pause, of_an_arrival_rate_leaves_out_what_comes_due_meanwhile) {
   std::vector<Piece> pieces(2);
   for (uint32_t part = 0; part < 2; ++part) {
-    pieces[part].share = {.part = part, .parts = 2, .workflows = {}};
+    pieces[part].assignment = {.part = part, .parts = 2, .workflows = {}};
     pieces[part].orders = kBreak;
   }
   Ground ground(1, workflow("rate: 50/s, vus: 10, duration: 8s", ""));

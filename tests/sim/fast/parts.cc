@@ -84,7 +84,7 @@ class Sink final : public vuser::WindowSink {
 
  private:
   bool is_foreign(std::size_t workflow) const {
-    return !piece_.share.workflows.empty() && piece_.share.workflows.front() != workflow;
+    return !piece_.assignment.workflows.empty() && piece_.assignment.workflows.front() != workflow;
   }
   const plan::Plan& plan_;
   Piece& piece_;
@@ -121,7 +121,7 @@ task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, In
   check(time_came, "nobody cancels that");
   metrics::Window window(aggregate::shape_of(*plan));
   Sink sink(*plan, *piece);
-  vuser::Engine engine(*runtime, *plan, piece->share, sink, &window);
+  vuser::Engine engine(*runtime, *plan, piece->assignment, sink, &window);
   const Status prepared = engine.prepare();
   check(prepared.has_value(), "this plan is right");
   runtime::Scope killing;

@@ -23,7 +23,7 @@ struct Order {
 
 // One engine's life, and what it counted.
 struct Piece {
-  vuser::EngineShare share;
+  vuser::EngineAssignment assignment;
   Duration resume_at;
   std::optional<Duration> killed_at;
   std::optional<Duration> hands_over_at;

@@ -10,7 +10,7 @@
 namespace bellwether::sim {
 namespace {
 
-using vuser::EngineShare;
+using vuser::EngineAssignment;
 
 // --- an open model whose parts die -----------------------------------------------------------------------------------
 
@@ -76,11 +76,11 @@ Judgement parts_go_on_elsewhere(uint64_t seed) {
   Ground ground(seed, two_workflows(drawn));
   for (uint32_t part = 0; part < drawn.parts; ++part) {
     const bool dies = part < drawn.dead;
-    const EngineShare share{.part = part, .parts = drawn.parts, .workflows = {0}};
-    ground.pieces.push_back({.share = share, .killed_at = dies ? std::optional(drawn.cut) : std::nullopt});
-    if (dies) ground.pieces.push_back({.share = share, .resume_at = drawn.resumed});
+    const EngineAssignment assignment{.part = part, .parts = drawn.parts, .workflows = {0}};
+    ground.pieces.push_back({.assignment = assignment, .killed_at = dies ? std::optional(drawn.cut) : std::nullopt});
+    if (dies) ground.pieces.push_back({.assignment = assignment, .resume_at = drawn.resumed});
   }
-  ground.pieces.push_back({.share = {.workflows = {1}}});
+  ground.pieces.push_back({.assignment = {.workflows = {1}}});
   ground.live(Duration::seconds(60));
 
   std::map<uint64_t, int> came;
@@ -126,11 +126,12 @@ Judgement parts_are_handed_over(uint64_t seed) {
   for (int i = 0; i < 8 && prng.chance(0.5); ++i) at = at - Duration::nanos(1);
   for (uint32_t part = 0; part < drawn.parts; ++part) {
     const bool moves = part < drawn.dead;
-    const EngineShare share{.part = part, .parts = drawn.parts, .workflows = {0}};
+    const EngineAssignment assignment{.part = part, .parts = drawn.parts, .workflows = {0}};
     const Duration told = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
-    ground.pieces.push_back({.share = share, .hands_over_at = moves ? std::optional(at) : std::nullopt, .told = told});
+    ground.pieces.push_back(
+        {.assignment = assignment, .hands_over_at = moves ? std::optional(at) : std::nullopt, .told = told});
     const Duration early = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
-    if (moves) ground.pieces.push_back({.share = share, .resume_at = at, .told = early});
+    if (moves) ground.pieces.push_back({.assignment = assignment, .resume_at = at, .told = early});
   }
   ground.live(Duration::seconds(60));
   std::map<uint64_t, int> came;
@@ -160,7 +161,7 @@ TEST(Parts, that_are_handed_over_serve_what_was_due_before_however_late) {
                 "workflows: {a: {executor: constant-arrival-rate, rate: 10/s, duration: 4s, max_wait: 10s, "
                 "vus: 1, steps: {one: {http: {get: \"http://10.0.0.1/a\"}}}}}");
   ground.answers_after = Duration::millis(150);
-  ground.pieces = {{.share = {}, .hands_over_at = Duration::seconds(2), .told = Duration::millis(100)}};
+  ground.pieces = {{.assignment = {}, .hands_over_at = Duration::seconds(2), .told = Duration::millis(100)}};
   ground.live(Duration::seconds(20));
   EXPECT_EQ(ground.requests.size(), 20u);
   EXPECT_EQ(ground.pieces[0].scheduled, 20u);
@@ -176,7 +177,7 @@ constexpr const char* kSixUsers =
 
 TEST(Parts, of_a_closed_model_go_on_with_their_users_to_the_planned_end) {
   Ground ground(1, kSixUsers);
-  ground.pieces = {{.share = {.part = 1, .parts = 3}, .resume_at = Duration::millis(2500)}};
+  ground.pieces = {{.assignment = {.part = 1, .parts = 3}, .resume_at = Duration::millis(2500)}};
   ground.live(Duration::seconds(10));
   const auto requests = ground.by_target();
   ASSERT_EQ(requests.size(), 2u);
@@ -196,9 +197,9 @@ TEST(Parts, of_a_closed_model_are_handed_over_with_their_users) {
   Ground ground(1, kSixUsers);
   const Duration at = Duration::seconds(3);
   for (uint32_t part = 0; part < 2; ++part) {
-    const EngineShare share{.part = part, .parts = 2};
-    ground.pieces.push_back({.share = share, .hands_over_at = at, .told = Duration::seconds(1)});
-    ground.pieces.push_back({.share = share, .resume_at = at, .told = Duration::seconds(1)});
+    const EngineAssignment assignment{.part = part, .parts = 2};
+    ground.pieces.push_back({.assignment = assignment, .hands_over_at = at, .told = Duration::seconds(1)});
+    ground.pieces.push_back({.assignment = assignment, .resume_at = at, .told = Duration::seconds(1)});
   }
   ground.live(Duration::seconds(10));
   const auto requests = ground.by_target();
@@ -217,7 +218,7 @@ TEST(Parts, that_go_on_before_their_workflow_begins_wait_for_it) {
   Ground ground(1,
                 "workflows: {a: {vus: 3, duration: 1s, start_time: 2s, pacing: 100ms, steps: {one: {http: "
                 "{get: \"http://10.0.0.1/a\"}}}}}");
-  ground.pieces = {{.share = {}, .resume_at = Duration::millis(1500)}};
+  ground.pieces = {{.assignment = {}, .resume_at = Duration::millis(1500)}};
   ground.live(Duration::seconds(10));
   ASSERT_EQ(ground.requests.size(), 30u);
   EXPECT_GE(ground.requests.front().second, Duration::seconds(2));
@@ -228,7 +229,7 @@ TEST(Parts, whose_time_is_over_end_at_once) {
        {"vus: 6, duration: 5s", "executor: constant-arrival-rate, rate: 9/s, duration: 5s, vus: 3"}) {
     Ground ground(1, std::string("workflows: {a: {") + executor +
                          ", start_time: 1s, steps: {one: {http: {get: \"http://10.0.0.1/a\"}}}}}");
-    ground.pieces = {{.share = {}, .resume_at = Duration::seconds(6)}};
+    ground.pieces = {{.assignment = {}, .resume_at = Duration::seconds(6)}};
     ground.live(Duration::seconds(10));
     EXPECT_TRUE(ground.requests.empty());
     EXPECT_EQ(ground.pieces[0].seconds, (std::vector<uint64_t>{6}));
@@ -243,8 +244,8 @@ TEST(Parts, begin_as_many_iterations_as_are_left_for_them) {
   for (const std::string executor : {"shared", "per-vu"}) {
     Ground ground(1, "workflows:\n  a: {executor: " + executor +
                          "-iterations, vus: 6, iterations: 60, steps: {one: {http: {get: \"http://10.0.0.1/a\"}}}}\n");
-    ground.pieces.push_back({.share = {.part = 0, .parts = 2, .workflows = {0}, .iterations = 7}});
-    ground.pieces.push_back({.share = {.part = 1, .parts = 2, .workflows = {0}, .iterations = 0}});
+    ground.pieces.push_back({.assignment = {.part = 0, .parts = 2, .workflows = {0}, .iterations = 7}});
+    ground.pieces.push_back({.assignment = {.part = 1, .parts = 2, .workflows = {0}, .iterations = 0}});
     ground.live(Duration::seconds(10));
     EXPECT_EQ(ground.by_target()["/a"].size(), 7u) << executor;
   }
@@ -260,7 +261,7 @@ TEST(Parts, of_a_workflow_are_at_most_as_many_as_its_users) {
                 "  b: {vus: 1, duration: 5s, pacing: 1s, steps: {one: {http: {get: \"http://10.0.0.1/b\"}}}}\n"
                 "  c: {executor: shared-iterations, vus: 3, iterations: 30, steps: {one: {http: "
                 "{get: \"http://10.0.0.1/c\"}}}}\n");
-  for (uint32_t part = 0; part < 8; ++part) ground.pieces.push_back({.share = {.part = part, .parts = 8}});
+  for (uint32_t part = 0; part < 8; ++part) ground.pieces.push_back({.assignment = {.part = part, .parts = 8}});
   ground.live(Duration::seconds(10));
   const auto requests = ground.by_target();
   EXPECT_EQ(requests.at("/a").size(), 500u);

@@ -1,5 +1,5 @@
 // Whether a worker makes progress, as a manager sees it, in virtual time: the product's worker with the real engine in
-// its shares, the product's test server, and the manager's judgement of the reports that come over the simulated
+// its assignments, the product's test server, and the manager's judgement of the reports that come over the simulated
 // network.
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Stage {
   std::string bundle;
   cluster::PeerAddress worker;
   cluster::PeerAddress manager;
-  bool stopped = false;  // the processes of shares do nothing
+  bool stopped = false;  // the processes of assignments do nothing
   node::WorkerRegistry registry;
   std::map<Progress, int> seen;  // seconds in which the worker was said to be so
   std::vector<std::string> evicted;
@@ -45,16 +45,16 @@ workflows:
 )yaml");
 }
 
-// A share without a process of its own: the engine runs in the worker's loop.
-class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
+// An assignment without a process of its own: the engine runs in the worker's loop.
+class EngineAssignment final : public node::AssignmentProcess, public vuser::WindowSink {
  public:
-  EngineShare(runtime::Runtime& runtime, Stage& stage, const node::ChildOrder& order, Listener listener)
+  EngineAssignment(runtime::Runtime& runtime, Stage& stage, const node::ChildOrder& order, Listener listener)
       : runtime_(runtime), stage_(stage), listener_(listener) {
     const auto bundle = dispatch::decode_bundle(order.bundle);
     plan_ = *plan::plan_of(*bundle);
-    window_ = std::make_unique<metrics::Window>(account::kShape);
+    window_ = std::make_unique<metrics::Window>(ingest::kShape);
     engine_ = std::make_unique<vuser::Engine>(
-        runtime_, plan_, vuser::EngineShare{.part = order.first, .parts = order.of, .workflows = {order.workflow}},
+        runtime_, plan_, vuser::EngineAssignment{.part = order.first, .parts = order.of, .workflows = {order.workflow}},
         *this, window_.get());
     life_ = live();
   }
@@ -71,10 +71,10 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
 
   metrics::Window* exchange(metrics::Window* full, bool) override {
     for (; !stage_.stopped && next_ <= full->second; ++next_) {  // one that was stopped makes up for it
-      metrics::Window told = account::empty_window();
+      metrics::Window told = ingest::empty_window();
       if (next_ == full->second) told.merge(*full);
       told.second = next_;
-      listener_.on_second(next_, account::encode_window(told), Duration::seconds(1));
+      listener_.on_second(next_, ingest::encode_window(told), Duration::seconds(1));
     }
     full->clear();
     return full;
@@ -119,11 +119,12 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
   task<void> life_;
 };
 
-class EngineShares final : public node::ShareFactory {
+class EngineAssignments final : public node::AssignmentFactory {
  public:
-  EngineShares(runtime::Runtime& runtime, Stage& stage) : runtime_(runtime), stage_(stage) {}
-  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener listener) override {
-    return std::make_unique<EngineShare>(runtime_, stage_, order, listener);
+  EngineAssignments(runtime::Runtime& runtime, Stage& stage) : runtime_(runtime), stage_(stage) {}
+  std::unique_ptr<node::AssignmentProcess> start(node::ChildOrder order,
+                                                 node::AssignmentProcess::Listener listener) override {
+    return std::make_unique<EngineAssignment>(runtime_, stage_, order, listener);
   }
 
  private:
@@ -133,22 +134,22 @@ class EngineShares final : public node::ShareFactory {
 
 task<void> live_as_worker(runtime::Runtime& runtime, void* context) {
   Stage& stage = *static_cast<Stage*>(context);
-  node::TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, node::kLetters);
+  node::TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, node::kJobMessages);
   node::TestManagers managers;
   managers.all = {stage.manager};
-  EngineShares shares(runtime, stage);
+  EngineAssignments assignments(runtime, stage);
   node::WorkerNotes notes;
   node::WorkerSettings settings;
   settings.cpus = {0, 1};
-  node::WorkerService service(runtime, *node.links, node.switchboard, managers, shares, settings, notes);
+  node::WorkerService service(runtime, *node.links, node.router, managers, assignments, settings, notes);
   co_await service.run(node.scope.cancellation());
 }
 
-// Hands out one share, hears the reports, and judges them as a manager does.
+// Hands out one assignment, hears the reports, and judges them as a manager does.
 task<void> live_as_manager(runtime::Runtime& runtime, void* context) {
   Stage& stage = *static_cast<Stage*>(context);
-  node::TestNode node(runtime, "m1", wire::Role::kManager, stage.manager.endpoint, node::kLetters);
-  node::SafeAccount safe;
+  node::TestNode node(runtime, "m1", wire::Role::kManager, stage.manager.endpoint, node::kJobMessages);
+  node::SafeIngest safe;
   node::FakeManager manager(node, safe);
   manager.own();
   bool begun = false;
@@ -156,13 +157,13 @@ task<void> live_as_manager(runtime::Runtime& runtime, void* context) {
   Instant second = runtime.now();
   while (true) {
     if (!begun && !manager.reports.empty() && manager.reports.back().takes_work) {
-      dispatch::ShareOrder order = node::test_order(1);
+      dispatch::AssignmentOrder order = node::test_order(1);
       order.parts = {0, 1, 1};
       order.bundle = dispatch::bundle_hash(stage.bundle);
       order.isolation_limit = Duration::hours(24);
-      co_await manager.ask(stage.worker, dispatch::BundleLetter{"j1", order.bundle, stage.bundle});
+      co_await manager.ask(stage.worker, dispatch::BundleMessage{"j1", order.bundle, stage.bundle});
       co_await manager.ask(stage.worker, dispatch::Offer{order});
-      const dispatch::BeginLetter begin{"j1", order.fence, order.share, Duration::zero(), false, 0};
+      const dispatch::BeginMessage begin{"j1", order.fence, order.assignment, Duration::zero(), false, 0};
       const auto answer = co_await manager.ask(stage.worker, begin);
       begun = answer && std::holds_alternative<dispatch::Noted>(*answer);
     }

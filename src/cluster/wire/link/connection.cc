@@ -14,8 +14,8 @@ using wire::Refusal;
 
 constexpr std::size_t kInAtFirst = 4 * 1024;
 constexpr std::size_t kBuffer = 64 * 1024;  // most bytes read, and sealed, at a time
-constexpr std::size_t kFrameMost = wire::kLengthBytes + wire::kStreamFrameMax;
-static_assert(kBuffer >= kFrameMost);
+constexpr std::size_t kMaxFrame = wire::kLengthBytes + wire::kStreamFrameMax;
+static_assert(kBuffer >= kMaxFrame);
 
 }  // namespace
 
@@ -210,9 +210,9 @@ void Connection::flush() {
 bool Connection::fill() {
   out_from_ = out_to_ = 0;
   while (session_.wants_to_send()) {
-    if (out_.size() < out_to_ + kFrameMost) {
+    if (out_.size() < out_to_ + kMaxFrame) {
       if (out_.size() >= kBuffer) break;
-      out_.resize(std::max(kFrameMost, std::min(kBuffer, out_.size() * 2)));
+      out_.resize(std::max(kMaxFrame, std::min(kBuffer, out_.size() * 2)));
       continue;
     }
     const MutableBytes room = MutableBytes(out_).subspan(out_to_ + wire::kLengthBytes, wire::kStreamTextMax);

@@ -18,7 +18,7 @@
 namespace bellwether::runtime {
 namespace {
 
-constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kMaxNames = 100'000;
 
 Status sync_folder(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -69,9 +69,9 @@ Result<std::vector<std::string>> read_folder(const std::string& path) {
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (names.size() == kMostNames) {
+    if (names.size() == kMaxNames) {
       return fail(Errc::kTooLarge, "reading folder '{}': it has more than {} names; remove what is not needed any more",
-                  path, kMostNames);
+                  path, kMaxNames);
     }
     names.emplace_back(name);
   }

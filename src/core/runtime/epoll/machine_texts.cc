@@ -17,7 +17,7 @@ namespace bellwether::runtime {
 namespace {
 
 constexpr uint64_t kFuse = 0x65735546;
-constexpr std::size_t kMostMountinfo = 16 << 20;
+constexpr std::size_t kMaxMountinfo = 16 << 20;
 
 constexpr std::pair<uint64_t, std::string_view> kNetworkKinds[] = {
     {0x6969, "nfs"},       {0xff534d42, "cifs"},   {0xfe534d42, "smb2"},   {0x517b, "smb"},
@@ -44,7 +44,7 @@ Result<std::string> look_up_kind(const std::string& path) {
   if (!needs_mounted_type(magic)) return network_kind(magic, {});
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, fmt::format("looking at '{}'", path));
-  const std::string mounts = read_system_text("/proc/self/mountinfo", kMostMountinfo);
+  const std::string mounts = read_system_text("/proc/self/mountinfo", kMaxMountinfo);
   return network_kind(magic, mounted_type(mounts, major(status.st_dev), minor(status.st_dev)));
 }
 

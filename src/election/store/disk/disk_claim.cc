@@ -17,7 +17,7 @@ using election::Epoch;
 constexpr int kDeepestNesting = 16;
 // The largest integer of JavaScript's number type without gaps, and far from the end of ours.
 constexpr uint64_t kHighestEpoch = (uint64_t{1} << 53) - 1;
-constexpr int64_t kMostMilliseconds = int64_t{366} * 24 * 3600 * 1000;
+constexpr int64_t kMaxMilliseconds = int64_t{366} * 24 * 3600 * 1000;
 
 struct Names {
   const char* holder;
@@ -95,7 +95,7 @@ class Fields {
   }
   Duration milliseconds(const char* name, bool required) {
     const uint64_t ms = number(name, required);
-    if (ms > kMostMilliseconds) refuse(name, "is longer than a year");
+    if (ms > kMaxMilliseconds) refuse(name, "is longer than a year");
     return wrong_.empty() ? Duration::millis(static_cast<int64_t>(ms)) : Duration::zero();
   }
   Epoch epoch(const char* name, bool required) {
@@ -196,7 +196,7 @@ std::string write_claim(ClaimForm form, const DiskClaim& claim) {
 }
 
 Result<DiskClaim> read_claim(ClaimForm form, std::string_view text) {
-  if (text.size() > kMostClaimBytes) return fail(Errc::kTooLarge, "it is longer than 64 KiB");
+  if (text.size() > kMaxClaimBytes) return fail(Errc::kTooLarge, "it is longer than 64 KiB");
   bool too_deep = false;
   const auto shallow = [&](int depth, OrderedJson::parse_event_t event, OrderedJson& value) {
     return keep_shallow(depth, event, value, too_deep);

@@ -36,7 +36,7 @@ std::string write_claim(ClaimForm form, const DiskClaim& claim);
 // kTooLarge over 64 KiB, else kInvalid with the reason. Ignores unknown fields. A lease file may have no leader.
 Result<DiskClaim> read_claim(ClaimForm form, std::string_view text);
 
-inline constexpr std::size_t kMostClaimBytes = 64 * 1024;
+inline constexpr std::size_t kMaxClaimBytes = 64 * 1024;
 
 // Proof from the process behind a claim. A claim is dead only on proof: no process has its id, the process with its id
 // started at another time, or the machine has restarted since. An unprovable claim counts as alive: of another machine

@@ -118,7 +118,7 @@ TEST(DiskClaim, a_claim_that_cannot_be_read_says_why) {
                                   "last_heartbeat": "2026-01-04T12:00:00Z", "ttl_ms": 99999999999})"),
               HasSubstr("longer than a year"));
   EXPECT_THAT(why_not(kLock, std::string(100, '[')), HasSubstr("no JSON"));
-  EXPECT_EQ(read_claim(kLock, std::string(kMostClaimBytes + 1, ' ')).error().code, Errc::kTooLarge);
+  EXPECT_EQ(read_claim(kLock, std::string(kMaxClaimBytes + 1, ' ')).error().code, Errc::kTooLarge);
 }
 
 TEST(DiskClaim, deep_nesting_in_a_field_nobody_knows_is_refused_without_taking_memory) {

@@ -19,7 +19,7 @@ using runtime::task;
 
 constexpr const char* kBeside = ".new";
 // Each time another process replaced the file between our opening and our locking it.
-constexpr int kMostReplacements = 100;
+constexpr int kMaxReplacements = 100;
 
 Error with_remedy(Error error) {
   switch (error.code) {
@@ -100,7 +100,7 @@ task<Result<Place>> find_place(runtime::Runtime& runtime, std::string path) {
 }
 
 task<Status> remove_oldest(runtime::Runtime& runtime, Place place) {
-  for (std::size_t i = 0; i + kMostQuarantined <= place.older.size(); ++i) {
+  for (std::size_t i = 0; i + kMaxQuarantined <= place.older.size(); ++i) {
     BW_CO_RETURN_IF_ERROR(co_await runtime.remove(place.older[i]));
   }
   co_return Status();
@@ -110,11 +110,11 @@ task<Status> remove_oldest(runtime::Runtime& runtime, Place place) {
 
 task<Result<FileText>> read_text(File& file) {
   FileText found{.present = true, .too_long = false, .text = {}};
-  std::vector<std::byte> buffer(kMostClaimBytes + 1);
+  std::vector<std::byte> buffer(kMaxClaimBytes + 1);
   const auto size = co_await file.read_at(0, buffer);
   if (!size) co_return refused(size.error());
-  found.too_long = *size > kMostClaimBytes;
-  found.text = as_text(Bytes(buffer).first(std::min(*size, kMostClaimBytes)));
+  found.too_long = *size > kMaxClaimBytes;
+  found.text = as_text(Bytes(buffer).first(std::min(*size, kMaxClaimBytes)));
   co_return found;
 }
 
@@ -152,7 +152,7 @@ task<Status> overwrite_text(File& file, std::string text) {
   const std::size_t size = text.size();
   const bool shorter = size < *before;
   if (size > 0) {
-    if (shorter) text.append(std::min<std::size_t>(*before, kMostClaimBytes) - std::min(size, kMostClaimBytes), ' ');
+    if (shorter) text.append(std::min<std::size_t>(*before, kMaxClaimBytes) - std::min(size, kMaxClaimBytes), ' ');
     const Status written = co_await file.write_at(0, as_bytes(text));
     if (!written) co_return refused(written.error());
   }
@@ -167,7 +167,7 @@ task<Status> overwrite_text(File& file, std::string text) {
 
 task<Result<std::unique_ptr<File>>> open_locked(Runtime& runtime, std::string path, OpenOptions options,
                                                 Instant deadline) {
-  for (int i = 0; i < kMostReplacements; ++i) {
+  for (int i = 0; i < kMaxReplacements; ++i) {
     auto opened = co_await runtime.open(path, options);
     if (!opened) co_return refused(opened.error());
     const Status locked = co_await (*opened)->lock(deadline, nullptr);

@@ -72,7 +72,7 @@ runtime::task<Result<std::string>> network_file_system_of(runtime::Runtime& runt
 
 // Unreadable files are put aside for a later diagnosis, up to a limit.
 
-inline constexpr std::size_t kMostQuarantined = 8;
+inline constexpr std::size_t kMaxQuarantined = 8;
 
 // Renames `path` to `path`.quarantine-TIME-N and removes the oldest of such files beyond the limit. REQUIRES the lock
 // that guards `path`.

@@ -112,13 +112,13 @@ TEST_F(LeaseFileStoreTest, a_damaged_file_is_mended_by_its_holder_and_put_aside_
 
 TEST_F(LeaseFileStoreTest, only_so_many_damaged_files_are_kept_and_the_oldest_go_first) {
   StoreUser user(url());
-  for (std::size_t i = 0; i < kMostQuarantined + 3; ++i) {
+  for (std::size_t i = 0; i < kMaxQuarantined + 3; ++i) {
     write("damage " + std::to_string(i));
     ASSERT_TRUE(user.take("alice")->applied);
   }
-  ASSERT_EQ(put_aside().size(), kMostQuarantined);
+  ASSERT_EQ(put_aside().size(), kMaxQuarantined);
   EXPECT_EQ(file_text(put_aside().front()), "damage 3");
-  EXPECT_EQ(file_text(put_aside().back()), "damage " + std::to_string(kMostQuarantined + 2));
+  EXPECT_EQ(file_text(put_aside().back()), "damage " + std::to_string(kMaxQuarantined + 2));
 }
 
 TEST_F(LeaseFileStoreTest, a_file_that_is_too_long_is_put_aside_as_it_is) {

@@ -17,7 +17,7 @@ using election::LeaseRecord;
 constexpr std::string_view kPrefix = "bellwether.dev/";
 constexpr std::string_view kHashed = "bellwether-";
 constexpr std::string_view kEpochSuffix = "-epoch";
-constexpr std::size_t kNameMost = 240;
+constexpr std::size_t kMaxName = 240;
 
 // As Kubernetes insists on it: with six decimals.
 std::string format_kube_time(WallTime time) {
@@ -48,7 +48,7 @@ bool plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 // A DNS subdomain, which is what Kubernetes permits, with room for the suffix.
 bool permitted(const std::string& name) {
-  if (name.empty() || name.size() > kNameMost) return false;
+  if (name.empty() || name.size() > kMaxName) return false;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const bool inside = i > 0 && i + 1 < name.size() && (name[i] == '-' || name[i] == '.');
     if (!plain(name[i]) && !(inside && name[i] == '-') && !(inside && plain(name[i - 1]) && plain(name[i + 1]))) {

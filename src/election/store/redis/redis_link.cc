@@ -12,7 +12,7 @@ namespace bellwether::store {
 namespace {
 
 constexpr Duration kOpenWithin = Duration::seconds(5);
-constexpr Duration kSilentAtMost = Duration::seconds(3);
+constexpr Duration kMaxSilentAt = Duration::seconds(3);
 constexpr std::size_t kReadBytes = 16 * 1024;
 
 using runtime::Io;
@@ -223,7 +223,7 @@ task<Result<RedisReply>> RedisLink::call_on(std::shared_ptr<Connection> connecti
   auto waiting = std::make_shared<Waiting>();
   waiting->sent = runtime_.read_clock();
   connection->due.push_back(waiting);
-  if (!connection->silence.armed()) runtime_.timers().arm(connection->silence, waiting->sent + kSilentAtMost);
+  if (!connection->silence.armed()) runtime_.timers().arm(connection->silence, waiting->sent + kMaxSilentAt);
   connection->out += encode_command(command);
   if (!connection->writing) scope_.spawn(write(connection));
   Call call(runtime_, waiting, where(), deadline, cancel);
@@ -294,10 +294,10 @@ void RedisLink::deliver(Connection& connection, RedisReply reply) {
 void RedisLink::watch_silence(Connection& connection) {
   if (connection.due.empty()) return;
   const Instant since = std::max(connection.heard, connection.due.front()->sent);
-  if (runtime_.now() - since >= kSilentAtMost) {
+  if (runtime_.now() - since >= kMaxSilentAt) {
     lose(connection, {Errc::kTimeout, where() + ": nothing was heard for too long; the connection is given up"});
   } else {
-    runtime_.timers().arm(connection.silence, since + kSilentAtMost);
+    runtime_.timers().arm(connection.silence, since + kMaxSilentAt);
   }
 }
 

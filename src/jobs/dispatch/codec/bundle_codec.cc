@@ -48,11 +48,11 @@ using namespace dispatch;  // NOLINT(google-build-using-namespace)
 namespace {
 
 // Values from files and people are bytes, perhaps not UTF-8.
-constexpr Rule kBytes = text(kMostBundleBytes);
+constexpr Rule kBytes = text(kMaxBundleBytes);
 constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
 constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
 constexpr Rule kRate = between(1e-300, 1e9);
-constexpr Rule kEntries = list(kMostBundleEntries);
+constexpr Rule kEntries = list(kMaxBundleEntries);
 
 }  // namespace
 
@@ -78,7 +78,7 @@ constexpr auto kDescription<Variable> =
 
 template <>
 constexpr auto kDescription<Record> = describe<Record>(
-    "a scenario", field<&Record::file_name>(1, kBytes), field<&Record::text>(2, text(kMostScenarioBytes)),
+    "a scenario", field<&Record::file_name>(1, kBytes), field<&Record::text>(2, text(kMaxScenarioBytes)),
     field<&Record::sets>(3, kEntries), field<&Record::overrides>(4), field<&Record::files>(5, kEntries),
     field<&Record::variables>(6, kEntries));
 
@@ -94,7 +94,7 @@ template <>
 constexpr auto kDescription<Travelling> =
     describe<Travelling>("the bundle of a scenario", alternative<Record, Travelling>(1, "scenario"),
                          alternative<QuickRun, Travelling>(2, "quick_run"))
-        .within(kMostBundleBytes);
+        .within(kMaxBundleBytes);
 
 }  // namespace bellwether::message
 
@@ -186,7 +186,7 @@ Error too_large(std::size_t bytes, const Part& greatest) {
   return {Errc::kTooLarge,
           fmt::format("the scenario with all files and variables that it reads has {}; to travel to workers it may "
                       "have {}. The greatest part is {} with {}{}",
-                      mib(bytes), mib(kMostBundleBytes), greatest.name, mib(greatest.bytes), greatest.remedy)};
+                      mib(bytes), mib(kMaxBundleBytes), greatest.name, mib(greatest.bytes), greatest.remedy)};
 }
 
 // The views of files, which are not copied before their total size is known.
@@ -197,8 +197,8 @@ std::size_t bytes_of_views(const RecordedScenario& record) {
 }
 
 Status check_count(std::size_t count, const char* what) {
-  if (count <= kMostBundleEntries) return {};
-  return fail(Errc::kTooLarge, "a scenario that travels has at most {} {}; this one has {}", kMostBundleEntries, what,
+  if (count <= kMaxBundleEntries) return {};
+  return fail(Errc::kTooLarge, "a scenario that travels has at most {} {}; this one has {}", kMaxBundleEntries, what,
               count);
 }
 
@@ -216,14 +216,14 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
   Travelling to;
   Part greatest;
   if (const auto* record = std::get_if<RecordedScenario>(&bundle)) {
-    if (record->text.size() > kMostScenarioBytes) {
+    if (record->text.size() > kMaxScenarioBytes) {
       return fail(Errc::kTooLarge,
                   "the scenario file '{}' has {}; to travel to workers it may have {}: a long body can stand in a file "
                   "of its own",
-                  printable(record->file_name), mib(record->text.size()), mib(kMostScenarioBytes));
+                  printable(record->file_name), mib(record->text.size()), mib(kMaxScenarioBytes));
     }
     greatest = greatest_of(*record);
-    if (const std::size_t bytes = bytes_of_views(*record); bytes > kMostBundleBytes) {
+    if (const std::size_t bytes = bytes_of_views(*record); bytes > kMaxBundleBytes) {
       return tl::unexpected(too_large(bytes, greatest));
     }
     to = record_of(*record);
@@ -233,7 +233,7 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
   }
   BW_RETURN_IF_ERROR(check_counts(to));
   std::string bytes = message::encode(message::described<Travelling>(), &to);
-  if (bytes.size() > kMostBundleBytes) return tl::unexpected(too_large(bytes.size(), greatest));
+  if (bytes.size() > kMaxBundleBytes) return tl::unexpected(too_large(bytes.size(), greatest));
   return bytes;
 }
 

@@ -11,9 +11,9 @@
 
 namespace bellwether::dispatch {
 
-inline constexpr std::size_t kMostScenarioBytes = std::size_t{4} << 20;  // of the text of the scenario file
-inline constexpr std::size_t kMostBundleBytes = std::size_t{16} << 20;   // of all that is sent
-inline constexpr std::size_t kMostBundleEntries = 10'000;                // files, variables, --set, headers: of each
+inline constexpr std::size_t kMaxScenarioBytes = std::size_t{4} << 20;  // of the text of the scenario file
+inline constexpr std::size_t kMaxBundleBytes = std::size_t{16} << 20;   // of all that is sent
+inline constexpr std::size_t kMaxBundleEntries = 10'000;                // files, variables, --set, headers: of each
 
 // kTooLarge, with the element and its maximum.
 Result<std::string> encode_bundle(const scenario::Bundle& bundle);

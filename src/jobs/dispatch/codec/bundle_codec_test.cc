@@ -161,23 +161,23 @@ TEST(BundleCodec, data_that_is_too_large_is_never_copied) {
 
 TEST(BundleCodec, says_what_is_too_large_to_travel) {
   RecordedScenario record = full_record();
-  record.text.resize(kMostScenarioBytes + 1);
+  record.text.resize(kMaxScenarioBytes + 1);
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
   EXPECT_EQ(encode_bundle(record).error().message,
             "the scenario file 'load/shop.yaml' has 4.1 MiB; to travel to workers it may have 4.0 MiB: a long body can "
             "stand in a file of its own");
   record = full_record();
-  record.files.emplace(RecordedScenario::FileQuestion{"pay.bin", 1}, std::string(kMostBundleBytes, 'x'));
+  record.files.emplace(RecordedScenario::FileQuestion{"pay.bin", 1}, std::string(kMaxBundleBytes, 'x'));
   record.variables["TOKEN"] = std::string(1 << 20, 'y');
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
   EXPECT_THAT(encode_bundle(record).error().message,
               HasSubstr("17.1 MiB; to travel to workers it may have 16.0 MiB. The greatest part is the file 'pay.bin' "
                         "with 16.0 MiB"));
   QuickRun run = full_quick_run();
-  run.body = std::string(kMostBundleBytes, 'x');
+  run.body = std::string(kMaxBundleBytes, 'x');
   EXPECT_THAT(encode_bundle(run).error().message, HasSubstr("the body with 16.0 MiB"));
   record = full_record();
-  for (std::size_t i = 0; i <= kMostBundleEntries; ++i) record.variables[std::to_string(i)] = std::nullopt;
+  for (std::size_t i = 0; i <= kMaxBundleEntries; ++i) record.variables[std::to_string(i)] = std::nullopt;
   EXPECT_THAT(encode_bundle(record).error().message, HasSubstr("at most 10000 environment variables"));
 }
 
@@ -212,7 +212,7 @@ TEST(BundleCodec, what_cannot_be_is_refused) {
   EXPECT_THAT(refused(""), HasSubstr("of a kind"));
   const std::string good = part(kText, "workflows: {}");
   EXPECT_EQ(refused(part(kRecord, good)), "");
-  EXPECT_THAT(refused(part(kRecord, part(kText, std::string(kMostScenarioBytes + 1, 'x')))), HasSubstr("text"));
+  EXPECT_THAT(refused(part(kRecord, part(kText, std::string(kMaxScenarioBytes + 1, 'x')))), HasSubstr("text"));
   const std::string file = part(kFiles, part(1, std::string("a.json")));
   EXPECT_EQ(refused(part(kRecord, good + file)), "");
   EXPECT_THAT(refused(part(kRecord, good + file + file)), HasSubstr("a file is in it twice"));
@@ -225,7 +225,7 @@ TEST(BundleCodec, what_cannot_be_is_refused) {
   message::put_fixed64(std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN()), rate);
   EXPECT_THAT(refused(part(kRecord, good + part(kOverrides, rate))), HasSubstr("rate"));
   std::string sets;
-  for (std::size_t i = 0; i <= kMostBundleEntries; ++i) sets += part(kSets, std::string());
+  for (std::size_t i = 0; i <= kMaxBundleEntries; ++i) sets += part(kSets, std::string());
   EXPECT_THAT(refused(part(kRecord, good + sets)), HasSubstr("sets"));
   EXPECT_THAT(refused(part(2, part(1, std::string("http://h/")) + part(5, uint64_t{1}))), HasSubstr("duration"));
 }

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "jobs/dispatch/codec/sheet_codec.h"
+#include "jobs/dispatch/codec/job_record_codec.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -43,7 +43,7 @@ TEST(ContextCodec, refuses_what_cannot_be) {
               HasSubstr("a value twice"))
       << "a user twice in a list";
   EXPECT_THAT(says([](auto& c) {
-                for (uint16_t list = 1; list <= plan::kMostLists; ++list) {
+                for (uint16_t list = 1; list <= plan::kMaxLists; ++list) {
                   c.values.push_back({1, 4, {list, 9, {}, "", false, true}});
                 }
               }),

@@ -1,8 +1,8 @@
 #include "jobs/dispatch/codec/parts.h"
 
 #include "core/base/encoding.h"
-#include "jobs/dispatch/job_sheet.h"
-#include "jobs/dispatch/share.h"
+#include "jobs/dispatch/assignment.h"
+#include "jobs/dispatch/job_record.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -13,16 +13,16 @@ bool is_inside_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0) ==
 
 std::string fit_text(std::string_view text) {
   // The rest is ignored: printable() makes a text at most half as long.
-  std::string out = printable(text.substr(0, kMostTextBytes * 2 + 2));
-  if (out.size() <= kMostTextBytes) return out;
-  std::size_t end = kMostTextBytes;
+  std::string out = printable(text.substr(0, kMaxTextBytes * 2 + 2));
+  if (out.size() <= kMaxTextBytes) return out;
+  std::size_t end = kMaxTextBytes;
   for (int i = 0; i < 3 && is_inside_letter(out[end]); ++i) --end;
   out.resize(end);
   return out;
 }
 
 uint16_t FieldReader::workflow(uint32_t from) {
-  if (from < kMostWorkflows) return static_cast<uint16_t>(from);
+  if (from < kMaxWorkflows) return static_cast<uint16_t>(from);
   refuse("a workflow that cannot be");
   return 0;
 }

@@ -1,7 +1,7 @@
-// The answers of letters_codec.h.
-#include "jobs/dispatch/codec/letters_codec.h"
+// The answers of messages_codec.h.
+#include "jobs/dispatch/codec/job_record_codec.h"
+#include "jobs/dispatch/codec/messages_codec.h"
 #include "jobs/dispatch/codec/parts.h"
-#include "jobs/dispatch/codec/sheet_codec.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -9,11 +9,12 @@ namespace {
 std::string_view wrong_applied(const Applied& answer) {
   return answer.durable <= answer.applied ? "" : "more that is durable than was applied";
 }
-std::string_view wrong_sight(const ShareSight& sight) {
+std::string_view wrong_sight(const AssignmentSight& sight) {
   return sight.end.last_number <= sight.measured ? "" : "an end beyond what was measured";
 }
 std::string_view wrong_adopted(const Adopted& answer) {
-  return are_distinct(answer.shares, [](const ShareSight& one) { return one.share; }) ? "" : kShareTwice;
+  return are_distinct(answer.assignments, [](const AssignmentSight& one) { return one.assignment; }) ? ""
+                                                                                                     : kAssignmentTwice;
 }
 std::string_view wrong_news(const LiveNews& news) {
   for (std::size_t i = 1; i < news.windows.size(); ++i) {
@@ -39,7 +40,7 @@ namespace {
 // An unknown value of a newer version becomes the strongest known one.
 constexpr Rule kPressure = one_of(resilience::kBackpressures, resilience::Backpressure::kReject);
 // Counts of all assignments of a job.
-constexpr Rule kSum = at_most(account::kMostCount * kMostShares);
+constexpr Rule kSum = at_most(ingest::kMaxCount * kMaxAssignments);
 
 }  // namespace
 
@@ -60,15 +61,15 @@ constexpr auto kDescription<Applied> = describe<Applied, &wrong_applied>(
     field<&Applied::excess>(3), field<&Applied::pressure>(4, kPressure));
 
 template <>
-constexpr auto kDescription<ShareSight> = describe<ShareSight, &wrong_sight>(
-    "what a worker knows of a share", field<&ShareSight::share>(1, kSome),
-    field<&ShareSight::phase>(2, one_of(kSharePhases)), field<&ShareSight::clock>(3, kClock),
-    field<&ShareSight::from>(4, kSecond), field<&ShareSight::measured>(5, kSecond), field<&ShareSight::end>(6),
-    field<&ShareSight::until>(7, kSecond));
+constexpr auto kDescription<AssignmentSight> = describe<AssignmentSight, &wrong_sight>(
+    "what a worker knows of an assignment", field<&AssignmentSight::assignment>(1, kSome),
+    field<&AssignmentSight::phase>(2, one_of(kAssignmentPhases)), field<&AssignmentSight::clock>(3, kClock),
+    field<&AssignmentSight::from>(4, kSecond), field<&AssignmentSight::measured>(5, kSecond),
+    field<&AssignmentSight::end>(6), field<&AssignmentSight::until>(7, kSecond));
 
 template <>
-constexpr auto kDescription<Adopted> =
-    describe<Adopted, &wrong_adopted>("what a worker knows of a job", field<&Adopted::shares>(1, list(kMostShares)));
+constexpr auto kDescription<Adopted> = describe<Adopted, &wrong_adopted>(
+    "what a worker knows of a job", field<&Adopted::assignments>(1, list(kMaxAssignments)));
 
 template <>
 constexpr auto kDescription<Submitted> =
@@ -78,7 +79,7 @@ constexpr auto kDescription<Submitted> =
 template <>
 constexpr auto kDescription<SecondOver> =
     describe<SecondOver>("a second of a run", field<&SecondOver::covered>(1, kSpan), field<&SecondOver::amends>(2),
-                         field<&SecondOver::window>(3, text(account::kMostWindowBytes)));
+                         field<&SecondOver::window>(3, text(ingest::kMaxWindowBytes)));
 
 template <>
 constexpr auto kDescription<LiveSum> =
@@ -88,10 +89,10 @@ constexpr auto kDescription<LiveSum> =
 
 template <>
 constexpr auto kDescription<Watched> = describe<Watched>(
-    "what is new of a job", field<&Watched::sheet>(1, text(kMostWatchedSheetBytes, "sheet of a job")),
+    "what is new of a job", field<&Watched::record>(1, text(kMaxWatchedRecordBytes, "record of a job")),
     field<&Watched::position>(2), field<&Watched::owner>(3, or_empty(kNode)), field<&Watched::life>(4, fixed()),
-    field<&Watched::seconds>(5, kSecond), field<&Watched::totals>(6, text(kMostTotalsBytes)),
-    field<&Watched::news>(7, list(kMostNews)), field<&Watched::final>(8), field<&Watched::live>(9));
+    field<&Watched::seconds>(5, kSecond), field<&Watched::totals>(6, text(kMaxTotalsBytes)),
+    field<&Watched::news>(7, list(kMaxNews)), field<&Watched::final>(8), field<&Watched::live>(9));
 
 template <>
 constexpr auto kDescription<JobLine> = describe<JobLine>(
@@ -102,17 +103,17 @@ constexpr auto kDescription<JobLine> = describe<JobLine>(
 
 template <>
 constexpr auto kDescription<JobList> =
-    describe<JobList>("a list of jobs", field<&JobList::jobs>(1, list(kMostJobLines)), field<&JobList::cut>(2));
+    describe<JobList>("a list of jobs", field<&JobList::jobs>(1, list(kMaxJobLines)), field<&JobList::cut>(2));
 
 template <>
 constexpr auto kDescription<WorkerLine> = describe<WorkerLine, &wrong_cores<WorkerLine>>(
     "a worker", field<&WorkerLine::name>(1, kNode).as("worker"), field<&WorkerLine::cores>(2, kCores),
     field<&WorkerLine::free>(3), field<&WorkerLine::state>(4, kText), field<&WorkerLine::reason>(5, kText).as("why"),
-    field<&WorkerLine::shares>(6), field<&WorkerLine::progress>(7, kText));
+    field<&WorkerLine::assignments>(6), field<&WorkerLine::progress>(7, kText));
 
 template <>
 constexpr auto kDescription<WorkerList> =
-    describe<WorkerList>("a list of workers", field<&WorkerList::workers>(1, list(kMostWorkerLines)));
+    describe<WorkerList>("a list of workers", field<&WorkerList::workers>(1, list(kMaxWorkerLines)));
 
 template <>
 constexpr auto kDescription<DatacenterLine> = describe<DatacenterLine, &wrong_cores<DatacenterLine>>(
@@ -122,17 +123,17 @@ constexpr auto kDescription<DatacenterLine> = describe<DatacenterLine, &wrong_co
 
 template <>
 constexpr auto kDescription<DatacenterList> = describe<DatacenterList>(
-    "a list of datacenters", field<&DatacenterList::datacenters>(1, list(kMostDatacenterLines)));
+    "a list of datacenters", field<&DatacenterList::datacenters>(1, list(kMaxDatacenterLines)));
 
 template <>
 constexpr auto kDescription<LiveWindow> =
-    describe<LiveWindow>("a live window", field<&LiveWindow::number>(1, at_most(kMostSeconds * 10)),
+    describe<LiveWindow>("a live window", field<&LiveWindow::number>(1, at_most(kMaxSeconds * 10)),
                          field<&LiveWindow::revision>(2), field<&LiveWindow::told>(3), field<&LiveWindow::done>(4));
 
 template <>
 constexpr auto kDescription<LiveNews> = describe<LiveNews, &wrong_news>(
     "live windows of a job", field<&LiveNews::life>(1, fixed()), field<&LiveNews::change>(2),
-    field<&LiveNews::windows>(3, list(kMostLiveWindows)), field<&LiveNews::total>(4), field<&LiveNews::final>(5));
+    field<&LiveNews::windows>(3, list(kMaxLiveWindows)), field<&LiveNews::total>(4), field<&LiveNews::final>(5));
 
 template <>
 constexpr auto kDescription<MoreTime> =
@@ -145,10 +146,10 @@ constexpr auto kDescription<Response> =
         "an answer about jobs", alternative<Noted, Response>(1, "noted"), alternative<Refusal, Response>(2, "refused"),
         alternative<Applied, Response>(3, "applied"), alternative<Adopted, Response>(4, "adopted"),
         alternative<Submitted, Response>(5, "submitted"), alternative<Watched, Response>(6, "watched"),
-        alternative<JobList, Response>(7, "jobs"), alternative<BundleLetter, Response>(8, "bundle"),
+        alternative<JobList, Response>(7, "jobs"), alternative<BundleMessage, Response>(8, "bundle"),
         alternative<WorkerList, Response>(9, "workers"), alternative<DatacenterList, Response>(10, "datacenters"),
         alternative<MoreTime, Response>(11, "more_time"), alternative<LiveNews, Response>(12, "live_news"))
-        .within(kMostResponseBytes);
+        .within(kMaxResponseBytes);
 
 template <>
 const Message& message_of<Response>() {

@@ -24,7 +24,7 @@ namespace {
 
 using scenario::in_quotes;
 
-static_assert(scenario::kProvidesMax == kMostProvided && scenario::kListsMax == kMostLists);
+static_assert(scenario::kProvidesMax == kMaxProvided && scenario::kListsMax == kMaxLists);
 
 Priority priority_of(scenario::Priority priority) {
   switch (priority) {
@@ -49,9 +49,9 @@ bool takes(const scenario::Workflow& user, std::string_view from, std::string_vi
                      [&](const scenario::Use& one) { return one.from.text == from && one.name.text == name; });
 }
 
-class Bonds {
+class Dependencies {
  public:
-  Bonds(const scenario::Scenario& source, const Dag& order, scenario::Reading& reading, Plan& plan)
+  Dependencies(const scenario::Scenario& source, const Dag& order, scenario::Reading& reading, Plan& plan)
       : source_(source), order_(order), reading_(reading), plan_(plan) {}
 
   void provides(std::size_t w) {
@@ -164,13 +164,13 @@ class Bonds {
 
 // Fills in depends, priority, uses and the names of provides of the plan's workflows, which have names already. Values
 // flow only where both sides say so: one without the other is reported.
-void compile_bonds(const scenario::Scenario& source, const Dag& order, scenario::Reading& reading, Plan& plan) {
-  Bonds bonds(source, order, reading, plan);
+void compile_dependencies(const scenario::Scenario& source, const Dag& order, scenario::Reading& reading, Plan& plan) {
+  Dependencies dependencies(source, order, reading, plan);
   for (std::size_t w = 0; w < source.workflows.size(); ++w) {
     plan.workflows[w].depends = order.after(w);
     plan.workflows[w].priority = priority_of(source.workflows[w].priority);
-    bonds.provides(w);
-    bonds.uses(w);
+    dependencies.provides(w);
+    dependencies.uses(w);
   }
 }
 
@@ -346,7 +346,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
   }
-  compile_bonds(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
+  compile_dependencies(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
   const bool shared_is_sound = source.is_sound && check_base(source, reading);
   bool all_sound = shared_is_sound;
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {

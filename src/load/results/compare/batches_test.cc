@@ -5,7 +5,7 @@
 namespace bellwether::results {
 namespace {
 
-metrics::Window stretch(uint64_t second, uint64_t span, uint64_t count = 10) {
+metrics::Window interval(uint64_t second, uint64_t span, uint64_t count = 10) {
   metrics::Window window({3, 1, 0});
   window.second = second;
   window.covered = Duration::seconds(static_cast<int64_t>(span));
@@ -28,10 +28,10 @@ TEST(Batches, a_short_run_has_a_batch_for_each_second_and_a_long_one_at_most_thi
   EXPECT_EQ(Batcher(kSteps, 300, 10).batch_seconds(), 10U);
 }
 
-TEST(Batches, stretches_of_any_length_come_into_the_batch_of_their_time) {
+TEST(Batches, intervals_of_any_length_come_into_the_batch_of_their_time) {
   Batcher batcher(kSteps, 100, 10);
-  for (uint64_t s = 0; s < 40; s += 10) batcher.add(stretch(s, 10), 10);
-  for (uint64_t s = 40; s < 100; ++s) batcher.add(stretch(s, 1), 1);
+  for (uint64_t s = 0; s < 40; s += 10) batcher.add(interval(s, 10), 10);
+  for (uint64_t s = 40; s < 100; ++s) batcher.add(interval(s, 1), 1);
   const Batches batches = batcher.take();
   ASSERT_EQ(batches.covered.size(), 10U);
   for (const Duration covered : batches.covered) EXPECT_EQ(covered, Duration::seconds(10));
@@ -45,8 +45,8 @@ TEST(Batches, stretches_of_any_length_come_into_the_batch_of_their_time) {
 
 TEST(Batches, a_rest_at_the_end_is_no_batch) {
   Batcher batcher(kSteps, 65, 1);
-  for (uint64_t s = 0; s < 64; ++s) batcher.add(stretch(s, 1), 1);
-  metrics::Window rest = stretch(64, 1);
+  for (uint64_t s = 0; s < 64; ++s) batcher.add(interval(s, 1), 1);
+  metrics::Window rest = interval(64, 1);
   rest.covered = Duration::millis(3);
   batcher.add(rest, 1);
   const Batches batches = batcher.take();

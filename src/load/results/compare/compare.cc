@@ -65,11 +65,11 @@ class Sample {
   }
 
  private:
-  double percentile(double share) const {
+  double percentile(double ratio) const {
     double upto = 0;
     for (std::size_t v = 0; v < sum_.size(); ++v) {
       upto += sum_[v];
-      if (upto > 0 && upto >= share * timed_) {
+      if (upto > 0 && upto >= ratio * timed_) {
         return static_cast<double>(metrics::Histogram::middle_of(values_[v])) / 1e6;
       }
     }
@@ -186,7 +186,7 @@ double student_within(double t, int freedom) {
 }
 
 double student_quantile(double alpha, int freedom) {
-  check(alpha > 0 && alpha < 1, "a share");
+  check(alpha > 0 && alpha < 1, "a ratio");
   double low = 0;
   double high = 1;
   while (student_within(high, freedom) < 1 - alpha && high < 1e12) high *= 2;
@@ -200,9 +200,9 @@ double student_quantile(double alpha, int freedom) {
 Batcher::Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest)
     : steps_(std::move(steps)), seconds_(seconds) {
   const uint64_t unit = std::max<uint64_t>(1, coarsest);
-  // A whole number of the longest stretches, so that each of them lies in one batch.
+  // A whole number of the longest intervals, so that each of them lies in one batch.
   const uint64_t units = std::max<uint64_t>(1, seconds / unit);
-  batch_ = unit * ((units + kMostBatches - 1) / kMostBatches);
+  batch_ = unit * ((units + kMaxBatches - 1) / kMaxBatches);
   for (const Step& step : steps_) out_.steps.push_back(step.name);
   out_.of.resize(steps_.size() + 1);
 }

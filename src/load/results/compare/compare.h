@@ -30,7 +30,7 @@ double student_quantile(double alpha, int freedom);
 // A run cut into batches of equal time. Neighbouring requests are alike, because a slow moment slows all of them, so
 // they are no independent samples; means over long enough batches nearly are (the method of batch means: B. Schmeiser,
 // Batch Size Effects in the Analysis of Simulation Output, Operations Research 30, 1982, who recommends 10 to 30).
-inline constexpr std::size_t kMostBatches = 30;
+inline constexpr std::size_t kMaxBatches = 30;
 inline constexpr std::size_t kLeastBatches = 8;  // with fewer no judgement is made
 
 // The figures of one step in one batch.
@@ -48,7 +48,7 @@ struct Batches {
   std::vector<Duration> covered;  // by batch
 };
 
-// Puts stretches of a run together. It never cuts a stretch: a run of stretches of 10 s has batches of 10 s or more.
+// Puts intervals of a run together. It never cuts a interval: a run of intervals of 10 s has batches of 10 s or more.
 class Batcher {
  public:
   // The objects of a comparison: names of steps, their indices in a window, and the choice of response times or service
@@ -58,10 +58,10 @@ class Batcher {
     std::size_t index = 0;
     bool open_model = false;
   };
-  // `seconds`: the length of the run; `coarsest`: of its longest stretch.
+  // `seconds`: the length of the run; `coarsest`: of its longest interval.
   Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest);
 
-  // Stretches in their order. Leaves out a stretch that begins beyond `seconds`, or has measured nearly nothing.
+  // Intervals in their order. Leaves out a interval that begins beyond `seconds`, or has measured nearly nothing.
   void add(const metrics::Window& window, uint64_t span);
   // Without the batch at the end that is shorter than half of the others.
   Batches take();

@@ -15,7 +15,7 @@ namespace bellwether::script::lua {
 
 namespace {
 
-constexpr std::size_t kSaidMost = 1000;  // bytes of one print()
+constexpr std::size_t kMaxSaid = 1000;  // bytes of one print()
 
 int sleep(lua_State* state) {
   Strand* strand = strand_of(state, host_of(state), "sleep");
@@ -166,7 +166,7 @@ int uuid(lua_State* state) {
 
 void say(lua_State* state, Host& host) {
   std::string line;
-  for (int i = 1; i <= lua_gettop(state) && line.size() < kSaidMost; ++i) {
+  for (int i = 1; i <= lua_gettop(state) && line.size() < kMaxSaid; ++i) {
     if (i > 1) line += '\t';
     switch (lua_type(state, i)) {
       case LUA_TBOOLEAN: line += lua_toboolean(state, i) != 0 ? "true" : "false"; break;
@@ -182,7 +182,7 @@ void say(lua_State* state, Host& host) {
       default: line += luaL_typename(state, i); break;
     }
   }
-  if (line.size() > kSaidMost) line.resize(kSaidMost);
+  if (line.size() > kMaxSaid) line.resize(kMaxSaid);
   if (host.running != nullptr) host.running->run->say(std::move(line));
 }
 

@@ -13,8 +13,8 @@
 namespace bellwether::script::lua {
 namespace {
 
-constexpr int kTableDepthMost = 32;
-constexpr std::size_t kBytesMost = 1u << 20;  // the limit of a scenario
+constexpr int kMaxTableDepth = 32;
+constexpr std::size_t kMaxBytes = 1u << 20;  // the limit of a scenario
 
 // The keys of a step's function, and not of the step itself.
 constexpr std::string_view kOfFunction[] = {"args", "sets", "checks"};
@@ -177,7 +177,7 @@ class Writer {
   }
 
   void write_value(const std::string& what, int depth) {
-    if (depth > kTableDepthMost || out_.size() > kBytesMost || lua_checkstack(state_, 8) == 0) {
+    if (depth > kMaxTableDepth || out_.size() > kMaxBytes || lua_checkstack(state_, 8) == 0) {
       if (problems_.empty()) problems_.push_back({at_, what + " is too deep or too large", {}});
       out_ += "null";
       return;

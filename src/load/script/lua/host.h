@@ -95,7 +95,7 @@ enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kJs
 
 class Host {
  public:
-  static constexpr std::size_t kPathsMost = 10'000;
+  static constexpr std::size_t kMaxPaths = 10'000;
 
   State state;
   const plan::Program* script = nullptr;  // its files

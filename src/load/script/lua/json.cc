@@ -12,7 +12,7 @@
 namespace bellwether::script::lua {
 namespace {
 
-constexpr int kJsonDepthMost = 100;
+constexpr int kMaxJsonDepth = 100;
 
 // Builds tables as the text comes.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -59,8 +59,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return put();
   }
   bool open(bool is_array) {
-    if (open_.size() == kJsonDepthMost || lua_checkstack(state_, 4) == 0) {
-      why_ = fmt::format("more than {} levels of JSON", kJsonDepthMost);
+    if (open_.size() == kMaxJsonDepth || lua_checkstack(state_, 4) == 0) {
+      why_ = fmt::format("more than {} levels of JSON", kMaxJsonDepth);
       return false;
     }
     lua_newtable(state_);
@@ -140,8 +140,8 @@ Status append_object(lua_State* state, int index, std::string& out, int depth) {
 Status append_number(double number, std::string& out) {
   if (!std::isfinite(number)) return fail(Errc::kInvalid, "JSON has no number that is not finite");
   char text[32];
-  constexpr double kWholeMost = 9007199254740992.0;  // 2^53: up to there every whole number is one
-  const bool whole = std::floor(number) == number && std::fabs(number) <= kWholeMost;
+  constexpr double kMaxWhole = 9007199254740992.0;  // 2^53: up to there every whole number is one
+  const bool whole = std::floor(number) == number && std::fabs(number) <= kMaxWhole;
   const auto end = whole ? std::to_chars(text, text + sizeof text, static_cast<int64_t>(number)).ptr
                          : std::to_chars(text, text + sizeof text, number).ptr;
   out.append(text, end);
@@ -149,8 +149,8 @@ Status append_number(double number, std::string& out) {
 }
 
 Status append_value(lua_State* state, int index, std::string& out, int depth) {
-  if (depth > kJsonDepthMost || lua_checkstack(state, 8) == 0) {
-    return fail(Errc::kInvalid, fmt::format("more than {} levels, or a table that holds itself", kJsonDepthMost));
+  if (depth > kMaxJsonDepth || lua_checkstack(state, 8) == 0) {
+    return fail(Errc::kInvalid, fmt::format("more than {} levels, or a table that holds itself", kMaxJsonDepth));
   }
   switch (lua_type(state, index)) {
     case LUA_TNIL: out += "null"; return {};

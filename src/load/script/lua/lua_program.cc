@@ -13,7 +13,7 @@ namespace bellwether::script::lua {
 namespace {
 
 // Kilobytes. All states of a process share an address range of 2 GiB, and a state without memory cannot even say so.
-constexpr int kMemoryMost = 512 * 1024;
+constexpr int kMaxMemory = 512 * 1024;
 
 // The globals belong to all users of the thread: a step must not leave values there for other users.
 constexpr const char* kLock = R"lua(
@@ -102,8 +102,8 @@ class LuaProgram final : public vuser::Program {
   }
 
   void begin(uint32_t function, User& user, vuser::CodeRun& run) override {
-    if (lua_gc(host_.state.get(), LUA_GCCOUNT, 0) > kMemoryMost) {
-      return run.fail(fmt::format("the script holds more than {} MiB", kMemoryMost / 1024));
+    if (lua_gc(host_.state.get(), LUA_GCCOUNT, 0) > kMaxMemory) {
+      return run.fail(fmt::format("the script holds more than {} MiB", kMaxMemory / 1024));
     }
     Strand& strand = take_strand();
     strand.function = &host_.functions[function];

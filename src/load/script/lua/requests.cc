@@ -17,7 +17,7 @@ namespace bellwether::script::lua {
 namespace {
 
 constexpr std::array<std::string_view, 5> kOptions{"headers", "body", "json", "timeout", "measured"};
-constexpr std::size_t kHeadersMost = 100;
+constexpr std::size_t kMaxHeaders = 100;
 
 // The content of a table of options. The texts are those of the table, which the caller keeps.
 struct Options {
@@ -38,8 +38,8 @@ bool read_headers(lua_State* state, Options& out) {
   while (lua_next(state, -2) != 0) {
     const bool fits = lua_type(state, -2) == LUA_TSTRING &&
                       (lua_type(state, -1) == LUA_TSTRING || lua_type(state, -1) == LUA_TNUMBER);
-    if (!fits || out.headers.size() == kHeadersMost) {
-      return refuse(state, fmt::format("'headers' has at most {} names and texts", kHeadersMost));
+    if (!fits || out.headers.size() == kMaxHeaders) {
+      return refuse(state, fmt::format("'headers' has at most {} names and texts", kMaxHeaders));
     }
     if (lua_type(state, -1) == LUA_TNUMBER) {
       // A number becomes a text in the table itself, so that the text lasts as long as the table.
@@ -305,9 +305,9 @@ const plan::JsonPath* Host::path_at(lua_State* from, int index) {
     lua_pushfstring(from, "'%s' is no JSON path: %s", text, path.error().message.c_str());
     return nullptr;
   }
-  if (known_paths.size() >= kPathsMost) {
+  if (known_paths.size() >= kMaxPaths) {
     lua_pushfstring(from, "more than %d different JSON paths: parse the body once instead, by res:json()",
-                    static_cast<int>(kPathsMost));
+                    static_cast<int>(kMaxPaths));
     return nullptr;
   }
   known_paths.push_back(std::move(*path));

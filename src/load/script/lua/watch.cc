@@ -13,7 +13,7 @@ namespace bellwether::script::lua {
 namespace {
 
 constexpr Duration kLookEvery = Duration::millis(100);
-constexpr uint32_t kLooksMost = static_cast<uint32_t>(kSliceMost / kLookEvery);
+constexpr uint32_t kMaxLooks = static_cast<uint32_t>(kMaxSlice / kLookEvery);
 
 int watch_signal() { return SIGRTMIN + 5; }
 
@@ -31,7 +31,7 @@ thread_local Running t_running;
 void stop_it(lua_State* state, lua_Debug*) {
   luaL_where(state, 0);
   lua_pushfstring(state, "ran for %d s without waiting for anything, and was stopped",
-                  static_cast<int>(kSliceMost / Duration::seconds(1)));
+                  static_cast<int>(kMaxSlice / Duration::seconds(1)));
   lua_concat(state, 2);
   lua_error(state);
 }
@@ -45,7 +45,7 @@ void look(int) {
     running.looks = 0;
     return;
   }
-  if (++running.looks < kLooksMost) return;
+  if (++running.looks < kMaxLooks) return;
   // The same as in LuaJIT's own command, in its handler of SIGINT.
   lua_sethook(state, stop_it, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
   running.stopped.store(true, std::memory_order_relaxed);

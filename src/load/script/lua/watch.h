@@ -1,5 +1,5 @@
 // Ends endless loops. Between two waits a script has its thread for itself, and with it the load of a whole core. A
-// slice of more than kSliceMost of processor time ends with an error.
+// slice of more than kMaxSlice of processor time ends with an error.
 //
 // A timer of the thread's processor time looks a few times a second. The hot path only marks where a slice begins and
 // ends.
@@ -13,7 +13,7 @@ struct lua_State;
 
 namespace bellwether::script::lua {
 
-inline constexpr Duration kSliceMost = Duration::seconds(1);  // of processor time
+inline constexpr Duration kMaxSlice = Duration::seconds(1);  // of processor time
 
 // A script runs from here to the end of the scope. Not nested.
 class Slice {

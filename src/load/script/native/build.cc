@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kOutputMost = 4u << 20;
+constexpr std::size_t kMaxOutput = 4u << 20;
 constexpr std::array<std::string_view, 3> kCompilers{"clang++-16", "clang++", "g++"};
 constexpr std::array<const char*, 8> kFlags{
     "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-fdiagnostics-color=never", "-MMD"};
@@ -221,7 +221,7 @@ Result<std::string> build(const BuildOptions& options) {
   }
   BW_TRY(const auto compiled, run(command, work.file("said")));
   BW_TRY(auto said, read_file(work.file("said")));
-  if (said.size() > kOutputMost) said.resize(kOutputMost);
+  if (said.size() > kMaxOutput) said.resize(kMaxOutput);
   if (!compiled) {
     return fail(Errc::kInvalid, options.verbose ? said : first_errors(said, options.file, source));
   }

@@ -54,8 +54,8 @@ std::string_view line_of(std::string_view source, uint32_t number) {
   return source.substr(0, source.find('\n'));
 }
 
-constexpr std::size_t kTextMost = 300;
-constexpr std::size_t kSaidMost = 2000;
+constexpr std::size_t kMaxText = 300;
+constexpr std::size_t kMaxSaid = 2000;
 
 struct Problem {
   Line error;
@@ -98,16 +98,16 @@ std::string first_errors(std::string_view said, std::string_view file, std::stri
     }
     if (shown++ > 0) out += '\n';
     if (!problem.place) {
-      out += problem.raw.substr(0, kTextMost);
+      out += problem.raw.substr(0, kMaxText);
       continue;
     }
     out += fmt::format("{}:{}:{}: {}", file, problem.place->line, problem.place->column,
-                       problem.error.text.substr(0, kTextMost));
+                       problem.error.text.substr(0, kMaxText));
     const std::string_view text = line_of(source, problem.place->line);
     if (!trim(text).empty()) out += "\n    " + std::string(trim(text).substr(0, 110));
   }
   if (shown > 0) return out;
-  out = said.substr(0, kSaidMost);
+  out = said.substr(0, kMaxSaid);
   while (out.ends_with('\n')) out.pop_back();
   return out;
 }

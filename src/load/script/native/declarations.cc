@@ -11,8 +11,8 @@ namespace bellwether::script::native {
 
 namespace {
 
-constexpr std::size_t kBytesMost = 1u << 20;  // the limit of a scenario
-constexpr std::size_t kDeclaredMost = 100'000;
+constexpr std::size_t kMaxBytes = 1u << 20;  // the limit of a scenario
+constexpr std::size_t kMaxDeclared = 100'000;
 
 struct Listener {
   std::vector<Declared> declared;
@@ -26,8 +26,8 @@ std::string text_of(bellwether_text text) {
 
 void listen(void* to, uint32_t kind, uint32_t line, bellwether_text name, bellwether_text value) {
   auto& listener = *static_cast<Listener*>(to);
-  if (listener.declared.size() == kDeclaredMost || name.size > kBytesMost || value.size > kBytesMost ||
-      listener.bytes + name.size + value.size > kBytesMost) {
+  if (listener.declared.size() == kMaxDeclared || name.size > kMaxBytes || value.size > kMaxBytes ||
+      listener.bytes + name.size + value.size > kMaxBytes) {
     listener.too_much = true;
     return;
   }

@@ -17,9 +17,9 @@ namespace bellwether::script::native {
 namespace {
 
 constexpr uint32_t kNowhere = UINT32_MAX;
-constexpr std::size_t kHeadersMost = 100;
-constexpr std::size_t kPathsMost = 10'000;
-constexpr std::size_t kWhyMost = 1000;  // bytes of a failure's reason
+constexpr std::size_t kMaxHeaders = 100;
+constexpr std::size_t kMaxPaths = 10'000;
+constexpr std::size_t kMaxWhy = 1000;  // bytes of a failure's reason
 
 std::string_view from_abi(bellwether_text text) { return {text.data, text.data == nullptr ? 0 : text.size}; }
 bellwether_text to_abi(std::string_view text) { return {text.data(), text.size()}; }
@@ -135,7 +135,7 @@ class NativeProgram final : public vuser::Program {
   static bool change_of(const bellwether_request& from,
                         std::vector<std::pair<std::string_view, std::string_view>>& headers,
                         vuser::RequestChange& out) {
-    if (from.header_count > kHeadersMost) return false;
+    if (from.header_count > kMaxHeaders) return false;
     for (std::size_t i = 0; i < from.header_count; ++i) {
       headers.emplace_back(from_abi(from.headers[2 * i]), from_abi(from.headers[2 * i + 1]));
     }
@@ -185,7 +185,7 @@ class NativeProgram final : public vuser::Program {
   static void sleep(bellwether_run* run, int64_t ns) { strand_of(run).run->sleep(Duration::nanos(ns)); }
   static void end(bellwether_run* run) { strand_of(run).run->end(); }
   static void fail_run(bellwether_run* run, bellwether_text why) {
-    strand_of(run).run->fail(std::string(from_abi(why).substr(0, kWhyMost)));
+    strand_of(run).run->fail(std::string(from_abi(why).substr(0, kMaxWhy)));
   }
 
   static void response(bellwether_run* run, bellwether_response* out) {
@@ -209,7 +209,7 @@ class NativeProgram final : public vuser::Program {
     std::string key(from_abi(text));
     const auto found = known.find(key);
     if (found != known.end()) return &found->second;
-    if (known.size() == kPathsMost) return nullptr;
+    if (known.size() == kMaxPaths) return nullptr;
     auto path = plan::parse_json_path(key);
     if (!path) return nullptr;
     return &known.emplace(std::move(key), std::move(*path)).first->second;

@@ -1,0 +1,53 @@
+// Frames over a stream socket between two processes of one machine. A write never waits: the socket keeps unsent bytes,
+// and the owner must limit them. One runtime, one thread; one reader.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/runtime/event.h"
+#include "core/runtime/runtime.h"
+
+namespace bellwether::node {
+
+class AssignmentSocket {
+ public:
+  // Takes ownership of `fd`, a connected stream socket. Errors: it is none, or no descriptor is left.
+  static Result<std::unique_ptr<AssignmentSocket>> take(runtime::Runtime& runtime, int fd);
+  ~AssignmentSocket();
+  AssignmentSocket(const AssignmentSocket&) = delete;
+  AssignmentSocket& operator=(const AssignmentSocket&) = delete;
+
+  // The payload of the next frame. kClosed: the other end is gone; kProtocol: an empty or too large frame; kCancelled.
+  // After an error nothing can be read.
+  runtime::task<Result<std::string>> read(runtime::Cancellation* cancel);
+  // REQUIRES a payload within the limit of a frame, and not empty.
+  void write(std::string_view payload);
+  // Bytes that are still unsent.
+  std::size_t waiting() const { return waiting_; }
+  // Until all is sent, or the other end is gone. One at a time.
+  runtime::task<void> flush();
+
+ private:
+  AssignmentSocket(runtime::Runtime& runtime, int read_fd, int write_fd);
+  runtime::task<void> write_on();
+  bool send_some();
+
+  runtime::Runtime& runtime_;
+  int read_fd_;
+  int write_fd_;  // the same socket: one waiter for each descriptor
+  std::vector<std::byte> in_;
+  std::size_t in_size_ = 0;
+  std::deque<std::string> out_;
+  std::size_t out_from_ = 0;  // of the first of them
+  std::size_t waiting_ = 0;
+  bool broken_ = false;
+  runtime::Event to_write_;
+  runtime::Event drained_;
+  runtime::task<void> writer_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,155 @@
+#include "jobs/client/client_format.h"
+
+#include <gmock/gmock.h>
+
+#include "jobs/client/scenario_files.h"
+
+namespace bellwether::client::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+plan::Plan two_workflows() {
+  Scenario scenario;
+  scenario.text = R"(
+workflows:
+  browse: {vus: 1, duration: 1s, steps: {list: {http: {get: "http://127.0.0.1:1/"}}}}
+  pay: {vus: 1, duration: 1s, steps: {pay: {http: {get: "http://127.0.0.1:1/"}}}}
+)";
+  auto bundled = bundle_of(scenario);
+  EXPECT_TRUE(bundled);
+  return std::move(bundled->plan);
+}
+
+metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
+  metrics::Window out(aggregate::shape_of(plan));
+  out.second = second;
+  for (std::size_t s = 0; s < out.steps.size(); ++s) {
+    for (int64_t i = 1; i <= 100; ++i) out.steps[s].service.record(Duration::millis(i * static_cast<int64_t>(s + 1)));
+    out.steps[s].response = metrics::Histogram();
+    out.steps[s].count = 100;
+    out.steps[s].failed = s;
+    out.workflows[s].iterations = 50 + s;
+    out.workflows[s].vus_active = 7;
+  }
+  return out;
+}
+
+TEST(ClientWords, figures_are_those_of_all_samples_and_of_each_step) {
+  const plan::Plan plan = two_workflows();
+  const Figures figures = figures_of(plan, second_of(plan, 3), Duration::millis(500));
+  EXPECT_EQ(figures.requests, 200U);
+  EXPECT_EQ(figures.failed, 1U);
+  EXPECT_EQ(figures.covered, 500ms);
+  EXPECT_DOUBLE_EQ(figures.rate_per_s, 400);
+  EXPECT_EQ(figures.service.count, 200U);
+  EXPECT_EQ(figures.service.min, 1ms);
+  EXPECT_EQ(figures.service.max, 200ms);
+  // Half of the samples of both together are at or below 67 ms; the halves of the steps are 50 and 100.
+  EXPECT_NEAR(static_cast<double>(figures.service.p50.count()), 67e6, 67e4);
+  EXPECT_EQ(figures.response.count, 0U);
+  EXPECT_EQ(figures.response.p99, 0ns);
+  ASSERT_EQ(figures.steps.size(), 2U);
+  EXPECT_EQ(figures.steps[1].workflow, "pay");
+  EXPECT_EQ(figures.steps[1].name, "pay.pay");
+  EXPECT_NEAR(static_cast<double>(figures.steps[0].service.p50.count()), 50e6, 50e4);
+  EXPECT_NEAR(static_cast<double>(figures.steps[1].service.p99.count()), 198e6, 198e4);
+  EXPECT_EQ(figures.workflows.at(1).iterations, 51U);
+  EXPECT_EQ(figures.workflows.at(1).vus, 7);
+}
+
+TEST(ClientWords, a_workflow_has_its_own_steps_and_its_own_clock) {
+  const plan::Plan plan = two_workflows();
+  aggregate::Totals totals(plan);
+  totals.add(second_of(plan, 0));
+  totals.add(second_of(plan, 1));
+  dispatch::JobRecord record;
+  record.workflows.resize(2);
+  record.workflows[1].state = dispatch::WorkflowState::kFailed;
+  record.workflows[1].why = "a target that is none";
+  for (const auto& [workflow, ran] : {std::pair{0, 9}, {1, 2}, {1, 4}}) {
+    dispatch::AssignmentRecord& assignment = record.assignments.emplace_back();
+    assignment.workflow = static_cast<uint16_t>(workflow);
+    assignment.end.emplace().ran = Duration::seconds(ran);
+  }
+  const WorkflowResult result = workflow_result_of(totals, record, 1);
+  EXPECT_EQ(result.name, "pay");
+  EXPECT_EQ(result.state, WorkflowState::kFailed);
+  EXPECT_EQ(result.why, "a target that is none");
+  EXPECT_EQ(result.elapsed, 4s);
+  EXPECT_EQ(result.figures.iterations, 102U);
+  ASSERT_EQ(result.steps.size(), 1U);
+  EXPECT_EQ(result.steps[0].requests, 200U);
+  EXPECT_DOUBLE_EQ(result.steps[0].rate_per_s, 50);
+}
+
+TEST(ClientWords, all_of_a_workflow_is_counted_when_the_totals_reach_beyond_its_last_second) {
+  const plan::Plan plan = two_workflows();
+  aggregate::Totals totals(plan);
+  dispatch::JobRecord record;
+  record.workflows.resize(2);
+  EXPECT_TRUE(all_counted(record, 0, totals)) << "it has measured nothing";
+  // Seconds 2 to 4 of the run; none of an assignment that never began, that is gone, or of another workflow.
+  record.assignments.resize(4);
+  for (const std::size_t i : {0, 2, 3}) {
+    record.assignments[i].streams = i != 2;
+    record.assignments[i].from = 2;
+    record.assignments[i].end.emplace().last_number = i == 0 ? 3 : 100;
+  }
+  record.assignments[1].streams = true;
+  record.assignments[1].from = 100;
+  record.assignments[3].workflow = 1;
+  EXPECT_FALSE(all_counted(record, 0, totals));
+  for (const uint64_t second : {0, 1, 2, 3}) {
+    totals.add(second_of(plan, second));
+    EXPECT_FALSE(all_counted(record, 0, totals)) << second;
+  }
+  totals.add(second_of(plan, 4));
+  EXPECT_TRUE(all_counted(record, 0, totals));
+  EXPECT_FALSE(all_counted(record, 1, totals));
+}
+
+TEST(ClientWords, a_status_has_names_where_they_are_known) {
+  const plan::Plan plan = two_workflows();
+  dispatch::Watched watched;
+  watched.record.id = "j";
+  watched.record.state = dispatch::JobState::kRunning;
+  watched.record.started = {1'500'000'000};
+  watched.record.workflows.resize(2);
+  watched.owner = "a";
+  watched.position = 2;
+  const Status plain = status_of(watched, nullptr);
+  EXPECT_EQ(plain.workflows.at(1).name, "");
+  EXPECT_FALSE(plain.live);
+  EXPECT_EQ(plain.manager, "a");
+  EXPECT_EQ(plain.queue_position, 2U);
+  EXPECT_EQ(plain.started.time_since_epoch(), 1500ms);
+  EXPECT_EQ(plain.submitted, Moment());
+  watched.live.vus = 3;
+  const Status named = status_of(watched, &plan);
+  EXPECT_EQ(named.workflows.at(1).name, "pay");
+  ASSERT_TRUE(named.live);
+  EXPECT_EQ(named.live->vus, 3);
+}
+
+TEST(ClientWords, every_state_has_a_word) {
+  EXPECT_EQ(to_string(JobState::kPartial), "partial");
+  EXPECT_EQ(to_string(WorkflowState::kSkipped), "skipped");
+  EXPECT_TRUE(has_ended(JobState::kCancelled));
+  EXPECT_FALSE(has_ended(JobState::kCancelling));
+}
+
+TEST(ClientWords, errors_are_told_by_what_can_be_done_about_them) {
+  const auto code = [](Errc errc) { return error_of(bellwether::Error{errc, "why"}).code; };
+  EXPECT_EQ(code(Errc::kNotFound), Code::kNotFound);
+  EXPECT_EQ(code(Errc::kExists), Code::kConflict);
+  EXPECT_EQ(code(Errc::kRefused), Code::kRefused);
+  EXPECT_EQ(code(Errc::kExhausted), Code::kUnavailable);
+  EXPECT_EQ(code(Errc::kCancelled), Code::kClosed);
+  for (const Errc one : {Errc::kTimeout, Errc::kReset, Errc::kClosed, Errc::kTls, Errc::kDns, Errc::kUnreachable}) {
+    EXPECT_EQ(code(one), Code::kUnreachable);
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::client::detail

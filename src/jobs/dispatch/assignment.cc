@@ -1,0 +1,46 @@
+#include "jobs/dispatch/assignment.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/base/encoding.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+constexpr std::array<std::string_view, kAssignmentOutcomes> kOutcomes{
+    "completed", "stopped", "aborted", "failed", "crashed", "killed", "isolated", "overtime", "left", "timed out"};
+constexpr std::array<std::string_view, kAssignmentPhases> kPhases{"preparing", "ready", "running", "ended"};
+
+bool is_id(std::string_view text) {
+  const auto good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !text.empty() && text.size() <= kMaxIdBytes && std::all_of(text.begin(), text.end(), good);
+}
+
+}  // namespace
+
+bool is_job_id(std::string_view text) { return is_id(text); }
+bool is_bundle_hash(std::string_view text) { return is_id(text); }
+bool is_worker_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxIdBytes && printable(text) == text;
+}
+
+std::vector<uint32_t> parts_of(const PartRange& range) {
+  std::vector<uint32_t> parts(range.count);
+  std::iota(parts.begin(), parts.end(), range.first);
+  return parts;
+}
+
+std::string_view to_string(AssignmentOutcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
+std::string_view to_string(AssignmentPhase phase) { return kPhases.at(static_cast<std::size_t>(phase)); }
+
+std::string seconds_text(Duration span) {
+  std::string text = std::to_string((span.ms() + 99) / 100);
+  if (text.size() == 1) text.insert(text.begin(), '0');
+  return fmt::format("{}.{} s", text.substr(0, text.size() - 1), text.back());
+}
+
+}  // namespace bellwether::dispatch

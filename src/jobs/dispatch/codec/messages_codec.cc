@@ -1,0 +1,261 @@
+#include "jobs/dispatch/codec/messages_codec.h"
+
+#include "cluster/wire/identity.h"
+#include "core/resilience/overload.h"
+#include "core/resilience/request_limiter.h"
+#include "jobs/dispatch/codec/parts.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+using namespace rule;  // every line of this file is made of these
+
+std::string_view wrong_report(const WorkerReport& report) {
+  if (report.free > report.cores) return "more free cores than there are";
+  const bool distinct = are_distinct(report.held, [](const WorkerReport::Held& one) {
+    return std::pair<std::string_view, AssignmentId>(one.job, one.assignment);
+  });
+  return distinct ? "" : kAssignmentTwice;
+}
+std::string_view wrong_window(const WindowMessage& message) {
+  return message.first <= message.last ? "" : "numbers of a stream that are none";
+}
+std::string_view wrong_live(const LiveMessage& live) {
+  const bool distinct = are_distinct(live.assignments, [](const LiveMessage::Assignment& one) {
+    return std::pair<std::string_view, AssignmentId>(one.job, one.assignment);
+  });
+  return distinct ? "" : kAssignmentTwice;
+}
+std::string_view wrong_offer(const Offer& offer) {
+  if (!is_good(offer.order.parts)) return "parts that are none";
+  return offer.order.cores <= offer.order.parts.count ? "" : "more cores than parts";
+}
+std::string_view wrong_adopt(const AdoptMessage& message) {
+  return are_distinct(message.streams, [](const AdoptMessage::Stream& one) { return one.assignment; })
+             ? ""
+             : kAssignmentTwice;
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch
+
+namespace bellwether::message {
+
+using namespace dispatch;        // NOLINT(google-build-using-namespace)
+using namespace dispatch::rule;  // NOLINT(google-build-using-namespace)
+
+template <>
+constexpr auto kDescription<Headway> = describe<Headway>(
+    "how far an assignment has come", field<&Headway::could_turn>(1, kCount), field<&Headway::turned>(2, kCount),
+    field<&Headway::could_begin>(3, kCount), field<&Headway::begun>(4, kCount), field<&Headway::due>(5, kCount),
+    field<&Headway::served>(6, kCount));
+
+template <>
+constexpr auto kDescription<WorkerReport::Held> = describe<WorkerReport::Held>(
+    "an assignment that a worker holds", field<&WorkerReport::Held::job>(1, kJob),
+    field<&WorkerReport::Held::fence>(2, kFence), field<&WorkerReport::Held::assignment>(3, kSome),
+    field<&WorkerReport::Held::phase>(4, one_of(kAssignmentPhases)), field<&WorkerReport::Held::headway>(5));
+
+template <>
+constexpr auto kDescription<WorkerReport> = describe<WorkerReport, &wrong_report>(
+    "a report of a worker", field<&WorkerReport::life>(1, fixed(kSome)), field<&WorkerReport::cores>(2, kCores),
+    field<&WorkerReport::free>(3), field<&WorkerReport::takes_work>(4), field<&WorkerReport::healthy>(5),
+    field<&WorkerReport::state>(6, kText), field<&WorkerReport::reason>(7, kText),
+    field<&WorkerReport::held>(8, list(kMaxHeldAssignments)), field<&WorkerReport::leaves>(9));
+
+template <>
+constexpr auto kDescription<WindowMessage> = describe<WindowMessage, &wrong_window>(
+    "windows of an assignment", field<&WindowMessage::job>(1, kJob), field<&WindowMessage::assignment>(2, kSome),
+    field<&WindowMessage::from>(3, kSecond), field<&WindowMessage::first>(4, kSome),
+    field<&WindowMessage::last>(5, kSecond), field<&WindowMessage::window>(6, text(ingest::kMaxWindowBytes)));
+
+template <>
+constexpr auto kDescription<EndMessage> = describe<EndMessage>(
+    "the end of an assignment", field<&EndMessage::job>(1, kJob), field<&EndMessage::assignment>(2, kSome),
+    field<&EndMessage::end>(3), field<&EndMessage::until>(4, kSecond));
+
+template <>
+constexpr auto kDescription<LiveMessage::Assignment> = describe<LiveMessage::Assignment>(
+    "live figures of an assignment", field<&LiveMessage::Assignment::job>(1, kJob),
+    field<&LiveMessage::Assignment::assignment>(2, kSome), field<&LiveMessage::Assignment::requests>(3, kCount),
+    field<&LiveMessage::Assignment::failed>(4, kCount), field<&LiveMessage::Assignment::iterations>(5, kCount),
+    field<&LiveMessage::Assignment::dropped>(6, kCount), field<&LiveMessage::Assignment::vus>(7, kCount));
+
+template <>
+constexpr auto kDescription<LiveMessage> = describe<LiveMessage, &wrong_live>(
+    "live figures of a worker", field<&LiveMessage::number>(1),
+    field<&LiveMessage::assignments>(2, list(kMaxHeldAssignments)), field<&LiveMessage::collected>(3, kSpan));
+
+template <>
+constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
+    "an offer of an assignment", field<&Offer::order, &AssignmentOrder::job>(1, kJob),
+    field<&Offer::order, &AssignmentOrder::assignment>(2, kSome),
+    field<&Offer::order, &AssignmentOrder::fence>(3, kFence),
+    field<&Offer::order, &AssignmentOrder::workflow>(4, kWorkflow),
+    field<&Offer::order, &AssignmentOrder::parts, &PartRange::first>(5),
+    field<&Offer::order, &AssignmentOrder::parts, &PartRange::count>(6),
+    field<&Offer::order, &AssignmentOrder::parts, &PartRange::of>(7),
+    field<&Offer::order, &AssignmentOrder::cores>(8, kSome), field<&Offer::order, &AssignmentOrder::squeeze>(9),
+    field<&Offer::order, &AssignmentOrder::base_second>(10, kSecond),
+    field<&Offer::order, &AssignmentOrder::seed>(11, fixed()),
+    field<&Offer::order, &AssignmentOrder::bundle>(12, kHash),
+    field<&Offer::order, &AssignmentOrder::kill_grace>(13, kSpan),
+    field<&Offer::order, &AssignmentOrder::isolation_limit>(14, kSomeSpan),
+    field<&Offer::order, &AssignmentOrder::execution_limit>(15, kSomeSpan),
+    field<&Offer::order, &AssignmentOrder::context_version>(16),
+    field<&Offer::order, &AssignmentOrder::given>(17, list(plan::kMaxProvided)),
+    field<&Offer::order, &AssignmentOrder::on_overtime>(18, one_of(plan::kOnOvertimes)),
+    field<&Offer::order, &AssignmentOrder::iterations>(19), field<&Offer::order, &AssignmentOrder::vus>(20));
+
+template <>
+constexpr auto kDescription<BeginMessage> = describe<BeginMessage>(
+    "the begin of an assignment", field<&BeginMessage::job>(1, kJob), field<&BeginMessage::fence>(2, kFence),
+    field<&BeginMessage::assignment>(3, kSome), field<&BeginMessage::clock>(4, kClock),
+    field<&BeginMessage::resumes>(5), field<&BeginMessage::from>(6, kSecond));
+
+template <>
+constexpr auto kDescription<TakeOverMessage> =
+    describe<TakeOverMessage>("a take-over of an assignment", field<&TakeOverMessage::job>(1, kJob),
+                              field<&TakeOverMessage::fence>(2, kFence), field<&TakeOverMessage::assignment>(3, kSome),
+                              field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond));
+
+template <>
+constexpr auto kDescription<HandOverMessage> =
+    describe<HandOverMessage>("a hand-over of an assignment", field<&HandOverMessage::job>(1, kJob),
+                              field<&HandOverMessage::fence>(2, kFence), field<&HandOverMessage::assignment>(3, kSome),
+                              field<&HandOverMessage::until>(4, between(uint64_t{1}, kMaxSeconds)));
+
+template <>
+constexpr auto kDescription<StopMessage> =
+    describe<StopMessage>("a stop of an assignment", field<&StopMessage::job>(1, kJob),
+                          field<&StopMessage::fence>(2, kFence), field<&StopMessage::assignment>(3, kSome),
+                          field<&StopMessage::how>(4, one_of(kStopHows)), field<&StopMessage::why>(5, kText));
+
+template <>
+constexpr auto kDescription<ScaleMessage> = describe<ScaleMessage>(
+    "a number of users of an assignment", field<&ScaleMessage::job>(1, kJob), field<&ScaleMessage::fence>(2, kFence),
+    field<&ScaleMessage::assignment>(3, kSome), field<&ScaleMessage::vus>(4));
+
+template <>
+constexpr auto kDescription<AdoptMessage::Stream> =
+    describe<AdoptMessage::Stream>("a stream of a job", field<&AdoptMessage::Stream::assignment>(1, kSome),
+                                   field<&AdoptMessage::Stream::applied>(2, kSecond));
+
+template <>
+constexpr auto kDescription<AdoptMessage> = describe<AdoptMessage, &wrong_adopt>(
+    "an adoption of a job", field<&AdoptMessage::job>(1, kJob), field<&AdoptMessage::fence>(2, kFence),
+    field<&AdoptMessage::streams>(3, list(kMaxAssignments)));
+
+template <>
+constexpr auto kDescription<RetireMessage> = describe<RetireMessage>(
+    "a retirement of a job", field<&RetireMessage::job>(1, kJob), field<&RetireMessage::fence>(2, kFence));
+
+template <>
+constexpr auto kDescription<Submit> =
+    describe<Submit>("a submission", field<&Submit::job>(1, kJob), field<&Submit::by>(2, kText),
+                     field<&Submit::bundle>(3, text(kMaxBundleBytes, 1)), field<&Submit::seed>(4, fixed()));
+
+template <>
+constexpr auto kDescription<Watch> = describe<Watch>(
+    "a watch of a job", field<&Watch::job>(1, kJob), field<&Watch::revision>(2), field<&Watch::seconds>(3, kSecond),
+    field<&Watch::life>(4, fixed()), field<&Watch::wait>(5, kSpan), field<&Watch::live_every>(6, kSpan));
+
+template <>
+constexpr auto kDescription<WatchLive> =
+    describe<WatchLive>("a watch of live windows", field<&WatchLive::job>(1, kJob), field<&WatchLive::life>(2, fixed()),
+                        field<&WatchLive::change>(3), field<&WatchLive::wait>(4, kSpan));
+
+template <>
+constexpr auto kDescription<ListJobs> = describe<ListJobs>("a question for jobs");
+template <>
+constexpr auto kDescription<ListWorkers> = describe<ListWorkers>("a question for workers");
+template <>
+constexpr auto kDescription<ListDatacenters> = describe<ListDatacenters>("a question for datacenters");
+
+template <>
+constexpr auto kDescription<Cancel> = describe<Cancel>(
+    "a cancellation", field<&Cancel::job>(1, kJob), field<&Cancel::by>(2, kText), field<&Cancel::why>(3, kText),
+    field<&Cancel::how>(4, one_of(kStopHows)), field<&Cancel::workflows>(5, list(kMaxWorkflows, not_empty(kText))),
+    field<&Cancel::number>(6, fixed()));
+
+template <>
+constexpr auto kDescription<Scale> =
+    describe<Scale>("a number of users", field<&Scale::job>(1, kJob), field<&Scale::by>(2, kText),
+                    field<&Scale::workflow>(3, kText), field<&Scale::vus>(4));
+
+template <>
+constexpr auto kDescription<FetchBundle> =
+    describe<FetchBundle>("a question for a bundle", field<&FetchBundle::job>(1, kJob));
+
+template <>
+constexpr auto kDescription<ExtendMessage> = describe<ExtendMessage>(
+    "a request for more time", field<&ExtendMessage::job>(1, kJob), field<&ExtendMessage::assignment>(2, kSome),
+    field<&ExtendMessage::left>(3, kSpan),
+    field<&ExtendMessage::request, &resilience::ExtensionRequest::reason>(4, one_of(resilience::kExtensionReasons)),
+    field<&ExtendMessage::request, &resilience::ExtensionRequest::progress>(5, between(0.0, 1.0)),
+    field<&ExtendMessage::request, &resilience::ExtensionRequest::estimate>(6, kSpan),
+    field<&ExtendMessage::request, &resilience::ExtensionRequest::workflows>(7));
+
+namespace {
+
+using namespace wire::roles;  // NOLINT(google-build-using-namespace): a table of these
+using resilience::Operation;
+using resilience::Urgency;
+
+// Senders, urgency, and the limit that it counts against (cluster/net/message_classes.h).
+template <class T>
+consteval Field message(uint32_t number, std::string_view name, wire::Roles senders, Urgency urgency,
+                        Operation operation) {
+  return alternative<T, JobMessage>(number, name).sent_by(senders, urgency, operation);
+}
+
+}  // namespace
+
+template <>
+constexpr auto kDescription<JobMessage> =
+    describe<JobMessage>(
+        "a message about jobs",
+        // A silent worker counts as lost, and others would get its load.
+        message<WorkerReport>(1, "report", kWorkers, Urgency::kCritical, Operation::kHeartbeat),
+        // The measurements and the end: the ingest of a run.
+        message<WindowMessage>(2, "window", kWorkers, Urgency::kCritical, Operation::kStatistics),
+        message<EndMessage>(3, "end", kWorkers, Urgency::kCritical, Operation::kProgress),
+        message<LiveMessage>(4, "live", kWorkers, Urgency::kNormal, Operation::kProgress),
+        message<Offer>(5, "offer", kManagers, Urgency::kHigh, Operation::kDispatch),
+        message<BundleMessage>(6, "bundle", kManagers, Urgency::kHigh, Operation::kDispatch),
+        // All assignments of a workflow begin at once, a hand-over is at its second, and a stop must arrive.
+        message<BeginMessage>(7, "begin", kManagers, Urgency::kCritical, Operation::kDispatch),
+        message<StopMessage>(8, "stop", kManagers, Urgency::kCritical, Operation::kDispatch),
+        message<AdoptMessage>(9, "adopt", kManagers, Urgency::kCritical, Operation::kDispatch),
+        message<RetireMessage>(10, "retire", kManagers, Urgency::kCritical, Operation::kDispatch),
+        message<Submit>(11, "submit", kAsking, Urgency::kHigh, Operation::kSubmit),
+        message<Watch>(12, "watch", kAsking, Urgency::kNormal, Operation::kStatus),
+        message<ListJobs>(13, "list_jobs", kAsking, Urgency::kLow, Operation::kStatus),
+        message<Cancel>(14, "cancel", kAsking, Urgency::kCritical, Operation::kCancel),
+        message<FetchBundle>(15, "fetch_bundle", kAsking, Urgency::kNormal, Operation::kFetch),
+        message<ListWorkers>(16, "list_workers", kAsking, Urgency::kLow, Operation::kStatus),
+        message<ListDatacenters>(17, "list_datacenters", kAsking, Urgency::kLow, Operation::kStatus),
+        message<TakeOverMessage>(18, "take_over", kManagers, Urgency::kCritical, Operation::kDispatch),
+        message<HandOverMessage>(19, "hand_over", kManagers, Urgency::kCritical, Operation::kDispatch),
+        // Without more time the assignment is stopped.
+        message<ExtendMessage>(20, "extend", kWorkers, Urgency::kCritical, Operation::kProgress),
+        message<WatchLive>(21, "watch_live", kAsking, Urgency::kNormal, Operation::kStatistics),
+        message<Scale>(22, "scale", kAsking, Urgency::kHigh, Operation::kCancel),
+        message<ScaleMessage>(23, "scale_assignment", kManagers, Urgency::kHigh, Operation::kDispatch))
+        .within(kMaxMessageBytes);
+
+template <>
+const Message& message_of<JobMessage>() {
+  return described<JobMessage>();
+}
+
+}  // namespace bellwether::message
+
+namespace bellwether::dispatch {
+
+std::string encode(const JobMessage& message) { return message::encode(message); }
+std::string encode(const Response& response) { return message::encode(response); }
+Result<JobMessage> decode_message(std::string_view bytes) { return message::decode<JobMessage>(bytes); }
+Result<Response> decode_response(std::string_view bytes) { return message::decode<Response>(bytes); }
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,388 @@
+#include "jobs/dispatch/job_kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/probe.h"
+#include "jobs/dispatch/messages.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + kSecondNs - 1) / kSecondNs); }
+
+}  // namespace
+
+JobKernel::JobKernel(JobSpec spec, JobRules rules, JobRecord record, Prng prng)
+    : book_(std::move(spec), rules, std::move(record)), pool_(book_, prng) {
+  if (record_.workflows.empty()) record_.workflows = new_workflows(spec_);
+  check(record_.workflows.size() == spec_.size(), "a job has the workflows of its plan");
+}
+
+std::vector<WorkflowRecord> JobKernel::new_workflows(const JobSpec& spec) {
+  std::vector<WorkflowRecord> out;
+  for (const WorkflowSpec& one : spec) out.push_back({.vus = one.told_vus.value_or(0)});
+  return out;
+}
+
+AssignmentOrder JobKernel::order(AssignmentId id, JobFence fence) const {
+  const AssignmentRecord* assignment = find(id);
+  check(assignment != nullptr, "an order is for an assignment of the job");
+  const WorkflowSpec& spec = spec_[assignment->workflow];
+  AssignmentOrder order;
+  order.job = record_.id;
+  order.assignment = id;
+  order.fence = fence;
+  order.workflow = assignment->workflow;
+  order.parts = assignment->parts;
+  order.cores = assignment->cores;
+  order.squeeze = assignment->squeeze;
+  order.base_second = record_.workflows[assignment->workflow].base_second;
+  order.seed = record_.seed + (uint64_t{assignment->workflow} << 32U);
+  order.bundle = record_.bundle;
+  order.kill_grace = rules_.kill_grace;
+  order.isolation_limit = rules_.isolation_limit;
+  order.context_version = record_.context_version;
+  order.given = layers_.context().given_to(spec);
+  if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
+  order.on_overtime = spec.on_overtime;
+  if (spec.counted) order.iterations = assignment->iterations;
+  if (spec.told_vus) order.vus = record_.workflows[assignment->workflow].vus;
+  return order;
+}
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t> applied, JobEffects& out) {
+  book_.applied = std::move(applied);
+  book_.owned = book_.adopting = book_.adopted = true;
+  asked_until_ = now + rules_.adopt_limit;
+  if (record_.started.unix_ns != 0) book_.zero = now - ago;
+  if (is_final(record_.state)) {
+    book_.over = true;
+  } else {
+    book_.follow_ingest(now);
+  }
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    book_.since[assignment.id] = now;
+    const bool missed = is_live(assignment) && !book_.has_all_of(assignment);
+    if (missed || (assignment.end && layers_.is_awaited(assignment.workflow))) asking_.insert(assignment.worker);
+  }
+  // The last owner had received the end and all seconds before it, and died before it recorded both.
+  for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
+    AssignmentRecord& assignment = record_.assignments[i];
+    if (is_live(assignment) && book_.has_all_of(assignment)) finish(now, assignment, out);
+  }
+  if (record_.state == JobState::kSubmitted) book_.become(JobState::kQueued, {}, out);
+  book_.changed = !book_.over;
+  advance(now, out);
+}
+
+void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
+  if (!book_.owned || book_.over || book_.concluding) return;
+  const bool cancelled = stop.cause == JobStop::Cause::kCancelled;
+  if (workflows.empty()) {
+    if (!teardown_.take_stop(now, stop)) return;
+    if (cancelled && record_.state != JobState::kCancelling) book_.become(JobState::kCancelling, stop.why, out);
+  }
+  std::string names;
+  for (const uint16_t w : workflows) names += fmt::format("{}{}'", names.empty() ? "'" : ", '", spec_[w].name);
+  if (!names.empty())
+    book_.add_event(now, "workflow_stopping", fmt::format("{}: {}{}", names, stop.why, JobTeardown::by_whom(stop.by)));
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (!workflows.empty() && !workflows.contains(w)) continue;
+    const WorkflowState state = record_.workflows[w].state;
+    if (is_final(state) || (workflows.empty() && !book_.is_stopped(w))) continue;
+    book_.stop_assignments(now, w, stop.how, stop.why, out);
+    const bool begun = record_.workflows[w].begun;
+    if (!workflows.empty() || (cancelled && !book_.has_live(w)) || (!begun && cancelled)) {
+      if (!workflows.empty()) book_.lose_rest(now, w, "cancelled");
+      book_.become(w, WorkflowState::kCancelled, stop.why, out);
+    } else if (!begun) {
+      book_.become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why,
+                   out);
+    }
+  }
+  book_.changed = true;
+  advance(now, out);
+}
+
+Status JobKernel::scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by,
+                        JobEffects& out) {
+  std::vector<plan::Told> told;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (spec_[w].told_vus) told.push_back({w, spec_[w].name, spec_[w].vus});
+  }
+  BW_TRY(const auto w, plan::find_told(told, workflow, vus));
+  WorkflowRecord& one = record_.workflows[w];
+  const std::string whose = fmt::format("workflow '{}'", spec_[w].name);
+  if (is_final(one.state)) return fail(Errc::kClosed, "{} has ended: it is {}", whose, to_string(one.state));
+  if (one.vus == vus) return {};
+  book_.add_event(now, "scaled",
+                  fmt::format("{}: {} to {} virtual users{}", whose, one.vus, vus, JobTeardown::by_whom(by)));
+  one.vus = vus;
+  book_.changed = true;
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    const bool listens = assignment.state == AssignmentState::kReady || assignment.state == AssignmentState::kRunning;
+    if (assignment.workflow == w && listens) book_.to_hold.push_back(job_effect::Scale{assignment.id});
+  }
+  advance(now, out);
+  return {};
+}
+
+void JobKernel::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
+  pool_.take_in(std::move(workers));
+  for (const WorkerSight& worker : pool_.workers()) {
+    // The worker's process has restarted: assignments of its former life are gone.
+    const auto older =
+        std::find_if(record_.assignments.begin(), record_.assignments.end(), [&](const AssignmentRecord& assignment) {
+          return is_live(assignment) && assignment.worker == worker.name && assignment.life != worker.life;
+        });
+    if (older != record_.assignments.end()) worker_gone(now, worker.name, older->life, "it was started again", out);
+  }
+  advance(now, out);
+}
+
+void JobKernel::concluded(Instant now, JobEffects& out) {
+  if (!book_.concluding || is_final(record_.state)) return;
+  const JobState to = outcome();
+  record_.ended = book_.wall(now);
+  std::string why;
+  for (uint16_t w = 0; w < spec_.size() && why.empty(); ++w) {
+    if (record_.workflows[w].state != WorkflowState::kCompleted) why = record_.workflows[w].why;
+  }
+  if (record_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);
+  // The teardown does not change the reason.
+  if (record_.stop && (to == JobState::kCancelled || to == JobState::kTimedOut)) why = record_.stop->why;
+  book_.become(to, to == JobState::kCompleted ? std::string() : why, out);
+  book_.held.push_back({record_.revision + 1, job_effect::Over{}});
+  book_.flush(out);
+}
+
+void JobKernel::tick(Instant now, JobEffects& out) {
+  if (!book_.owned || book_.over) return;
+  std::vector<AssignmentId> late;
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    if (is_live(assignment) && book_.since[assignment.id] + time_.limit_of(assignment) <= now)
+      late.push_back(assignment.id);
+  }
+  time_.look_for_overdue(now);
+  for (const AssignmentId id : late) {
+    AssignmentRecord* assignment = book_.find(id);
+    if (assignment == nullptr || !is_live(*assignment)) continue;
+    if (assignment->state == AssignmentState::kOffered) {
+      offered(now, id, OfferAnswer::kNotNow, "it did not answer an offer in time", out);
+      continue;
+    }
+    const uint16_t workflow = assignment->workflow;
+    const bool asked_to_stop =
+        assignment->state == AssignmentState::kStopping || assignment->handed_over || book_.is_spare(*assignment);
+    lose(now, *assignment, "it gave no result in time", out);
+    if (!asked_to_stop && !is_final(record_.workflows[workflow].state)) {
+      book_.fail_workflow(now, workflow, WorkflowState::kFailed,
+                          fmt::format("no result of '{}' from worker '{}'", spec_[workflow].name, assignment->worker),
+                          out);
+    }
+  }
+  if (time_.timeout_at() <= now) {
+    stop(now, {JobStop::Cause::kTimeout, StopHow::kAtOnce, {}, plan::timeout_text(*rules_.timeout)}, {}, out);
+  }
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (time_.timeout_at(w) <= now) time_.time_out(now, w, out);
+  }
+  advance(now, out);
+}
+
+Instant JobKernel::wake() const {
+  if (!book_.owned || book_.over || is_final(record_.state)) return Instant::never();
+  Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end()});
+  if (!asking_.empty()) next = std::min(next, asked_until_);
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    const auto since = book_.since.find(assignment.id);
+    if (!is_live(assignment) || since == book_.since.end()) continue;
+    next = std::min({next, since->second + time_.limit_of(assignment), time_.overdue_at(assignment)});
+  }
+  bool active = false;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    active = active || book_.is_active(w);
+    next = std::min(next, time_.timeout_at(w));
+    const auto since = gap_since_.find(w);
+    if (since == gap_since_.end()) continue;
+    next = std::min(next, since->second + rules_.dispatch_limit);
+    if (book_.zero && spec_[w].length > Duration::zero()) next = std::min(next, book_.clock_of(w) + spec_[w].length);
+  }
+  if (!active && group_again_) next = std::min(next, *group_again_);
+  if (!active && no_workers_since_) next = std::min(next, *no_workers_since_ + rules_.worker_wait);
+  return next;
+}
+
+MoreTime JobKernel::more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out) {
+  return time_.more_time(now, letter, suspect, out);
+}
+
+// --- the life of the job ---------------------------------------------------------------------------------------------
+
+void JobKernel::advance(Instant now, JobEffects& out) {
+  if (!book_.owned || book_.over || is_final(record_.state)) return book_.flush(out);
+  if (book_.adopting) {
+    if (!asking_.empty() && now < asked_until_) return book_.flush(out);
+    adopted(now, out);
+  }
+  for (uint16_t w = 0; w < spec_.size(); ++w) judge(now, w, out);
+  book_.skip_dependents(out);
+  teardown_.look(now, out);
+  time_.end_paused(now, out);
+  const auto& all = record_.workflows;
+  if (std::all_of(all.begin(), all.end(), [](const WorkflowRecord& one) { return is_final(one.state); })) {
+    conclude(now, out);
+  } else if (!record_.stop || teardown_.may_begin()) {
+    bool active = false;
+    for (uint16_t w = 0; w < spec_.size(); ++w) active = active || book_.is_active(w);
+    if (!active) {
+      plan_group(now, out);
+    } else {
+      fill_gaps(now, out);
+      begin_group(now, out);
+      moves_.empty_workers(now, out);
+      moves_.rebalance(now);
+      moves_.move_on(now, out);
+      begin_ready(now, out);
+    }
+  }
+  book_.flush(out);
+}
+
+// All workers have reported what they run of it, or the limit has passed.
+void JobKernel::adopted(Instant now, JobEffects& out) {
+  book_.adopting = false;
+  if (!asking_.empty()) {
+    BW_PROBE("dispatch: a worker did not say what it runs");
+    asking_.clear();
+  }
+  if (book_.zero) book_.add_event(now, "owner_changed", "another manager goes on with the run");
+  for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
+    AssignmentRecord& assignment = record_.assignments[i];
+    const WorkflowRecord& one = record_.workflows[assignment.workflow];
+    if (!one.begun || is_final(one.state)) continue;
+    if (assignment.streams && one.state == WorkflowState::kAssigned)
+      book_.become(assignment.workflow, WorkflowState::kRunning, {}, out);
+    if (assignment.state == AssignmentState::kReady && !book_.is_stopped(assignment.workflow))
+      begin_assignment(now, assignment, out);
+    const bool told = book_.is_spare(assignment) && find(assignment.follows)->until != 0;
+    if (told && !moves_.takes_over(assignment.id))
+      out.push_back(job_effect::TakeOver{assignment.id, book_.clock_of(assignment.workflow)});
+  }
+  if (book_.zero && record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
+}
+
+// The whole group begins at one instant, when all of it is ready.
+void JobKernel::begin_group(Instant now, JobEffects& out) {
+  std::vector<uint16_t> group;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    const WorkflowRecord& one = record_.workflows[w];
+    if (one.begun || !book_.is_active(w)) continue;
+    if (!book_.gaps(w).empty()) return;
+    group.push_back(w);
+  }
+  if (group.empty()) return;
+  const auto waits = [&](const AssignmentRecord& assignment) {
+    return assignment.state == AssignmentState::kOffered && !record_.workflows[assignment.workflow].begun;
+  };
+  if (std::any_of(record_.assignments.begin(), record_.assignments.end(), waits)) return;
+  const Instant at = now + rules_.head_start;
+  if (!book_.zero) {
+    book_.zero = at;
+    record_.started = book_.wall(at);
+  }
+  const uint64_t base = at > *book_.zero ? seconds_up(at - *book_.zero) : 0;
+  for (const uint16_t w : group) {
+    record_.workflows[w].begun = true;
+    record_.workflows[w].base_second = base;
+    book_.become(w, WorkflowState::kRunning, {}, out);
+    for (auto& [kind, text] : plan::remarks_on_values(layers_.context(), spec_, w)) book_.add_event(now, kind, text);
+  }
+  begin_ready(now, out);
+  if (record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
+  group_attempts_ = 0;
+  busy_ = false;
+}
+
+// A running workflow has ended when all its parts have, or when no worker will ever run the remaining ones.
+void JobKernel::judge(Instant now, uint16_t workflow, JobEffects& out) {
+  const WorkflowRecord& one = record_.workflows[workflow];
+  if (!one.begun || is_final(one.state) || book_.has_live(workflow)) return;
+  const std::vector<uint32_t> left = book_.gaps(workflow);
+  if (!left.empty() && !book_.is_stopped(workflow) && !hopeless(now, workflow)) return;
+  const Duration planned = book_.clock_of(workflow) + spec_[workflow].length - *book_.zero;
+  if (!left.empty()) {
+    const Duration until =
+        spec_[workflow].length > Duration::zero() ? std::min(book_.elapsed(now), planned) : book_.elapsed(now);
+    book_.lose_gaps(workflow, left, until);
+  }
+  const bool all_begun = spec_[workflow].counted && left.empty();
+  const bool some =
+      all_begun ||
+      std::any_of(record_.assignments.begin(), record_.assignments.end(), [&](const AssignmentRecord& assignment) {
+        return assignment.workflow == workflow && assignment.state == AssignmentState::kEnded && assignment.end &&
+               (assignment.end->outcome == AssignmentOutcome::kCompleted ||
+                assignment.end->outcome == AssignmentOutcome::kStopped ||
+                assignment.end->outcome == AssignmentOutcome::kAborted ||
+                assignment.end->outcome == AssignmentOutcome::kTimedOut);
+      });
+  const bool stopped = book_.is_stopped(workflow);
+  if (stopped && record_.stop->cause == JobStop::Cause::kCancelled) {
+    book_.become(workflow, WorkflowState::kCancelled, record_.stop->why, out);
+  } else if (stopped && record_.stop->cause == JobStop::Cause::kTimeout) {
+    book_.become(workflow, WorkflowState::kTimedOut, record_.stop->why, out);
+  } else if (stopped && spec_[workflow].is_teardown && teardown_.was_stopped(workflow)) {
+    book_.become(workflow, WorkflowState::kCancelled, record_.stop->why, out);
+  } else if (some) {
+    book_.become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
+    book_.become(workflow, WorkflowState::kCompleted, {}, out);
+  } else {
+    book_.become(workflow, WorkflowState::kFailed,
+                 fmt::format("no worker was left that could run '{}'", spec_[workflow].name), out);
+  }
+}
+
+void JobKernel::conclude(Instant now, JobEffects& out) {
+  const auto live = [](const AssignmentRecord& assignment) { return is_live(assignment); };
+  if (book_.concluding || teardown_.awaits() ||
+      std::any_of(record_.assignments.begin(), record_.assignments.end(), live))
+    return;
+  book_.concluding = true;
+  Duration elapsed;
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    if (!assignment.streams) continue;
+    const Duration base = Duration::seconds(static_cast<int64_t>(record_.workflows[assignment.workflow].base_second));
+    if (assignment.end) elapsed = std::max(elapsed, base + assignment.end->ran);
+    elapsed = std::max(elapsed, assignment.lost_from);
+  }
+  // Time beyond the end of everything else is no loss. The clock of this owner may be behind the seconds that ran.
+  const Duration lasted = std::max(elapsed, book_.elapsed(now));
+  for (plan::Loss& loss : record_.losses) {
+    loss.to = std::max(loss.from, std::min(loss.to, lasted));
+    elapsed = std::max(elapsed, loss.to);
+  }
+  record_.elapsed = elapsed;
+  if (record_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);
+  book_.changed = true;
+  out.push_back(job_effect::Conclude{});
+}
+
+JobState JobKernel::outcome() const {
+  if (record_.state == JobState::kCancelling) return JobState::kCancelled;
+  if (record_.stop && record_.stop->cause == JobStop::Cause::kTimeout) return JobState::kTimedOut;
+  const auto& all = record_.workflows;
+  const auto completed = [](const WorkflowRecord& one) { return one.state == WorkflowState::kCompleted; };
+  if (std::all_of(all.begin(), all.end(), completed)) return JobState::kCompleted;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (spec_[w].is_test && completed(all[w])) return JobState::kPartial;
+  }
+  return JobState::kFailed;
+}
+
+}  // namespace bellwether::dispatch

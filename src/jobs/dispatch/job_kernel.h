@@ -1,0 +1,188 @@
+// The kernel of a job's coordinator: it assigns the parts of workflows to workers, and reacts when a worker refuses,
+// dies or comes back. It has no input and no output: events and the time come in, effects go out.
+//
+// The job record holds all that must survive the owner. The kernel holds back offers, and the end, until a quorum has
+// accepted the change that they depend on (kept()). It holds back stops of running assignments too: a later owner that
+// does not know the reason assumes that the worker left, and continues the parts elsewhere. It does not hold back
+// begins: a ready assignment may begin, and a new owner asks the workers which ones have.
+//
+//   workflows that depend on nothing unfinished form a group; its parts are spread over the workers' cores
+//   → offered to the workers → all ready → all begin at one instant → all ended, and counted → the next group
+//
+// When a worker dies, other workers continue its parts; the record gets the loss: the time that was not measured. A new
+// owner starts from the record and asks the workers for what runs.
+//
+// When a worker leaves, or parts are spread onto a worker that joined, running assignments hand over without a gap
+// (job_moves.h):
+//
+//   followers are prepared → the record has the second at which they begin, and is kept → each has confirmed that it
+//   will take over → the running assignment is asked to hand over, and confirms
+//
+// The last confirmation decides. Before it everything may be called off, and the running assignment goes on.
+//
+//   job_book.h    the job record, and every change of it: the kernel and all its parts read and write here
+//   job_pool.h    assigns parts to workers
+//   job_layers.h  values from one layer of workflows for the next
+//   job_moves.h   hand-overs of running assignments
+//   job_time.h    overtime, timeouts, and the teardown of a stopped job
+//
+// Times are of the owner's monotonic clock. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "core/base/result.h"
+#include "jobs/dispatch/job_book.h"
+#include "jobs/dispatch/job_layers.h"
+#include "jobs/dispatch/job_moves.h"
+#include "jobs/dispatch/job_pool.h"
+#include "jobs/dispatch/job_time.h"
+
+namespace bellwether::dispatch {
+
+// The answer of a worker to an offer.
+enum class OfferAnswer : uint8_t {
+  kReady,
+  kBusy,    // its cores are in use: try later, or another worker
+  kNotNow,  // it refuses, or was not reached: find another worker
+  kBroken,  // no worker can prepare the scenario
+};
+
+class JobKernel {
+ public:
+  // In their first state.
+  static std::vector<WorkflowRecord> new_workflows(const JobSpec& spec);
+  // A new job: the record has an id, a name, a bundle. REQUIRES as many workflows in the spec as the plan has.
+  JobKernel(JobSpec spec, JobRules rules, JobRecord record, Prng prng);
+  JobKernel(const JobKernel&) = delete;
+  JobKernel& operator=(const JobKernel&) = delete;
+
+  // The wall clock at `now`. Call it before each of the following if reports show the time.
+  void set_wall(Instant now, WallTime wall) { book_.wall_now = wall, book_.wall_at = now; }
+
+  // The job has this owner, and is new: keep the record, and find workers.
+  void begin(Instant now, JobEffects& out) {
+    book_.owned = true;
+    if (record_.state == JobState::kSubmitted) book_.become(JobState::kQueued, {}, out);
+    book_.changed = true;
+    advance(now, out);
+  }
+  // Adopts the job of another owner. `ago`: the time since the start of the run by the wall clock, for the case that no
+  // worker that knows it is left. `applied`: the numbers of each stream in the ingest. They may be fewer than the
+  // record says: then an ended assignment is live again until the rest has come. Each worker of workers_to_ask() must
+  // send sighted().
+  void adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t> applied, JobEffects& out);
+  // Before adopt(): the values between workflows, as a quorum has them.
+  void restore(plan::Values context) { layers_.restore(std::move(context)); }
+  std::vector<std::string> workers_to_ask() const { return {asking_.begin(), asking_.end()}; }
+
+  // The register's quorum has accepted this revision.
+  void kept(Instant now, uint64_t revision, JobEffects& out) { book_.kept(now, revision, out); }
+  void context_kept(Instant now, uint64_t version, JobEffects& out) {
+    layers_.kept(version);
+    advance(now, out);
+  }
+  // All known workers.
+  void pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out);
+  void offered(Instant now, AssignmentId assignment, OfferAnswer answer, const std::string& why, JobEffects& out);
+  // The worker does not know the assignment (any more), or could not begin it.
+  void not_begun(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
+  // It confirms that it will take over.
+  void taken_over(Instant now, AssignmentId assignment, JobEffects& out);
+  // Its worker confirms that it hands over, or has handed over, at this second of the run.
+  void handed_over(Instant now, AssignmentId assignment, uint64_t until, JobEffects& out);
+  // It does not hand over and goes on.
+  void kept_on(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
+  // Its iterations in the ingest. For all streams before adopt(), and with each applied().
+  void iterated(AssignmentId assignment, plan::Iterated told) { book_.iterated[assignment] = told; }
+  // The ingest has all numbers of its stream up to this one.
+  void applied(Instant now, AssignmentId assignment, uint64_t number, JobEffects& out);
+  void ended(Instant now, AssignmentId assignment, const AssignmentEnd& end, JobEffects& out);
+  // The answer of a worker to a new owner: its assignments of this job.
+  void sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<AssignmentSight>& assignments,
+               JobEffects& out);
+  // It is dead, or its process has restarted. `life` 0: in any life.
+  void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
+  // Its worker is alive, but the assignment makes no progress: it continues elsewhere, as after a death.
+  void evicted(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
+  // Everything, or only these workflows (of a cancellation).
+  void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
+  // Sets the number of users of an externally controlled workflow; an empty name means the only such one. kNotFound: no
+  // such workflow. kInvalid: too many users, or an ambiguous name. kClosed: it has ended.
+  Status scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out);
+  // A worker asks for more time for an assignment. `suspect`: others doubt that the worker lives.
+  MoreTime more_time(Instant now, const ExtendMessage& letter, bool suspect, JobEffects& out);
+  void concluded(Instant now, JobEffects& out);
+  // For the report.
+  void note(Instant now, std::string kind, std::string detail, JobEffects& out) {
+    book_.add_event(now, std::move(kind), std::move(detail));
+    book_.flush(out);
+  }
+  void tick(Instant now, JobEffects& out);
+  Instant wake() const;
+
+  const JobRecord& record() const { return record_; }
+  const JobSpec& spec() const { return spec_; }
+  const JobRules& rules() const { return rules_; }
+  const plan::Values& context() const { return layers_.context(); }
+  // Its last record is durable.
+  bool over() const { return book_.over; }
+  // It waits for cores: no group of it is being assigned.
+  bool queued() const { return record_.state == JobState::kQueued; }
+  const AssignmentRecord* find(AssignmentId assignment) const { return book_.find(assignment); }
+  // It has not yet reported what it runs.
+  bool asks(const std::string& worker) const { return asking_.contains(worker); }
+  using Hearing = JobBook::Hearing;
+  Hearing hearing(AssignmentId assignment, uint64_t second) const { return book_.hearing(assignment, second); }
+  bool is_spare(const AssignmentRecord& assignment) const { return book_.is_spare(assignment); }
+  // Second zero of the run on this clock, once known.
+  std::optional<Instant> zero() const { return book_.zero; }
+  Duration elapsed(Instant now) const { return book_.elapsed(now); }
+  // The order for an assignment, to send to its worker under this fence.
+  AssignmentOrder order(AssignmentId assignment, JobFence fence) const;
+
+ private:
+  // --- job_kernel.cc: the life of the job
+  void advance(Instant now, JobEffects& out);
+  void adopted(Instant now, JobEffects& out);
+  void begin_group(Instant now, JobEffects& out);
+  void judge(Instant now, uint16_t workflow, JobEffects& out);
+  void conclude(Instant now, JobEffects& out);
+  JobState outcome() const;
+
+  // --- job_assignments.cc: assignments
+  std::vector<uint16_t> ready_workflows() const;
+  void plan_group(Instant now, JobEffects& out);
+  void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
+  void fill_gaps(Instant now, JobEffects& out);
+  bool hopeless(Instant now, uint16_t workflow) const;
+  void begin_ready(Instant now, JobEffects& out);
+  void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
+  void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
+  void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
+
+  JobBook book_;
+  JobRecord& record_ = book_.record;
+  const JobSpec& spec_ = book_.spec;
+  const JobRules& rules_ = book_.rules;
+  JobPool pool_;
+  JobLayers layers_{book_};
+  JobMoves moves_{book_, pool_};
+  JobTime time_{book_};
+  JobTeardown teardown_{book_};
+  std::set<std::string> asking_;
+  Instant asked_until_;
+  std::optional<Instant> no_workers_since_;
+  std::optional<Instant> group_again_;  // not before, after the attempt to assign a group failed
+  uint32_t group_attempts_ = 0;
+  bool busy_ = false;                      // a worker of the group had no cores after all
+  std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that do not run
+};
+
+}  // namespace bellwether::dispatch

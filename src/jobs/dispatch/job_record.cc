@@ -1,0 +1,214 @@
+#include "jobs/dispatch/job_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+
+#include "load/plan/stages.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+constexpr std::array<std::string_view, kJobStates> kJobNames{"submitted",  "queued",     "dispatching", "running",
+                                                             "completing", "cancelling", "completed",   "partial",
+                                                             "failed",     "cancelled",  "timed_out"};
+constexpr std::array<std::string_view, kWorkflowStates> kWorkflowNames{
+    "pending", "assigned", "running", "retrying", "completed", "failed", "cancelled", "timed_out", "skipped"};
+
+using Followers = uint16_t;  // a bit for each state
+
+template <class State>
+constexpr Followers any_of(std::initializer_list<State> states) {
+  Followers bits = 0;
+  for (const State state : states) bits = static_cast<Followers>(bits | (1u << static_cast<unsigned>(state)));
+  return bits;
+}
+
+constexpr Followers after(JobState from) {
+  using enum JobState;
+  switch (from) {
+    case kSubmitted: return any_of({kQueued, kFailed, kCancelled});
+    case kQueued: return any_of({kDispatching, kFailed, kCancelling, kTimedOut});
+    // Back into the queue when the workers that it was to get are gone.
+    case kDispatching: return any_of({kRunning, kQueued, kFailed, kCancelling, kTimedOut});
+    case kRunning: return any_of({kCompleting, kCancelling, kTimedOut});
+    case kCompleting: return any_of({kCompleted, kPartial, kFailed, kCancelling, kTimedOut});
+    case kCancelling: return any_of({kCancelled});
+    case kCompleted:
+    case kPartial:
+    case kFailed:
+    case kCancelled:
+    case kTimedOut: return 0;
+  }
+  return 0;
+}
+
+constexpr Followers after(WorkflowState from) {
+  using enum WorkflowState;
+  switch (from) {
+    case kPending: return any_of({kAssigned, kFailed, kCancelled, kTimedOut, kSkipped});
+    case kAssigned: return any_of({kRunning, kRetrying, kFailed, kCancelled, kTimedOut});
+    case kRunning: return any_of({kCompleted, kRetrying, kFailed, kCancelled, kTimedOut});
+    case kRetrying: return any_of({kAssigned, kRunning, kFailed, kCancelled, kTimedOut});
+    case kCompleted:
+    case kFailed:
+    case kCancelled:
+    case kTimedOut:
+    case kSkipped: return 0;
+  }
+  return 0;
+}
+
+template <class State, std::size_t N>
+std::optional<State> named(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return static_cast<State>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<JobState> job_state_named(std::string_view name) { return named<JobState>(kJobNames, name); }
+std::optional<WorkflowState> workflow_state_named(std::string_view name) {
+  return named<WorkflowState>(kWorkflowNames, name);
+}
+
+bool may_become(JobState from, JobState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }
+bool may_become(WorkflowState from, WorkflowState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }
+
+namespace {
+
+constexpr std::array<std::string_view, kAssignmentStates> kStates{"offered",  "ready", "running",
+                                                                  "stopping", "ended", "gone"};
+
+bool is_span(Duration span) { return span >= Duration::zero() && span <= kLongestSpan; }
+bool is_moment(WallTime at) { return at.unix_ns >= 0 && at <= kLatestTime; }
+
+// The fault; null if all is well.
+const char* wrong_with(const WorkflowRecord& workflow) {
+  if (static_cast<std::size_t>(workflow.state) >= kWorkflowStates) return "a state that does not exist";
+  if (workflow.parts > kMaxParts) return "too many parts";
+  if (workflow.base_second > kMaxSeconds) return "a second that cannot be";
+  return nullptr;
+}
+
+const char* wrong_with(const AssignmentEnd& end) {
+  if (static_cast<std::size_t>(end.outcome) >= kAssignmentOutcomes) return "an outcome that does not exist";
+  if (end.last_number > kMaxSeconds) return "a number of its stream that cannot be";
+  if (!is_span(end.ran)) return "a time that cannot be";
+  return nullptr;
+}
+
+const char* wrong_with(const AssignmentRecord& assignment, const JobRecord& record) {
+  if (assignment.id == AssignmentId() || assignment.id.value() > record.last_assignment)
+    return "an id that was never given";
+  if (assignment.workflow >= record.workflows.size()) return "a workflow that is not there";
+  if (!is_worker_name(assignment.worker)) return "a worker's name that is none";
+  if (!is_good(assignment.parts)) return "parts that are none";
+  if (assignment.cores > kMaxParts) return "too many cores";
+  if (static_cast<std::size_t>(assignment.state) >= kAssignmentStates) return "a state that does not exist";
+  if (assignment.from > kMaxSeconds) return "a second that cannot be";
+  if (!is_span(assignment.lost_from) || !is_span(assignment.extended)) return "a time that cannot be";
+  using enum AssignmentState;
+  if (assignment.state == kRunning && !assignment.streams) return "no stream, and it runs";
+  if (assignment.state == kEnded && !assignment.end) return "no end, and it has ended";
+  if (assignment.follows >= assignment.id) return "an assignment to follow that was not there before";
+  if (assignment.until > kMaxSeconds) return "a second that cannot be";
+  if (assignment.handed_over && (assignment.until == 0 || !assignment.streams))
+    return "nothing to hand over, and it has";
+  if (assignment.left > assignment.iterations) return "more iterations left than it had";
+  return assignment.end ? wrong_with(*assignment.end) : nullptr;
+}
+
+const char* wrong_with(const JobRecord& record) {
+  if (!is_bundle_hash(record.bundle)) return "a hash of its bundle that is none";
+  if (static_cast<std::size_t>(record.state) >= kJobStates) return "a state that does not exist";
+  if (!is_moment(record.submitted) || !is_moment(record.started) || !is_moment(record.ended) ||
+      !is_span(record.elapsed)) {
+    return "a time that cannot be";
+  }
+  if (record.stop && (static_cast<std::size_t>(record.stop->cause) >= kStopCauses ||
+                      static_cast<std::size_t>(record.stop->how) >= kStopHows)) {
+    return "a stop for a reason or in a way that does not exist";
+  }
+  if (record.workflows.size() > kMaxWorkflows) return "too many workflows";
+  if (record.assignments.size() > kMaxAssignments) return "too many assignments";
+  if (record.losses.size() > kMaxLosses) return "too many losses";
+  if (record.events.size() > kMaxJobEvents) return "too many events";
+  if (record.findings.size() > plan::kMaxFindings) return "too many findings";
+  if (!std::all_of(record.findings.begin(), record.findings.end(), plan::is_possible))
+    return "a finding that cannot be";
+  for (const plan::Loss& loss : record.losses) {
+    // In this form it also refuses NaN.
+    if (!(loss.ratio >= 0 && loss.ratio <= 1)) return "a loss of less than nothing or more than all";
+    if (!is_span(loss.from) || !is_span(loss.to) || loss.to < loss.from) return "a loss that ends before it begins";
+  }
+  const auto early = [](const JobEvent& event) { return !is_span(event.at); };
+  if (std::any_of(record.events.begin(), record.events.end(), early)) return "an event at a time that cannot be";
+  return nullptr;
+}
+
+bool has_twins(const std::vector<AssignmentRecord>& assignments) {
+  std::vector<AssignmentId> ids;
+  ids.reserve(assignments.size());
+  for (const AssignmentRecord& assignment : assignments) ids.push_back(assignment.id);
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
+}
+
+}  // namespace
+
+JobSpec spec_of(const plan::Plan& plan) {
+  JobSpec spec;
+  for (std::size_t i = 0; i < plan.workflows.size(); ++i) {
+    const plan::Workflow& workflow = plan.workflows[i];
+    WorkflowSpec& one = spec.emplace_back();
+    static_cast<plan::Links&>(one) = plan::links_of(workflow);
+    one.is_test = plan::is_test(plan, static_cast<uint16_t>(i));
+    one.priority = workflow.priority;
+    one.length = workflow.start_time;
+    one.graceful_stop = workflow.graceful_stop;
+    one.on_overtime = workflow.on_overtime;
+    one.timeout = workflow.timeout;
+    const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
+    one.vus = facts.vus_most;
+    one.length = std::holds_alternative<plan::Once>(workflow.executor) ? Duration() : one.length + facts.length;
+    const auto* open = std::get_if<plan::ArrivalRate>(&workflow.executor);
+    if (const auto* counted = std::get_if<plan::Iterations>(&workflow.executor)) one.counted = *counted;
+    if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) one.told_vus = told->vus;
+    one.endless = facts.endless;
+    one.rebalance = open != nullptr && open->users.rebalance;
+  }
+  return spec;
+}
+
+std::string_view to_string(AssignmentState state) { return kStates.at(static_cast<std::size_t>(state)); }
+
+Status check_record(const JobRecord& record) {
+  if (!is_job_id(record.id)) return fail(Errc::kInvalid, "the record of a job whose id is none");
+  const std::string whose = fmt::format("the record of job {} has ", record.id);
+  if (const char* wrong = wrong_with(record)) return fail(Errc::kInvalid, whose + wrong);
+  for (std::size_t i = 0; i < record.workflows.size(); ++i) {
+    const char* wrong = wrong_with(record.workflows[i]);
+    if (wrong) return fail(Errc::kInvalid, "{}workflow {} with {}", whose, i, wrong);
+  }
+  for (const AssignmentRecord& assignment : record.assignments) {
+    const char* wrong = wrong_with(assignment, record);
+    if (wrong) return fail(Errc::kInvalid, "{}assignment {} with {}", whose, assignment.id.value(), wrong);
+  }
+  if (has_twins(record.assignments)) return fail(Errc::kInvalid, whose + "two assignments with one id");
+  return {};
+}
+
+}  // namespace bellwether::dispatch
+
+namespace bellwether::client {
+
+std::string_view to_string(JobState state) { return dispatch::kJobNames.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(WorkflowState state) { return dispatch::kWorkflowNames.at(static_cast<std::size_t>(state)); }
+bool has_ended(JobState state) { return dispatch::after(state) == 0; }
+bool has_ended(WorkflowState state) { return dispatch::after(state) == 0; }
+
+}  // namespace bellwether::client

@@ -1,0 +1,225 @@
+// The job record: all that is known of a job, as its register keeps it. Its owner writes it, a quorum accepts it before
+// any node acts on it, and another manager can continue from it. Measurements are elsewhere
+// (jobs/ingest/run_ingest.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bellwether/job_states.h"
+#include "core/base/result.h"
+#include "core/base/time.h"
+#include "core/resilience/extension.h"
+#include "jobs/dispatch/assignment.h"
+#include "load/plan/finding.h"
+#include "load/plan/plan.h"
+#include "load/plan/provision.h"
+#include "load/plan/sequence.h"
+
+namespace bellwether::dispatch {
+
+// The plan as the owner sees it: the workflows, their dependencies, their durations.
+struct WorkflowSpec : plan::Links {
+  plan::Priority priority = plan::Priority::kAuto;
+  bool is_test = true;
+  uint32_t vus = 1;  // the maximum at once
+  Duration length;   // of its clock, to its planned end; zero: it runs once, without a limit
+  Duration graceful_stop;
+  // If it does a number of iterations, others continue with those that a lost worker left.
+  std::optional<plan::Iterations> counted;
+  // The users at its begin, if it is externally controlled; then `vus` is the maximum.
+  std::optional<uint32_t> told_vus;
+  bool endless = false;    // it runs until it is stopped, and is then complete
+  bool rebalance = false;  // its parts spread onto workers that join while it runs
+  plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
+  std::optional<Duration> timeout;  // of its clock, from its begin: its workers then end it at once
+};
+using JobSpec = std::vector<WorkflowSpec>;
+
+JobSpec spec_of(const plan::Plan& plan);
+
+// Equal for all jobs of a cluster, except the timeout.
+struct JobRules {
+  Duration worker_wait = Duration::seconds(60);       // a job without any worker fails after this time
+  Duration dispatch_limit = Duration::seconds(300);   // an assignment without a worker fails its workflow then
+  uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
+  Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
+  Duration exclusion = Duration::seconds(10);         // of a worker that died, refused, or was not reached
+  uint32_t retries_most = 3;                          // of a part, because its workers died
+  Duration offer_limit = Duration::seconds(15);       // for the answer to an offer
+  Duration adopt_limit = Duration::seconds(5);        // a new owner waits this time for reports of workers
+  Duration head_start = Duration::millis(25);         // from the last assignment's being ready to the begin of all
+  Duration layer_sync_limit = Duration::seconds(30);  // for a quorum, before dependent workflows may begin
+  Duration hand_over_lead = Duration::millis(1500);   // from all ready to the hand-over, at least
+  Duration hand_over_least = Duration::millis(300);   // before it, all followers must have confirmed
+  Duration rebalance_least = Duration::seconds(5);    // no spreading in this time before a workflow's end
+  Duration rebalance_pause = Duration::seconds(10);   // after a failed attempt
+  Duration kill_grace = Duration::seconds(5);
+  Duration isolation_limit = Duration::seconds(60);
+  Duration overtime = Duration::seconds(60);        // beyond the planned end and graceful_stop
+  Duration result_limit = Duration::seconds(30);    // then, for the result of a live worker
+  std::optional<Duration> timeout;                  // of this job, from the start of its run: it ends at once
+  resilience::ExtensionSettings extensions;         // of an assignment after all that, if its worker asks
+  Duration teardown_limit = Duration::minutes(10);  // of a stopped job, from the end of its load
+};
+
+// The states of a job and of its workflows, and the allowed changes. A change that is not in the tables is refused, so
+// a late or repeated message cannot revive what has ended.
+//
+//   job        submitted → queued → dispatching → running → completing → completed, partial, failed
+//   workflow   pending → assigned → running → completed, failed
+//
+// On the way of both: cancelling, cancelled, timed out. Cancelling wins over a completion that is not recorded yet, and
+// loses against a recorded one.
+
+using client::JobState;
+using client::WorkflowState;
+inline constexpr std::size_t kJobStates = 11;
+inline constexpr std::size_t kWorkflowStates = 9;
+
+// The names of to_string(); nothing for other texts.
+std::optional<JobState> job_state_named(std::string_view name);
+std::optional<WorkflowState> workflow_state_named(std::string_view name);
+
+bool may_become(JobState from, JobState to);
+bool may_become(WorkflowState from, WorkflowState to);
+inline bool is_final(JobState state) { return has_ended(state); }
+inline bool is_final(WorkflowState state) { return has_ended(state); }
+
+// A state that changes only as the tables allow.
+template <class State>
+class Life {
+ public:
+  explicit Life(State state = State()) : state_(state) {}
+  State state() const { return state_; }
+  bool over() const { return is_final(state_); }
+
+  // kInvalid, with both states, if the change is not allowed; the state then stays. The present state is always
+  // allowed.
+  Status become(State to) {
+    if (to == state_) return {};
+    if (!may_become(state_, to)) {
+      return fail(Errc::kInvalid,
+                  "what is " + std::string(to_string(state_)) + " does not become " + std::string(to_string(to)));
+    }
+    state_ = to;
+    return {};
+  }
+
+ private:
+  State state_;
+};
+
+inline constexpr std::size_t kMaxWorkflows = 1'000;
+inline constexpr std::size_t kMaxAssignments = 16'384;  // of one job, including the ended ones
+inline constexpr std::size_t kMaxJobEvents = 200;       // the newest are dropped, and counted
+inline constexpr std::size_t kMaxLosses = 200;          // then neighbours are merged
+inline constexpr std::size_t kMaxTextBytes = 200;       // of a detail, a cause, a name
+
+struct WorkflowRecord {
+  WorkflowState state = WorkflowState::kPending;
+  std::string why;           // the reason for its state, if not plain
+  uint32_t parts = 0;        // into which it was cut; 0: not yet
+  uint32_t retries = 0;      // assignments that had to go to another worker
+  uint64_t base_second = 0;  // of the run: where its clock begins, once it has begun
+  bool begun = false;
+  uint32_t vus = 0;  // that it is to have now, if externally controlled
+  bool operator==(const WorkflowRecord&) const = default;
+};
+
+// An assignment, as its owner sees it.
+enum class AssignmentState : uint8_t {
+  kOffered,
+  kReady,
+  kRunning,
+  kStopping,  // on an order
+  kEnded,     // its worker reported the end, and the ingest has all its seconds
+  kGone,      // its worker refused it, or is gone
+};
+inline constexpr std::size_t kAssignmentStates = 6;
+std::string_view to_string(AssignmentState state);
+
+struct AssignmentRecord {
+  AssignmentId id;
+  uint16_t workflow = 0;
+  std::string worker;  // its name
+  uint64_t life = 0;   // of the worker
+  PartRange parts;
+  uint32_t cores = 0;
+  bool squeeze = false;
+  AssignmentState state = AssignmentState::kOffered;
+  uint64_t from = 0;     // the second of the run at which its stream begins
+  bool streams = false;  // it has begun, so its stream exists
+  Duration lost_from;    // if it is gone: since the start of the run, when its parts stopped
+  std::optional<AssignmentEnd> end;
+  AssignmentId follows;      // the assignment whose parts it takes over; 0: none
+  uint64_t until = 0;        // second of the run from which its followers run its parts; 0: not settled
+  bool handed_over = false;  // its worker has confirmed that it ends then
+  uint32_t extensions = 0;   // grants of more time
+  Duration extended;         // their sum
+  uint64_t iterations = 0;   // that it may begin, of a workflow which counts them
+  uint64_t left = 0;         // of these, when it is gone, those that others may begin
+  bool operator==(const AssignmentRecord&) const = default;
+};
+
+// A worker runs it, or is to run it.
+inline bool is_live(const AssignmentRecord& assignment) { return assignment.state < AssignmentState::kEnded; }
+
+struct JobEvent {
+  Duration at;         // since the start of the run; zero before it
+  std::string kind;    // a stable word: "worker_lost"
+  std::string detail;  // for people
+  bool operator==(const JobEvent&) const = default;
+};
+
+// Why a job does not run to its planned end.
+struct JobStop {
+  // kPlanned: it runs until it is stopped.
+  enum class Cause : uint8_t { kCancelled, kThreshold, kOnError, kTimeout, kPlanned };
+  Cause cause = Cause::kCancelled;
+  StopHow how = StopHow::kAtOnce;
+  std::string by;       // the user who cancelled
+  std::string why;      // in words
+  uint64_t number = 0;  // of the cancellation, drawn by its client: a repeated message is no second one
+  bool all = false;     // no teardown, or it is stopped with the rest
+  bool operator==(const JobStop&) const = default;
+};
+inline constexpr std::size_t kStopCauses = 5;
+
+struct JobRecord {
+  std::string id;
+  std::string name;    // of the scenario
+  std::string by;      // the user who submitted it
+  std::string bundle;  // hash of its inputs
+  uint64_t seed = 0;
+  WallTime submitted;
+  uint64_t revision = 0;  // of this record; grows with each change
+  JobState state = JobState::kSubmitted;
+  std::string why;   // reason for its state
+  WallTime started;  // of the run; 0: not yet
+  Duration elapsed;  // of the run, once it has ended
+  std::optional<JobStop> stop;
+  uint32_t last_assignment = 0;
+  // The workflows that had ended at the last border of layers that a quorum has let the job pass.
+  uint64_t context_version = 0;
+  std::vector<WorkflowRecord> workflows;  // in the order of the plan
+  std::vector<AssignmentRecord> assignments;
+  std::vector<plan::Loss> losses;
+  std::vector<JobEvent> events;
+  uint32_t events_dropped = 0;
+  WallTime ended;
+  std::vector<plan::Finding> findings = {};  // of its workers about themselves, by the clock of the run
+  bool operator==(const JobRecord&) const = default;
+};
+
+// Whether an owner may write it, and another one continue from it. kInvalid names the fault: an invalid name or id, too
+// many elements, a figure out of bounds, an assignment of an unknown workflow, a duplicate id or one above
+// last_assignment, one that runs without a stream, one in kEnded without an end, one that follows itself or a later
+// one, or a hand-over without a second. It does not check texts for people: their writer makes them fit.
+Status check_record(const JobRecord& record);
+
+}  // namespace bellwether::dispatch

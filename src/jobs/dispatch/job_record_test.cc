@@ -1,0 +1,146 @@
+#include "jobs/dispatch/job_record.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+#include <set>
+
+namespace bellwether::dispatch {
+namespace {
+
+// Two workflows, and an assignment in each state.
+JobRecord good_record() {
+  JobRecord record;
+  record.id = "job-1";
+  record.bundle = "c0ffee";
+  record.submitted = record.started = record.ended = WallTime{1'800'000'000'000'000'000};
+  record.elapsed = Duration::minutes(5);
+  record.stop = JobStop{JobStop::Cause::kOnError, StopHow::kGraceful, "", "a step failed"};
+  record.last_assignment = 9;
+  record.workflows.resize(2);
+  record.losses = {{Duration::seconds(1), Duration::seconds(3), 0.25, "w2 died"}};
+  record.events = {{Duration::seconds(3), "worker_lost", "w2"}};
+  for (uint32_t i = 0; i < kAssignmentStates; ++i) {
+    AssignmentRecord assignment;
+    assignment.id = AssignmentId(i + 1);
+    assignment.workflow = static_cast<uint16_t>(i % 2);
+    assignment.worker = "w1";
+    assignment.state = static_cast<AssignmentState>(i);
+    assignment.streams = assignment.state >= AssignmentState::kRunning;
+    if (assignment.state == AssignmentState::kEnded)
+      assignment.end = AssignmentEnd{AssignmentOutcome::kStopped, "", 12, Duration::seconds(12)};
+    record.assignments.push_back(assignment);
+  }
+  return record;
+}
+
+AssignmentRecord& of(JobRecord& record, AssignmentState state) {
+  return record.assignments[static_cast<std::size_t>(state)];
+}
+
+template <class Spoil>
+::testing::AssertionResult refuses(Spoil spoil, const std::string& says) {
+  JobRecord record = good_record();
+  spoil(record);
+  const Status status = check_record(record);
+  if (status) return ::testing::AssertionFailure() << "taken: " << says;
+  if (status.error().code != Errc::kInvalid || status.error().message.find(says) == std::string::npos) {
+    return ::testing::AssertionFailure() << status.error().message;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+TEST(JobRecord, a_record_of_every_state_is_good) {
+  const Status status = check_record(good_record());
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST(JobRecord, what_no_owner_could_have_written_is_refused) {
+  const Duration ages = Duration::hours(24 * 365 * 20);
+  EXPECT_TRUE(refuses([](auto& s) { s.id = "a/b"; }, "whose id is none"));
+  EXPECT_TRUE(refuses([](auto& s) { s.bundle.clear(); }, "a hash"));
+  EXPECT_TRUE(refuses([](auto& s) { s.state = static_cast<JobState>(kJobStates); }, "a state"));
+  EXPECT_TRUE(refuses([](auto& s) { s.submitted.unix_ns = -1; }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.started.unix_ns = INT64_MAX; }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.ended.unix_ns = INT64_MIN; }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.elapsed = Duration::nanos(-1); }, "a time"));
+  EXPECT_TRUE(refuses([&](auto& s) { s.elapsed = ages; }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.stop->cause = static_cast<JobStop::Cause>(kStopCauses); }, "a stop"));
+  EXPECT_TRUE(refuses([](auto& s) { s.stop->how = static_cast<StopHow>(2); }, "a stop"));
+  EXPECT_TRUE(refuses([](auto& s) { s.workflows.resize(kMaxWorkflows + 1); }, "too many workflows"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments.resize(kMaxAssignments + 1); }, "too many assignments"));
+  EXPECT_TRUE(refuses([](auto& s) { s.losses.resize(kMaxLosses + 1); }, "too many losses"));
+  EXPECT_TRUE(refuses([](auto& s) { s.events.resize(kMaxJobEvents + 1); }, "too many events"));
+  EXPECT_TRUE(refuses([](auto& s) { s.events[0].at = Duration::nanos(-1); }, "an event"));
+  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].ratio = 1.01; }, "a loss of"));
+  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].ratio = std::numeric_limits<double>::quiet_NaN(); }, "a loss of"));
+  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].to = Duration::millis(999); }, "a loss that ends"));
+  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].from = Duration::nanos(-1); }, "a loss that ends"));
+  EXPECT_TRUE(refuses([&](auto& s) { s.losses[0].to = ages; }, "a loss that ends"));
+}
+
+TEST(JobRecord, workflows_that_cannot_be_are_refused) {
+  EXPECT_TRUE(refuses([](auto& s) { s.workflows[1].state = static_cast<WorkflowState>(kWorkflowStates); },
+                      "workflow 1 with a state"));
+  EXPECT_TRUE(refuses([](auto& s) { s.workflows[0].parts = kMaxParts + 1; }, "workflow 0 with too many parts"));
+  EXPECT_TRUE(refuses([](auto& s) { s.workflows[0].base_second = kMaxSeconds + 1; }, "workflow 0 with a second"));
+}
+
+TEST(JobRecord, assignments_that_cannot_be_are_refused) {
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(); }, "assignment 0 with an id"));
+  EXPECT_TRUE(refuses([](auto& s) { s.last_assignment = 5; }, "assignment 6 with an id"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(1); }, "two assignments with one id"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].workflow = 2; }, "assignment 1 with a workflow"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].worker.clear(); }, "assignment 1 with a worker's name"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].parts.count = 0; }, "assignment 1 with parts"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].cores = kMaxParts + 1; }, "assignment 1 with too many cores"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].state = static_cast<AssignmentState>(kAssignmentStates); },
+                      "assignment 1 with a st"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].from = kMaxSeconds + 1; }, "assignment 1 with a second"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].follows = s.assignments[0].id; },
+                      "assignment 1 with an assignment to follow"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].until = kMaxSeconds + 1; }, "assignment 1 with a second"));
+}
+
+TEST(JobRecord, an_assignment_whose_state_contradicts_itself_is_refused) {
+  using enum AssignmentState;
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).streams = false; }, "no stream"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end.reset(); }, "no end"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).handed_over = true; }, "nothing to hand over"));
+  EXPECT_TRUE(refuses(
+      [](auto& s) {
+        of(s, kOffered).until = 3;
+        of(s, kOffered).streams = false;
+        of(s, kOffered).handed_over = true;
+      },
+      "nothing to hand over"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->outcome = static_cast<AssignmentOutcome>(kAssignmentOutcomes); },
+                      "an outcome"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->last_number = kMaxSeconds + 1; }, "a number"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::max(); }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::nanos(-1); }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kGone).lost_from = Duration::nanos(-1); }, "a time"));
+  const plan::Finding backwards{plan::Saturation::kCpu, Duration::seconds(2), Duration::seconds(1), 1, true};
+  EXPECT_TRUE(refuses([&](auto& s) { s.findings = {backwards}; }, "a finding that cannot be"));
+  EXPECT_TRUE(refuses([](auto& s) { s.findings.resize(plan::kMaxFindings + 1); }, "too many findings"));
+}
+
+// The record takes a reported end even if the begin was not reported; the state is kEnded only when the ingest has all
+// its seconds.
+TEST(JobRecord, an_end_may_be_known_before_all_is_counted) {
+  JobRecord record = good_record();
+  for (AssignmentRecord& assignment : record.assignments) {
+    assignment.end = AssignmentEnd{AssignmentOutcome::kCrashed, "signal 9", 7, Duration::seconds(7)};
+  }
+  EXPECT_TRUE(check_record(record));
+}
+
+TEST(JobRecord, each_state_of_an_assignment_has_a_name_of_its_own) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < kAssignmentStates; ++i) names.insert(to_string(static_cast<AssignmentState>(i)));
+  EXPECT_EQ(names.size(), kAssignmentStates);
+  EXPECT_EQ(to_string(AssignmentState::kOffered), "offered");
+  EXPECT_EQ(to_string(AssignmentState::kGone), "gone");
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch

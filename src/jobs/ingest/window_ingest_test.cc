@@ -1,0 +1,181 @@
+#include "jobs/ingest/window_ingest.h"
+
+#include <gmock/gmock.h>
+
+#include "load/codec/window_testing.h"
+
+namespace bellwether::ingest {
+namespace {
+
+using testing::ElementsAre;
+using Verdict = WindowIngest::Verdict;
+
+constexpr StreamId kA{1};
+constexpr StreamId kB{2};
+
+class WindowIngestTest : public testing::Test {
+ protected:
+  Result<Verdict> tell(StreamId stream, uint64_t first, uint64_t last, uint64_t requests = 1) {
+    metrics::Window window = empty_window();
+    window.steps[0].count = requests;
+    return book_.apply(now_, stream, first, last, window);
+  }
+  // "second:requests", with a '+' before an amendment.
+  std::vector<std::string> take() {
+    std::vector<std::string> out;
+    for (const WindowIngest::Closed& one : book_.take(now_)) {
+      out.push_back((one.amends ? "+" : "") + std::to_string(one.window.second) + ":" +
+                    std::to_string(one.window.steps[0].count));
+    }
+    return out;
+  }
+  Instant now_ = Instant::from_ns(1'000'000'000);
+  WindowIngest book_{kShape, {.streams_most = 3}};
+};
+
+TEST_F(WindowIngestTest, a_second_is_closed_when_all_have_told_it) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 0));
+  EXPECT_EQ(*tell(kA, 1, 1), Verdict::kApplied);
+  EXPECT_EQ(*tell(kA, 2, 2), Verdict::kApplied);
+  EXPECT_THAT(take(), ElementsAre());
+  EXPECT_EQ(*tell(kB, 1, 1, 5), Verdict::kApplied);
+  EXPECT_EQ(book_.next_deadline(), Instant());
+  EXPECT_THAT(take(), ElementsAre("0:6"));
+  EXPECT_EQ(*tell(kB, 2, 2, 7), Verdict::kApplied);
+  EXPECT_THAT(take(), ElementsAre("1:8"));
+  EXPECT_EQ(book_.next_deadline(), Instant::never());
+}
+
+TEST_F(WindowIngestTest, it_knows_what_a_stream_has_told_of_its_iterations_and_another_one_goes_on_from_there) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  metrics::Window window = empty_window();
+  window.workflows[0].iterations = 9;
+  window.workflows[0].interrupted = 1;
+  window.workflows[0].vus_active = 4;
+  ASSERT_TRUE(book_.apply(now_, kA, 1, 1, window));
+  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 10, .last = 10, .under_way = 4}));
+  ASSERT_TRUE(book_.apply(now_, kA, 1, 1, window));  // once
+  ASSERT_TRUE(book_.apply(now_, kA, 2, 4, window));
+  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 20, .last = 4, .under_way = 4}))
+      << "a third of ten, rounded up";
+  book_.take(now_);
+  WindowIngest other{kShape, {}};
+  const WindowIngest::State state = book_.save();
+  ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
+  EXPECT_EQ(other.iterated(kA), book_.iterated(kA));
+  // Ten of the last second repeat for two, beside those that were under way.
+  EXPECT_EQ((plan::Iterated{.ended = 20, .last = 10, .under_way = 4}).begun(Duration::millis(1'001)), 44u);
+}
+
+TEST_F(WindowIngestTest, one_that_is_silent_holds_the_others_up_for_a_while_only_and_amends_later) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 0));
+  ASSERT_TRUE(tell(kA, 1, 1));
+  EXPECT_EQ(book_.next_deadline(), now_ + Duration::millis(1500));
+  now_ += Duration::millis(1499);
+  EXPECT_THAT(take(), ElementsAre());
+  now_ += Duration::millis(1);
+  EXPECT_THAT(take(), ElementsAre("0:1"));
+  ASSERT_TRUE(tell(kB, 1, 1, 4));
+  EXPECT_THAT(take(), ElementsAre("+0:4"));
+}
+
+TEST_F(WindowIngestTest, seconds_are_closed_in_their_order) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 1));
+  ASSERT_TRUE(tell(kB, 1, 1, 2));
+  now_ += Duration::millis(1000);
+  ASSERT_TRUE(tell(kA, 1, 1, 3));
+  now_ += Duration::millis(500);
+  EXPECT_THAT(take(), ElementsAre("0:3", "1:2")) << "the later one is due, and takes the earlier one along";
+}
+
+TEST_F(WindowIngestTest, what_waits_is_bounded_in_bytes_too) {
+  WindowIngest book(kShape, {.open_bytes_most = 250});
+  ASSERT_TRUE(book.open(kA, 0));
+  ASSERT_TRUE(book.open(kB, 0));
+  for (uint64_t number = 1; number <= 2; ++number) {
+    ASSERT_TRUE(book.apply(now_, kA, number, number, empty_window(), 100));
+  }
+  EXPECT_EQ(book.open_bytes(), 200u);
+  EXPECT_TRUE(book.take(now_).empty());
+  ASSERT_TRUE(book.apply(now_, kA, 3, 3, empty_window(), 100));
+  EXPECT_EQ(book.take(now_).size(), 1u) << "the oldest, before the other stream has told it";
+  EXPECT_EQ(book.open_bytes(), 200u);
+  ASSERT_TRUE(book.apply(now_, kA, 4, 4, empty_window(), 1'000));
+  EXPECT_EQ(book.take(now_).size(), 3u);
+  EXPECT_EQ(book.open_bytes(), 0u);
+  ASSERT_TRUE(book.apply(now_, kB, 1, 1, empty_window(), 100));
+  const auto late = book.take(now_);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_TRUE(late[0].amends) << "nothing is lost by it";
+}
+
+TEST_F(WindowIngestTest, who_has_ended_is_not_waited_for) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 0));
+  ASSERT_TRUE(tell(kA, 1, 1));
+  book_.end(kB);
+  EXPECT_TRUE(book_.has_ended(kB));
+  EXPECT_THAT(take(), ElementsAre("0:1"));
+  EXPECT_EQ(*tell(kB, 1, 1), Verdict::kApplied) << "what it still has counts";
+}
+
+TEST_F(WindowIngestTest, who_joins_later_is_waited_for_from_then_on) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 1));
+  ASSERT_TRUE(tell(kA, 1, 1));
+  EXPECT_THAT(take(), ElementsAre("0:1"));
+  ASSERT_TRUE(tell(kA, 2, 2));
+  EXPECT_THAT(take(), ElementsAre());
+  ASSERT_TRUE(tell(kB, 1, 1));
+  EXPECT_THAT(take(), ElementsAre("1:2"));
+}
+
+TEST_F(WindowIngestTest, each_number_counts_once_and_in_its_order) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  EXPECT_EQ(*tell(kA, 2, 2), Verdict::kGap);
+  EXPECT_EQ(*tell(kA, 1, 1), Verdict::kApplied);
+  EXPECT_EQ(*tell(kA, 1, 1), Verdict::kKnown);
+  EXPECT_EQ(*tell(kA, 2, 5), Verdict::kApplied);
+  EXPECT_EQ(*tell(kA, 3, 4), Verdict::kKnown);
+  EXPECT_EQ(book_.applied(kA), 5u);
+  EXPECT_EQ(tell(kA, 5, 6).error().code, Errc::kProtocol);
+  EXPECT_EQ(tell(kA, 7, 6).error().code, Errc::kProtocol);
+  EXPECT_EQ(tell(kA, 0, 6).error().code, Errc::kProtocol);
+  EXPECT_EQ(tell(kB, 1, 1).error().code, Errc::kNotFound);
+  EXPECT_EQ(book_.apply(now_, kA, 6, 6, metrics::Window({1, 1, 1})).error().code, Errc::kProtocol);
+  EXPECT_EQ(book_.applied(kA), 5u);
+  EXPECT_THAT(take(), ElementsAre("0:1", "1:1"));
+}
+
+TEST_F(WindowIngestTest, a_restored_ingest_goes_on_where_its_copy_was_made) {
+  ASSERT_TRUE(book_.open(kA, 3, 10));
+  EXPECT_EQ(*tell(kA, 10, 10), Verdict::kKnown);
+  EXPECT_EQ(*tell(kA, 11, 11), Verdict::kApplied);
+  EXPECT_THAT(take(), ElementsAre("13:1"));
+}
+
+TEST_F(WindowIngestTest, streams_are_bounded_and_opened_once) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  EXPECT_EQ(book_.open(kA, 0).error().code, Errc::kInvalid);
+  ASSERT_TRUE(book_.open(kB, 0));
+  ASSERT_TRUE(book_.open(StreamId{3}, 0));
+  EXPECT_EQ(book_.open(StreamId{4}, 0).error().code, Errc::kExhausted);
+}
+
+TEST(WindowIngestLimits, the_oldest_second_is_closed_when_too_many_wait) {
+  WindowIngest book(kShape, {.open_seconds_most = 2});
+  const Instant now = Instant::from_ns(1);
+  ASSERT_TRUE(book.open(kA, 0));
+  ASSERT_TRUE(book.open(kB, 0));
+  for (uint64_t number = 1; number <= 5; ++number) {
+    ASSERT_TRUE(book.apply(now, kA, number, number, empty_window()));
+  }
+  EXPECT_EQ(book.take(now).size(), 3u);
+  EXPECT_EQ(book.closed_upto(), 3u);
+}
+
+}  // namespace
+}  // namespace bellwether::ingest

@@ -1,0 +1,491 @@
+// Messages to workers about a job's assignments, and their reports and measurements.
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/units.h"
+#include "jobs/manager/cluster_view.h"
+#include "jobs/manager/job_coordinator.h"
+
+namespace bellwether::node {
+
+using dispatch::AssignmentId;
+using dispatch::JobEffects;
+using dispatch::OfferAnswer;
+using dispatch::Refusal;
+using dispatch::refusal;
+using ingest::StreamId;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kOfferLimit = Duration::seconds(10);  // the worker prepares the scenario meanwhile
+constexpr Duration kTellLimit = Duration::seconds(2);
+constexpr Duration kTellAgain = Duration::millis(100);
+constexpr Duration kBeginFor = Duration::seconds(10);
+constexpr Duration kStopFor = Duration::seconds(30);
+constexpr Duration kRetireFor = Duration::minutes(2);
+constexpr Duration kMaxCancel = Duration::seconds(3);
+// After the time at which a worker stops an isolated assignment by itself.
+constexpr Duration kUnheardGrace = Duration::seconds(10);
+// Reports in a row without an assignment that should exist, or should run.
+constexpr uint32_t kMaxMissed = 2;
+
+const Refusal* refusal_of(const Result<dispatch::Response>& answer) {
+  return answer ? std::get_if<Refusal>(&*answer) : nullptr;
+}
+bool is_noted(const Result<dispatch::Response>& answer) {
+  return answer && std::holds_alternative<dispatch::Noted>(*answer);
+}
+
+OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
+  if (is_noted(answer)) return OfferAnswer::kReady;
+  const Refusal* refusal = refusal_of(answer);
+  if (refusal == nullptr) return OfferAnswer::kNotNow;
+  if (refusal->kind == Refusal::Kind::kBroken) return OfferAnswer::kBroken;
+  return refusal->kind == Refusal::Kind::kBusy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
+}
+
+}  // namespace
+
+task<Result<dispatch::Response>> JobCoordinator::tell(std::string worker, dispatch::JobMessage letter,
+                                                      Duration timeout) {
+  const auto at = parts_.cluster_view.find(worker);
+  if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '{}' is", worker);
+  auto answer = co_await ask(parts_.links, *at, std::move(message), timeout, scope_.cancellation());
+  co_return answer;
+}
+
+std::vector<AssignmentId> JobCoordinator::undispatched() const {
+  std::vector<AssignmentId> out;
+  for (const dispatch::AssignmentRecord& assignment : job_->record().assignments) {
+    if (assignment.state == dispatch::AssignmentState::kOffered && !dispatched_.contains(assignment.id))
+      out.push_back(assignment.id);
+  }
+  return out;
+}
+
+task<void> JobCoordinator::offer(JobCoordinator* self, AssignmentId id) {
+  const dispatch::AssignmentRecord* assignment = self->job_->find(id);
+  if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered || !self->owned_) co_return;
+  const std::string worker = assignment->worker;
+  const dispatch::Offer message{self->job_->order(id, self->handle_->fence())};
+  auto answer = co_await self->tell(worker, letter, kOfferLimit);
+  const Refusal* refusal = refusal_of(answer);
+  if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !self->closing_) {
+    // It does not have the inputs of the plan.
+    const dispatch::BundleMessage bundle{self->id_, message.order.bundle, self->bundle_};
+    auto given = co_await self->tell(worker, bundle, kOfferLimit);
+    if (is_noted(given)) {
+      auto again = co_await self->tell(worker, letter, kOfferLimit);
+      answer = std::move(again);
+    } else {
+      answer = std::move(given);
+    }
+  }
+  if (self->closing_ || !self->owned_) co_return;
+  self->step(
+      [&](Instant at, JobEffects& out) { self->job_->offered(at, id, meaning_of(answer), words_of(answer), out); });
+}
+
+template <class Make, class Take>
+task<void> JobCoordinator::insist(Make make, Take take) {
+  while (owned_ && !closing_) {
+    std::optional<Said> said = make();
+    if (!said) co_return;
+    const auto answer = co_await tell(std::move(said->worker), std::move(said->message), kTellLimit);
+    if (closing_ || !owned_ || take(answer)) co_return;
+    co_await parts_.runtime.sleep(kTellAgain, scope_.cancellation());
+  }
+}
+
+task<void> JobCoordinator::begin(JobCoordinator* self, dispatch::job_effect::Begin begin) {
+  if (!self->beginning_.insert(begin.assignment).second) co_return;
+  const Instant end = self->now() + kBeginFor;
+  std::optional<std::string> refused;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const dispatch::AssignmentRecord* const assignment = self->job_->find(begin.assignment);
+        if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kRunning) return std::nullopt;
+        return Said{assignment->worker,
+                    dispatch::BeginMessage{self->id_, self->handle_->fence(), begin.assignment,
+                                           self->now() - begin.clock, begin.resumes, assignment->from}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (refusal_of(answer) != nullptr) refused = words_of(answer);
+        return is_noted(answer) || refused || self->now() >= end;
+      });
+  self->beginning_.erase(begin.assignment);
+  if (self->closing_ || !self->owned_ || !refused) co_return;
+  self->step([&](Instant at, JobEffects& out) { self->job_->not_begun(at, begin.assignment, *refused, out); });
+}
+
+task<void> JobCoordinator::stop(JobCoordinator* self, dispatch::job_effect::Stop stop) {
+  const dispatch::AssignmentRecord* const assignment = self->job_->find(stop.assignment);
+  if (assignment == nullptr) co_return;
+  const std::string worker = assignment->worker;
+  const Instant end = self->now() + kStopFor;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        if (self->now() >= end) return std::nullopt;
+        return Said{worker,
+                    dispatch::StopMessage{self->id_, self->handle_->fence(), stop.assignment, stop.how, stop.why}};
+      },
+      [&](const Result<dispatch::Response>& answer) { return answer || self->parts_.cluster_view.is_gone(worker); });
+}
+
+// Until it knows the number of the record, even if that changes meanwhile.
+task<void> JobCoordinator::scale(JobCoordinator* self, AssignmentId id) {
+  if (!self->scaling_.insert(id).second) co_return;
+  uint32_t vus = 0;
+  const auto wanted = [&]() -> std::optional<uint32_t> {
+    const dispatch::AssignmentRecord* const assignment = self->job_->find(id);
+    if (assignment == nullptr || !dispatch::is_live(*assignment) ||
+        assignment->state == dispatch::AssignmentState::kStopping)
+      return {};
+    return self->job_->record().workflows[assignment->workflow].vus;
+  };
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const std::optional<uint32_t> now = wanted();
+        if (!now) return std::nullopt;
+        vus = *now;
+        return Said{self->job_->find(id)->worker, dispatch::ScaleMessage{self->id_, self->handle_->fence(), id, vus}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        return refusal_of(answer) != nullptr || (answer && wanted() == vus);
+      });
+  self->scaling_.erase(id);
+}
+
+// Until it has answered, or is not to take over any more.
+task<void> JobCoordinator::take_over(JobCoordinator* self, dispatch::job_effect::TakeOver taking) {
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const dispatch::AssignmentRecord* const assignment = self->job_->find(taking.assignment);
+        if (assignment == nullptr || !self->job_->is_spare(*assignment)) return std::nullopt;
+        return Said{assignment->worker, dispatch::TakeOverMessage{self->id_, self->handle_->fence(), taking.assignment,
+                                                                  self->now() - taking.clock, assignment->from}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (!answer) return false;
+        self->step([&](Instant at, JobEffects& out) {
+          if (is_noted(answer)) return self->job_->taken_over(at, taking.assignment, out);
+          self->job_->not_begun(at, taking.assignment, words_of(answer), out);
+        });
+        return true;
+      });
+}
+
+// Until it has answered, or is dead: its answer decides who runs its parts.
+task<void> JobCoordinator::hand_over(JobCoordinator* self, AssignmentId id) {
+  const dispatch::AssignmentRecord* const known = self->job_->find(id);
+  const uint64_t until = known == nullptr ? 0 : known->until;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const dispatch::AssignmentRecord* const assignment = self->job_->find(id);
+        if (assignment == nullptr || !dispatch::is_live(*assignment) || assignment->handed_over ||
+            assignment->until != until)
+          return {};
+        return Said{assignment->worker, dispatch::HandOverMessage{self->id_, self->handle_->fence(), id, until}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (!answer) return false;
+        self->step([&](Instant at, JobEffects& out) {
+          if (is_noted(answer)) return self->job_->handed_over(at, id, until, out);
+          self->job_->kept_on(at, id, words_of(answer), out);
+        });
+        return true;
+      });
+}
+
+task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
+  // A worker that stays silent until then died while no manager could see it. Before that it may be returning to the
+  // cluster, and its load, which goes on meanwhile, must not run twice.
+  const Instant unheard_at = self->now() + self->settings_.rules.isolation_limit + kUnheardGrace;
+  std::string told;
+  uint64_t life = 0;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        const auto& assignments = self->job_->record().assignments;
+        const auto mine =
+            std::find_if(assignments.begin(), assignments.end(), [&](const dispatch::AssignmentRecord& assignment) {
+              // Of an ended assignment only its values for others are wanted, and not for long.
+              return assignment.worker == worker &&
+                     (dispatch::is_live(assignment) || (assignment.end && self->job_->asks(worker)));
+            });
+        if (mine == assignments.end()) return std::nullopt;
+        life = mine->life;
+        dispatch::AdoptMessage message{self->id_, self->handle_->fence(), {}};
+        for (const dispatch::AssignmentRecord& assignment : assignments) {
+          if (assignment.worker != worker || assignment.life != life) continue;
+          message.streams.push_back({assignment.id, self->ingest_->applied(StreamId(assignment.id.value()))});
+        }
+        return Said{worker, std::move(message)};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        const auto* adopted = answer ? std::get_if<dispatch::Adopted>(&*answer) : nullptr;
+        const Refusal* refusal = refusal_of(answer);
+        if (adopted != nullptr || (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown)) {
+          const std::vector<dispatch::AssignmentSight> sights =
+              adopted != nullptr ? adopted->assignments : std::vector<dispatch::AssignmentSight>();
+          for (const dispatch::AssignmentSight& sight : sights) {
+            const dispatch::AssignmentRecord* const known = self->job_->find(sight.assignment);
+            if (sight.clock != Duration::zero() && known != nullptr && !self->job_->is_spare(*known)) {
+              static_cast<void>(self->ingest_->open(StreamId(sight.assignment.value()), sight.from));
+            }
+          }
+          self->step([&](Instant at, JobEffects& out) { self->job_->sighted(at, worker, life, sights, out); });
+          return true;
+        }
+        if (refusal != nullptr && refusal->why != told) {
+          told = refusal->why;
+          self->say("not_adopted", fmt::format("worker '{}' does not tell what it runs: {}", worker, told), true);
+        }
+        const bool unheard = !self->parts_.cluster_view.find(worker) && self->now() >= unheard_at;
+        if (!unheard && !self->parts_.cluster_view.is_gone(worker)) return false;
+        self->worker_gone(worker,
+                          unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
+        return true;
+      });
+}
+
+void JobCoordinator::retire_all() {
+  std::set<std::string> told;
+  for (const dispatch::AssignmentRecord& assignment : job_->record().assignments) {
+    if (told.insert(assignment.worker).second) scope_.spawn(retire(this, assignment.worker));
+  }
+}
+
+// A worker that does not receive it deletes the job by itself, later.
+task<void> JobCoordinator::retire(JobCoordinator* self, std::string worker) {
+  const Instant end = self->now() + kRetireFor;
+  Duration pause = kTellAgain;
+  while (!self->closing_ && self->now() < end && !self->parts_.cluster_view.is_gone(worker)) {
+    const dispatch::RetireMessage message{self->id_, self->handle_->fence()};
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (answer) co_return;
+    co_await self->parts_.runtime.sleep(pause, self->scope_.cancellation());
+    pause = std::min(pause * 2, Duration::seconds(5));
+  }
+}
+
+// --- reports of workers ----------------------------------------------------------------------------------------------
+
+void JobCoordinator::worker_gone(const std::string& worker, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  step([&](Instant at, JobEffects& out) { job_->worker_gone(at, worker, 0, why, out); });
+}
+
+void JobCoordinator::evict(const std::string& worker, AssignmentId assignment, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over() || !handle_->held(parts_.runtime.boot_now())) return;
+  const dispatch::AssignmentRecord* const known = job_->find(assignment);
+  if (known == nullptr || known->worker != worker) return;
+  step([&](Instant at, JobEffects& out) { job_->evicted(at, assignment, why, out); });
+}
+
+// Compares the assignments of a worker with the expected ones: messages may be lost, and so may assignments.
+void JobCoordinator::reported(const std::string& worker, const dispatch::WorkerReport& report) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  std::map<AssignmentId, dispatch::AssignmentPhase> held;
+  for (const auto& one : report.held) {
+    if (one.job == id_) held[one.assignment] = one.phase;
+  }
+  std::vector<AssignmentId> lost;
+  for (const dispatch::AssignmentRecord& assignment : job_->record().assignments) {
+    const bool live = dispatch::is_live(assignment);
+    if (assignment.worker != worker || assignment.life != report.life) continue;
+    const auto here = held.find(assignment.id);
+    if (!live) {
+      if (here != held.end() && here->second != dispatch::AssignmentPhase::kEnded &&
+          assignment.state != dispatch::AssignmentState::kEnded) {
+        scope_.spawn(stop(this, {assignment.id, dispatch::StopHow::kAtOnce, "it was given to somebody else"}));
+      }
+      continue;
+    }
+    if (assignment.state == dispatch::AssignmentState::kOffered || beginning_.contains(assignment.id)) continue;
+    const bool missing = here == held.end();
+    const bool idle = !missing && assignment.state == dispatch::AssignmentState::kRunning &&
+                      here->second < dispatch::AssignmentPhase::kRunning;
+    if (!missing && !idle) {
+      missed_.erase(assignment.id);
+      continue;
+    }
+    if (++missed_[assignment.id] < kMaxMissed) continue;
+    missed_.erase(assignment.id);
+    lost.push_back(assignment.id);
+  }
+  for (const AssignmentId id : lost) {
+    step([&](Instant at, JobEffects& out) {
+      job_->not_begun(at, id, held.contains(id) ? "it does not begin it" : "it does not have it any more", out);
+    });
+  }
+}
+
+const std::string* JobCoordinator::holder(AssignmentId assignment) const {
+  const dispatch::AssignmentRecord* const found = job_->find(assignment);
+  return found == nullptr ? nullptr : &found->worker;
+}
+
+dispatch::Response JobCoordinator::end(const dispatch::EndMessage& message) {
+  watchers_->live().ended(now(), message.assignment);
+  if (!job_->over()) {
+    step([&](Instant at, JobEffects& out) {
+      if (message.until != 0) job_->handed_over(at, message.assignment, message.until, out);
+      job_->ended(at, message.assignment, message.end, out);
+    });
+  }
+  return dispatch::Noted{};
+}
+
+dispatch::Response JobCoordinator::more_time(const std::string& worker, const dispatch::ExtendMessage& message) {
+  return step([&](Instant at, JobEffects& out) {
+    return job_->more_time(at, letter, parts_.cluster_view.is_suspect(worker), out);
+  });
+}
+
+task<dispatch::Response> JobCoordinator::cancel(dispatch::Cancel message) {
+  if (job_->over() || dispatch::is_final(job_->record().state)) {
+    co_return refusal(Refusal::Kind::kConflict,
+                      fmt::format("job '{}' has ended: it is {}", id_, to_string(job_->record().state)));
+  }
+  std::set<uint16_t> which;
+  for (const std::string& name : message.workflows) {
+    const auto& spec = job_->spec();
+    const auto at =
+        std::find_if(spec.begin(), spec.end(), [&](const dispatch::WorkflowSpec& one) { return one.name == name; });
+    if (at == spec.end())
+      co_return refusal(Refusal::Kind::kInvalid, fmt::format("job '{}' has no workflow '{}'", id_, name));
+    which.insert(static_cast<uint16_t>(at - spec.begin()));
+  }
+  dispatch::JobStop stop;
+  const auto& spec = job_->spec();
+  const bool endless =
+      std::any_of(spec.begin(), spec.end(), [](const dispatch::WorkflowSpec& one) { return one.endless; });
+  const bool planned = endless && which.empty() && message.how == dispatch::StopHow::kGraceful;
+  stop.cause = planned ? dispatch::JobStop::Cause::kPlanned : dispatch::JobStop::Cause::kCancelled;
+  stop.how = message.how;
+  stop.by = message.by;
+  stop.why = message.why.empty() ? "cancelled" : message.why;
+  stop.number = message.number;
+  step([&](Instant at, JobEffects& out) { job_->stop(at, stop, which, out); });
+  // The workers get the order without waiting for that.
+  const bool recorded = co_await is_recorded();
+  if (!recorded) {
+    co_return refusal(Refusal::Kind::kUnavailable,
+                      fmt::format("job '{}' is being stopped, and no quorum has heard of it yet", id_));
+  }
+  say("job_cancel",
+      fmt::format("'{}' cancels job '{}'{}", message.by, id_, message.why.empty() ? "" : ": " + message.why));
+  co_return dispatch::Noted{};
+}
+
+// Whether the present state survives this manager.
+task<bool> JobCoordinator::is_recorded() {
+  const uint64_t revision = job_->record().revision;
+  co_await kept_.wait(
+      parts_.runtime, [&] { return written_ >= revision || !owned_; }, now() + kMaxCancel, scope_.cancellation());
+  co_return written_ >= revision;
+}
+
+task<dispatch::Response> JobCoordinator::scale(dispatch::Scale message) {
+  const Status scaled = step(
+      [&](Instant at, JobEffects& out) { return job_->scale(at, message.workflow, message.vus, message.by, out); });
+  if (!scaled) {
+    const bool ended = scaled.error().code == Errc::kClosed;
+    co_return refusal(ended ? Refusal::Kind::kConflict : Refusal::Kind::kInvalid, scaled.error().message);
+  }
+  const bool recorded = co_await is_recorded();
+  if (!recorded) {
+    co_return refusal(Refusal::Kind::kUnavailable,
+                      fmt::format("job '{}': no quorum has heard of its new number of users", id_));
+  }
+  say("job_scale", fmt::format("'{}' gives job '{}' {} virtual users", message.by, id_, message.vus));
+  co_return dispatch::Noted{};
+}
+
+// --- measurements ----------------------------------------------------------------------------------------------------
+
+void JobCoordinator::open_stream(const dispatch::AssignmentRecord& assignment) {
+  const Status opened = ingest_->open(StreamId(assignment.id.value()), assignment.from);
+  if (!opened) say("ingest", opened.error().message, true);
+  if (job_->zero()) watchers_->live().set_zero(*job_->zero());
+  watchers_->live().begins(now(), assignment.id);
+}
+
+dispatch::Response JobCoordinator::window(const std::string& worker, const dispatch::WindowMessage& message) {
+  using Hearing = dispatch::JobKernel::Hearing;
+  const Hearing hearing = job_->hearing(message.assignment, job_->find(message.assignment)->from + message.last - 1);
+  if (hearing == Hearing::kExcess) return dispatch::Applied{0, 0, true};
+  if (hearing == Hearing::kWaits) {
+    const auto known = ingest_->applied(StreamId(message.assignment.value()));
+    return dispatch::Applied{known, 0, false};
+  }
+  if (hearing == Hearing::kUnknown) {
+    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' knows no such stream of '{}'", id_, worker));
+  }
+  const StreamId stream(message.assignment.value());
+  const uint64_t excess = ingest_->excess();
+  const auto heard = ingest_->hear(now(), stream, message.first, message.last, message.window);
+  if (!heard) return refusal(Refusal::Kind::kInvalid, heard.error().message);
+  dispatch::Applied answer;
+  answer.applied = ingest_->applied(stream);
+  answer.durable = ingest_->durable(stream);
+  answer.excess = *heard == ingest::RunIngest::Heard::kExcess;
+  if (answer.excess && !std::exchange(excess_told_, true) && !job_->over()) {
+    const uint64_t rate = (ingest_->excess() - excess) / (message.last - message.first + 1);
+    step([&](Instant at, JobEffects& out) {
+      job_->note(at, "extra_load",
+                 fmt::format("worker '{}' went on for a while with what somebody else was given: {} a second were "
+                             "sent, and are not counted",
+                             worker, format_count(rate, "request")),
+                 out);
+    });
+  }
+  answer.pressure = pressure();
+  if (*heard != ingest::RunIngest::Heard::kCounted) return answer;
+  say_pressure();
+  if (!job_->over()) {
+    job_->iterated(message.assignment, ingest_->iterated(stream));
+    step([&](Instant at, JobEffects& out) { job_->applied(at, message.assignment, answer.applied, out); });
+  }
+  if (ingest_->next_deadline() <= parts_.runtime.now()) poke();
+  return answer;
+}
+
+// --- waiting reports -------------------------------------------------------------------------------------------------
+
+std::size_t JobCoordinator::waiting_bytes() const {
+  return ingest_ == nullptr ? 0 : ingest_->book().open_bytes() + ingest_->unsafe_bytes();
+}
+
+// The load of the fullest buffer. Uncopied seconds are summed up and take no more memory here: workers have to keep
+// them, and resend them if this manager dies.
+resilience::Backpressure JobCoordinator::pressure() const {
+  if (ingest_ == nullptr) return resilience::Backpressure::kNone;
+  const ingest::WindowIngest& book = ingest_->book();
+  return std::max({resilience::backpressure_of(book.open_seconds(), book.settings().open_seconds_most),
+                   resilience::backpressure_of(book.open_bytes(), book.settings().open_bytes_most),
+                   resilience::backpressure_of(ingest_->unsafe_bytes(), settings_.unsafe_bytes_most)});
+}
+
+void JobCoordinator::say_pressure() {
+  const resilience::Backpressure now = pressure();
+  if (now == std::exchange(told_pressure_, now)) return;
+  say("backpressure",
+      fmt::format("job '{}': workers are asked for {}, for {} bytes of what they told wait to be counted or copied",
+                  id_, to_string(now), waiting_bytes()),
+      now == resilience::Backpressure::kReject);
+}
+
+void JobCoordinator::live(const std::string& worker, Instant collected, uint64_t number,
+                          const dispatch::LiveMessage::Assignment& told) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  const dispatch::AssignmentRecord* assignment = job_->find(told.assignment);
+  if (assignment == nullptr || assignment->worker != worker || !assignment->streams ||
+      !dispatch::is_live(*assignment) || assignment->end)
+    return;
+  if (watchers_->heard(collected, number, told)) poke();
+}
+
+}  // namespace bellwether::node

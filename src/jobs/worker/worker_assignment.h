@@ -1,0 +1,114 @@
+// One assignment on this worker: its process, and the delivery of its seconds to the owner of the job. The kernel
+// decides (jobs/dispatch/worker_kernel.h); this executes. One thread, that of its runtime.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/net/peer_links.h"
+#include "core/base/periodic.h"
+#include "core/resilience/backpressure.h"
+#include "core/resilience/extension.h"
+#include "core/resilience/retry.h"
+#include "jobs/assignment/assignment_process.h"
+#include "jobs/dispatch/worker_kernel.h"
+#include "jobs/worker/assignment_stream.h"
+
+namespace bellwether::node {
+
+class WorkerService;
+
+class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignment> {
+ public:
+  // All references must outlive it.
+  WorkerAssignment(runtime::Runtime& runtime, cluster::PeerLinks& links, WorkerService& worker,
+                   dispatch::AssignmentKey key, AssignmentStream stream, Duration graceful_stop);
+  WorkerAssignment(const WorkerAssignment&) = delete;
+  WorkerAssignment& operator=(const WorkerAssignment&) = delete;
+
+  void start(AssignmentFactory& factory, ChildOrder order);
+  void begin(const dispatch::kernel_effect::Begin& begin);
+  void hand_over(const dispatch::kernel_effect::HandOver& over);
+  void scale(uint32_t vus);
+  void stop(dispatch::StopHow how);
+  void kill();
+  void save();
+  // Asks the owner for more time, once.
+  static runtime::task<void> ask_for_time(std::shared_ptr<WorkerAssignment> self, Duration left,
+                                          resilience::ExtensionRequest::Reason reason);
+
+  void tell_end(const dispatch::AssignmentEnd& end);
+  void resume(uint64_t applied);
+  void discard() { stream_.discard(); }
+  // The job has another owner: requests to the last one get no answer.
+  void follow();
+  // Sends everything to the owner, with retries, until close().
+  static runtime::task<void> deliver(std::shared_ptr<WorkerAssignment> self);
+  void close() { over_.cancel(); }
+
+  const AssignmentStream& stream() const { return stream_; }
+  // Its counters, for screens; nothing before its begin, some time after its end, and while the owner drops them.
+  std::optional<dispatch::LiveMessage::Assignment> live(Instant now) const;
+  // Its headway; nothing before its begin and after its end.
+  dispatch::Headway headway(Instant now);
+  // The load of the owner's buffer, as last reported.
+  const resilience::Pacer& pacer() const { return pacer_; }
+
+ private:
+  void on_prepared(Status prepared);
+  void on_second(uint64_t second, std::string window, Duration covered);
+  void on_counters(const ChildCounters& counters);
+  void on_ended(const AssignmentEnd& end);
+
+  runtime::task<void> say(AssignmentStream::Next what);
+  // The time before which it sends nothing, because the owner has too much to process; in the past: it may send.
+  Instant held_back_until(Instant now) const;
+  runtime::task<void> hold_back(Instant until);
+  runtime::task<void> rest();
+  runtime::task<void> pause(Duration at_least);
+  resilience::ExtensionRequest request(resilience::ExtensionRequest::Reason reason) const;
+  dispatch::JobMessage message_of_type(const AssignmentStream::Next& what) const;
+  // Whether the owner has taken it; else `again_after` may give a minimum wait.
+  bool heard(const AssignmentStream::Next& what, const std::string& from, const Result<std::string>& answer,
+             Duration& again_after);
+  bool heard_applied(const ingest::Delta& delta, const std::string& from, const dispatch::Applied& applied);
+  void tell_delivered();
+  void complain(const std::string& text);
+  void wake();
+  void count_turns(Instant now);
+  resilience::Retry fresh_retry();
+
+  runtime::Runtime& runtime_;
+  cluster::PeerLinks& links_;
+  WorkerService& worker_;
+  dispatch::AssignmentKey key_;
+  AssignmentStream stream_;
+  Duration graceful_stop_;
+  Periodic proofs_;
+  std::unique_ptr<AssignmentProcess> process_;
+  std::string nonsense_;  // the invalid message of its process, which was killed for it
+  bool begun_ = false;
+  uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
+  Instant begun_at_;
+  Instant ended_at_;
+  ChildCounters told_;     // the last
+  uint32_t loops_ = 0;     // that are to turn
+  Duration could_turn_;    // the time for each of them, summed up
+  Instant turns_counted_;  // until when
+
+  resilience::Pacer pacer_;
+  Instant said_;  // when the owner last took something
+  resilience::Retry retry_;
+  std::size_t misses_ = 0;  // in a row
+  bool followed_ = false;   // since the last attempt began
+  bool told_delivered_ = false;
+  std::string complaint_;  // the last one
+  runtime::Cancellation over_;
+  runtime::Cancellation* resting_ = nullptr;  // the wait of deliver(), at most one
+  runtime::Cancellation* pausing_ = nullptr;
+  runtime::Cancellation* asking_ = nullptr;
+};
+
+}  // namespace bellwether::node
