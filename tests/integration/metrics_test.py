@@ -167,7 +167,8 @@ thresholds:
         run = self.finish(self.start("run", self.yaml(), "--ui", "none", *outs))
         self.assertEqual(run.code, 0, run)
         html = page.read_text()
-        for text in ("Own metrics", "total, EUR", "count 15", "Own metrics over time", "<b>orders per second</b>"):
+        for text in ("Custom metrics", "total, EUR", "count 15", "Custom metrics over time",
+                     "<b>orders per second</b>"):
             self.assertIn(text, html)
         with open(table, newline="", encoding="utf-8") as file:
             rows = [row for row in csv.DictReader(file) if row["row"] == "metric_second"]

@@ -25,6 +25,7 @@ workflows:
       list: {http: {get: "@BASE@/list"}, check: {status: 200}}
       pay: {http: {get: "@BASE@/pay"}, check: {status: 200}}
 """
+KILOBYTES_60 = 60_000
 MEGABYTES_3 = 3 << 20
 
 
@@ -67,7 +68,7 @@ class Reports(product.Test):
     def with_pointers(self, page):
         """The page with a pointer over the middle of each of its charts."""
         script = """<script>for (const svg of document.querySelectorAll("svg[data-kind]")) {
-            const box = svg.getBoundingClientRect(), middle = box.left + (58 + 650 / 2) / 720 * box.width;
+            const box = svg.getBoundingClientRect(), middle = box.left + (58 + 530 / 2) / 600 * box.width;
             svg.dispatchEvent(new PointerEvent("pointermove", {clientX: middle + 1}));
         }</script></body>"""
         return pathlib.Path(self.write("pointed.html", page.read_text(encoding="utf-8").replace("</body>", script)))
@@ -102,6 +103,10 @@ class Reports(product.Test):
         page = Page((self.folder / "r.html").read_text(encoding="utf-8"))
         self.assertEqual(page.asks, [])
         self.assertIn(f"{requests:,}", page.text)
+        self.assertIn(server.url, page.text)
+        self.assertIn("2 VUs for 1.2s (constant-vus, closed model)", page.text)
+        self.assertRegex(page.text, r"http_req_failed rate < 10%: +\d\d(\.\d)?%")
+        self.assertLess((self.folder / "r.html").stat().st_size, KILOBYTES_60)
 
     def test_an_hour_with_fifty_steps_is_read_by_a_browser(self):
         buckets = [[(1024 + i) << 10, 5_000 + i] for i in range(1_000)]
@@ -110,6 +115,8 @@ class Reports(product.Test):
         step = {"count": 5_000_000, "failed": 0, "rate_per_s": 1_388.9, "bytes_sent": 1, "bytes_received": 1,
                 "censored": 0, "service_ms": times, "response_ms": times, "status": {"200": 5_000_000}, "errors": {}}
         point = {"p50": 1.25, "p95": 2.5, "p99": 5.125}
+        step["series"] = [{"t": t, "covered_s": 32, "requests": 44_444, "failed": 32, "duration_ms": point}
+                          for t in range(0, 3_600, 32)]
         own = {"counter": {"count": 1_234.5, "rate": 1_234.5}, "gauge": {"value": -3.5, "min": -17.25, "max": 99.125},
                "rate": {"rate": 0.75, "matches": 3, "total": 4}, "trend": {"count": 20, "med": 41.25, "p(95)": 87.5}}
         metrics = {f"{kind}_{i}": {"kind": kind, "custom": True, "unit": "EUR", "refused": 0,
@@ -137,13 +144,16 @@ class Reports(product.Test):
         self.assertLessEqual((self.folder / "hour.html").stat().st_size, MEGABYTES_3)
         html = self.in_browser(self.with_pointers(self.folder / "hour.html"))
         page = Page(html)
-        self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4 + 24, 1 + 1))
+        self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4 + 2 + 2 * 24 + 24, 1 + 1))
         self.assertIn("The first 24 metrics are shown; 6 more are", page.text)
+        self.assertIn("The first 24 steps are shown; 26 more are", page.text)
         self.assertIn("worker w2 died", page.text)
         self.assertIn("an hour </title><script>alert(1)</script>", page.text)
         self.assertIn("shop.step number 49", page.text)
         told = dict(re.findall(r"<b>([^<]*)</b>(?:<span[^>]*>[^<]*</span>)*<output>([^<]*)</output>", html))
         self.assertEqual(told["Active virtual users"], "1,800 s: 5000")
+        self.assertEqual(told["Response time, ms"], "1,800 s: p50 1.25, p95 2.5, p99 5.13 ms")
+        self.assertEqual(told["shop.step number 7: requests per second"], "1,792 s: 1,389/s, failed 1/s")
         self.assertEqual(told["counter_0, EUR per second"], "1,800 s: 1,235/s")
         self.assertEqual(told["gauge_1, EUR"], "1,800 s: -3.5 (-17.3 to 99.1)")
         self.assertEqual(told["rate_2, EUR, % true"], "1,800 s: 75% of 32")

@@ -34,46 +34,11 @@ struct CheckOptions {
   script::lua::Permissions scripts;
 };
 
-std::string rate_text(double per_s) {
-  char number[32];
-  std::snprintf(number, sizeof number, "%g/s", per_s);
-  return number;
-}
-
-struct Words {
-  std::string operator()(const plan::ConstantVus& one) const {
-    return fmt::format("{} for {}", format_count(one.vus, "VU"), format_duration(one.duration));
-  }
-  std::string operator()(const plan::RampingVus& one) const {
-    return fmt::format("up to {} in {}, {}", format_count(plan::most_vus(one.start_vus, one.stages), "VU"),
-                       format_count(one.stages.size(), "stage"), format_duration(plan::length_of(one.stages)));
-  }
-  std::string operator()(const plan::Iterations& one) const {
-    return fmt::format("{}{}{} in at most {}", format_count(one.iterations, "iteration"),
-                       one.shared ? " by " : " by each of ", format_count(one.vus, "VU"),
-                       format_duration(one.max_duration));
-  }
-  std::string operator()(const plan::ArrivalRate& one) const {
-    const Duration length = plan::length_of(one.stages);
-    double most = 0;
-    for (const plan::RateStage& stage : one.stages) most = std::max({most, stage.from_per_s, stage.to_per_s});
-    const bool level = plan::facts_of(one).name == "constant-arrival-rate";
-    if (level) return fmt::format("{} for {}", rate_text(most), format_duration(length));
-    return fmt::format("up to {} in {}, {}", rate_text(most), format_count(one.stages.size(), "stage"),
-                       format_duration(length));
-  }
-  std::string operator()(const plan::ExternallyControlled& one) const {
-    return fmt::format("{} at its begin and up to {}{}", format_count(one.vus, "VU"), one.vus_most,
-                       one.duration ? " for " + format_duration(*one.duration) : " until it is stopped");
-  }
-  std::string operator()(const plan::Once&) const { return "runs once"; }
-};
-
 std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   std::string text = fmt::format("  {}: {} in {}, ", workflow.name, format_count(workflow.steps.size(), "step"),
                                  format_count(workflow.layers.size(), "layer"));
   const std::string name(plan::facts_of(workflow.executor).name);
-  text += (name.empty() ? name : name + ", ") + std::visit(Words{}, workflow.executor);
+  text += (name.empty() ? name : name + ", ") + plan::load_text(workflow.executor);
   for (std::size_t i = 0; i < workflow.depends.size(); ++i) {
     text += (i == 0 ? ", after " : " and ") + plan.workflows[workflow.depends[i]].name;
   }

@@ -34,16 +34,6 @@ MetricTier copy_of(const MetricTier& tier) {
   return out;
 }
 
-Percentiles percentiles_of(const metrics::Histogram& histogram) {
-  return {histogram.percentile(50), histogram.percentile(95), histogram.percentile(99)};
-}
-
-void keep_worst(Percentiles& worst, const Percentiles& other) {
-  worst.p50 = std::max(worst.p50, other.p50);
-  worst.p95 = std::max(worst.p95, other.p95);
-  worst.p99 = std::max(worst.p99, other.p99);
-}
-
 void absorb(SeriesPoint& point, const SeriesPoint& later) {
   point.covered += later.covered;
   point.requests += later.requests;
@@ -236,7 +226,11 @@ void Gauge::set(int64_t value) {
 }
 
 Totals::Totals(const plan::Plan& plan)
-    : plan_(&plan), sum_(aggregate::shape_of(plan)), workflow_vus_(plan.workflows.size()), metric_series_(plan) {
+    : plan_(&plan),
+      sum_(aggregate::shape_of(plan)),
+      workflow_vus_(plan.workflows.size()),
+      metric_series_(plan),
+      step_series_(plan) {
   series_.reserve(kSeriesMax + 1);
 }
 
@@ -260,6 +254,7 @@ void Totals::add(const metrics::Window& second, Duration covered) {
   last_ = point_of(second, covered);
   put(last_, false);
   metric_series_.add(second, retention_);
+  step_series_.add(second, covered);
 }
 
 void Totals::amend(const metrics::Window& part) {
@@ -277,6 +272,7 @@ void Totals::amend(const metrics::Window& part) {
   }
   put(point, true);
   metric_series_.add(part, retention_);
+  step_series_.add(part, point.covered);
 }
 
 TotalsState Totals::save() const {
@@ -286,7 +282,8 @@ TotalsState Totals::save() const {
                     .workflow_vus = workflow_vus_,
                     .series = series_,
                     .last = last_,
-                    .metrics = metric_series_.save()};
+                    .metrics = metric_series_.save(),
+                    .steps = step_series_.state()};
   state.sum.merge(sum_);
   state.sum.second = sum_.second;
   return state;
@@ -305,6 +302,7 @@ Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
   totals.series_.assign(state.series.begin(), state.series.end());
   totals.last_ = state.last;
   totals.metric_series_.restore(std::move(state.metrics));
+  totals.step_series_.restore(std::move(state.steps));
   return totals;
 }
 
@@ -374,7 +372,7 @@ void Totals::put(const SeriesPoint& point, bool late) {
 const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step) {
   check(step < totals.plan().steps.size(), "a step of the plan");
   const metrics::StepWindow& window = totals.sum().steps[step];
-  return totals.plan().steps[step].open_model ? window.response : window.service;
+  return duration_of(totals.plan().steps[step], window);
 }
 
 }  // namespace bellwether::aggregate

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "load/aggregate/step_series.h"
 #include "load/metrics/retention.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
@@ -84,13 +85,6 @@ class MetricSeries {
   std::vector<MetricFigure> archive_;
 };
 
-struct Percentiles {
-  Duration p50;
-  Duration p95;
-  Duration p99;
-  bool operator==(const Percentiles&) const = default;
-};
-
 // A interval of the run, over all steps: one second, or several old ones that load/metrics/retention.h merges. Counts
 // are their sum, gauges those of the last second, and percentiles those of the worst, so that a stall stays visible in
 // a run of any length.
@@ -155,6 +149,7 @@ struct TotalsState {
   std::vector<SeriesPoint> series;     // in rising order, each in its own interval (retention_of)
   SeriesPoint last;
   MetricSeriesState metrics = {};
+  StepSeriesState steps = {};
 };
 
 // The age of the points of such a series, by its last second and that of the totals.
@@ -196,6 +191,8 @@ class Totals {
   uint64_t fine_from() const { return retention_.hot_begin(); }
   // The same of one of the plan's metrics: the points with values.
   std::vector<MetricPoint> series_of(std::size_t metric) const;
+  // The same of the steps, in intervals of their own.
+  const StepSeriesState& step_series() const { return step_series_.state(); }
   // The second that was added last, never merged with others.
   const SeriesPoint& last() const { return last_; }
 
@@ -214,13 +211,13 @@ class Totals {
   std::vector<SeriesPoint> series_;
   metrics::Retention retention_{metrics::kHotPoints};
   MetricSeries metric_series_;
+  StepSeries step_series_;
   SeriesPoint last_;
   metrics::Histogram service_;  // of the second being added, all steps; kept for its pages
   metrics::Histogram response_;
 };
 
-// The time of a step that http_req_duration means: response time (due → done) in an open model, service time (sent →
-// done) in a closed one.
+// The time of a step that http_req_duration means, over the whole run.
 const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step);
 
 }  // namespace bellwether::aggregate

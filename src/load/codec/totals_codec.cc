@@ -1,6 +1,7 @@
 #include "load/codec/totals_codec.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <span>
 
@@ -15,6 +16,8 @@ using aggregate::MetricFigure;
 using aggregate::MetricTier;
 using aggregate::Percentiles;
 using aggregate::SeriesPoint;
+using aggregate::StepFigure;
+using aggregate::StepSeriesState;
 using aggregate::Totals;
 using aggregate::TotalsState;
 using aggregate::VuGauges;
@@ -79,6 +82,25 @@ void put(const aggregate::MetricSeriesState& from, Copy& to) {
   if (!from.archive.empty()) put(from.archive, 0, *to.mutable_metric_archive());
 }
 
+void put(const StepSeriesState& from, Copy& to) {
+  to.set_step_length(from.length);
+  const std::size_t intervals = from.covered.size();
+  for (std::size_t i = 0; i < intervals; ++i) {
+    Copy::StepStretch& out = *to.add_step_stretches();
+    out.set_covered_ns(from.covered[i].ns());
+    const std::size_t steps = from.figures.size() / intervals;
+    for (std::size_t s = 0; s < steps; ++s) {
+      const StepFigure& figure = from.figures[i * steps + s];
+      if (figure == StepFigure{}) continue;
+      Copy::StepFigure& one = *out.add_figures();
+      one.set_step(static_cast<uint32_t>(s));
+      one.set_count(figure.count);
+      one.set_failed(figure.failed);
+      put(figure.duration, *one.mutable_duration());
+    }
+  }
+}
+
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 // Reads parts, and remembers the first error.
@@ -124,6 +146,31 @@ class TotalsReader {
     to.metrics.archive.resize(plan.metrics.size());
     if (tiers == 0) return fail("metrics of another plan");
     figures(from.metric_archive(), to.metrics.archive);
+  }
+
+  // A copy without them goes on with an empty series.
+  void steps(const Copy& from, const plan::Plan& plan, StepSeriesState& to) {
+    const auto intervals = static_cast<std::size_t>(from.step_stretches_size());
+    if (intervals == 0 && from.step_length() == 0) return;
+    if (!std::has_single_bit(from.step_length()) || intervals > aggregate::kMaxStepStretches) {
+      return fail("a series of steps that cannot be");
+    }
+    to.length = from.step_length();
+    to.covered.resize(intervals);
+    to.figures.resize(intervals * plan.steps.size());
+    for (std::size_t i = 0; i < intervals; ++i) {
+      const Copy::StepStretch& interval = from.step_stretches(static_cast<int>(i));
+      // Intervals are added up later.
+      if (interval.covered_ns() > kLongestNs >> 8) fail("a time that cannot be");
+      to.covered[i] = span(interval.covered_ns());
+      uint64_t next = 0;
+      for (const Copy::StepFigure& one : interval.figures()) {
+        if (one.step() < next || one.step() >= plan.steps.size()) return fail("a step that there is none of");
+        next = uint64_t{one.step()} + 1;
+        to.figures[i * plan.steps.size() + one.step()] = {count(one.count()), count(one.failed()),
+                                                          percentiles(one.duration())};
+      }
+    }
   }
 
   Duration span(int64_t ns) {
@@ -208,6 +255,7 @@ Result<std::string> encode_totals(const TotalsState& state) {
   for (const SeriesPoint& point : state.series) put(point, *to.add_series());
   put(state.last, *to.mutable_last());
   put(state.metrics, to);
+  put(state.steps, to);
   const std::size_t bytes = to.ByteSizeLong();
   if (bytes > kMaxTotalsBytes) {
     return fail(Errc::kTooLarge,
@@ -232,6 +280,7 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   out.last = reader.point(from.last());
   reader.series(from, out);
   reader.metrics(from, plan, out);
+  reader.steps(from, plan, out.steps);
   if (reader.wrong != nullptr) {
     return fail(Errc::kProtocol, std::string("the statistics of a run are refused: ") + reader.wrong);
   }

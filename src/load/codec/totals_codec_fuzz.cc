@@ -28,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   totals.add(window);
   totals.amend(window);
   check(totals.series().size() <= aggregate::Totals::kSeriesMax);
+  check(totals.step_series().covered.size() <= aggregate::kMaxStepStretches);
   for (std::size_t m = 0; m < plan.metrics.size(); ++m) check(totals.series_of(m).size() <= totals.series().size());
   return 0;
 }

@@ -266,6 +266,42 @@ TEST(TotalsCodec, metrics_that_cannot_be_are_refused) {
   EXPECT_THAT(with([](auto& f) { f.set_p95(-1e300); }), HasSubstr("cannot be"));
 }
 
+TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
+  EXPECT_THAT(refused([](auto& c) { c.set_step_length(3); }), HasSubstr("series of steps"));
+  EXPECT_THAT(refused([](auto& c) { c.clear_step_length(); }), HasSubstr("series of steps"));
+  EXPECT_THAT(refused([](auto& c) {
+                while (c.step_stretches_size() <= static_cast<int>(aggregate::kMaxStepStretches))
+                  c.add_step_stretches();
+              }),
+              HasSubstr("series of steps"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(-1); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }), HasSubstr("a time"));
+  const auto with_figures = [](std::initializer_list<uint32_t> steps, uint64_t failed) {
+    return refused([&](auto& c) {
+      auto& interval = *c.mutable_step_stretches(1);
+      interval.clear_figures();
+      for (const uint32_t step : steps) {
+        auto& figure = *interval.add_figures();
+        figure.set_step(step);
+        figure.set_failed(failed);
+      }
+    });
+  };
+  EXPECT_EQ(with_figures({0, 1}, 1), "");
+  EXPECT_THAT(with_figures({2}, 1), HasSubstr("none of"));
+  EXPECT_THAT(with_figures({1, 0}, 1), HasSubstr("none of"));
+  EXPECT_THAT(with_figures({0}, UINT64_MAX), HasSubstr("a count"));
+}
+
+// Bytes of an earlier version.
+TEST(TotalsCodec, a_copy_without_steps_over_time_goes_on) {
+  EXPECT_EQ(refused([](auto& c) {
+              c.clear_step_length();
+              c.clear_step_stretches();
+            }),
+            "");
+}
+
 TEST(TotalsCodec, another_plan_is_refused) {
   const plan::Plan plan = sample_plan();
   Prng prng(1);

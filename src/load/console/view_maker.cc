@@ -12,29 +12,8 @@ namespace {
 
 constexpr std::size_t kTargetsShown = 2;
 
-// Scheme, host and port of a URL whose beginning is constant.
-std::string origin_of(const plan::Template& url) {
-  if (url.pieces.empty() || url.pieces[0].kind != plan::Piece::Kind::kLiteral) return {};
-  const std::string& text = url.pieces[0].literal;
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string::npos) return {};
-  const std::size_t end = text.find_first_of("/?#", scheme + 3);
-  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host continues with a value
-  return text.substr(0, end);
-}
-
-std::string targets_of(const plan::Plan& plan) {
-  std::vector<std::string> origins;
-  for (const plan::Workflow& workflow : plan.workflows) {
-    for (const plan::Step& step : workflow.steps) {
-      const auto* call = std::get_if<plan::HttpCall>(&step.work);
-      if (const auto* code = std::get_if<plan::CodeCall>(&step.work)) call = &code->base;
-      const std::string origin = call != nullptr ? origin_of(call->url) : std::string();
-      if (!origin.empty() && std::find(origins.begin(), origins.end(), origin) == origins.end()) {
-        origins.push_back(origin);
-      }
-    }
-  }
+std::string target_text(const plan::Plan& plan) {
+  const std::vector<std::string> origins = plan::targets_of(plan);
   std::string text;
   for (std::size_t i = 0; i < std::min(origins.size(), kTargetsShown); ++i) text += (i > 0 ? ", " : "") + origins[i];
   if (origins.size() > kTargetsShown) text += fmt::format(" and {} more", origins.size() - kTargetsShown);
@@ -83,7 +62,7 @@ void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
   workflows_before_.assign(plan.workflows.size(), {});
 
   view.scenario = plan.name;
-  view.target = targets_of(plan);
+  view.target = target_text(plan);
   view.planned = planned;
   view.workflows.assign(plan.workflows.size(), {});
   view.open_model = false;

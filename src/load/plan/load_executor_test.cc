@@ -128,5 +128,45 @@ TEST(LoadExecutor, who_is_controlled_from_outside) {
   }
 }
 
+TEST(LoadExecutor, its_load_in_words) {
+  const Plan plan = plan_with({"vus: 1, duration: 10s", "executor: ramping-vus, stages: [{duration: 90s, target: 20}]",
+                               "executor: shared-iterations, vus: 4, iterations: 1000",
+                               "executor: per-vu-iterations, vus: 4, iterations: 5, max_duration: 1m",
+                               "executor: constant-arrival-rate, rate: 2.5/s, duration: 30s, vus: 2",
+                               "start_rate: 10/s, vus: 2, stages: [{duration: 5s, target: 70/s}]"});
+  const auto text = [&](std::size_t workflow) { return load_text(plan.workflows[workflow].executor); };
+  EXPECT_EQ(text(0), "1 VU for 10s");
+  EXPECT_EQ(text(1), "up to 20 VUs in 1 stage, 1m30s");
+  EXPECT_EQ(text(2), "1,000 iterations by 4 VUs in at most 10m");
+  EXPECT_EQ(text(3), "5 iterations by each of 4 VUs in at most 1m");
+  EXPECT_EQ(text(4), "2.5/s for 30s");
+  EXPECT_EQ(text(5), "up to 70/s in 1 stage, 5s");
+  EXPECT_EQ(load_text(Once{}), "runs once");
+}
+
+TEST(LoadExecutor, arrivals_and_users_with_a_pace_have_due_times) {
+  const Plan plan = plan_with({"vus: 1, duration: 10s", "vus: 1, duration: 10s, pacing: 1s",
+                               "executor: constant-arrival-rate, rate: 2/s, duration: 30s, vus: 2"});
+  EXPECT_FALSE(has_due_times(plan, plan.steps[0]));
+  EXPECT_TRUE(has_due_times(plan, plan.steps[1]));
+  EXPECT_TRUE(has_due_times(plan, plan.steps[2]));
+}
+
+TEST(LoadExecutor, targets_are_the_origins_that_are_known_before_the_run) {
+  TestSources sources(
+      "workflows:\n"
+      "  w:\n"
+      "    vus: 1\n"
+      "    duration: 1s\n"
+      "    steps:\n"
+      "      a: {http: {get: 'http://h:8080/secret?token=1'}}\n"
+      "      b: {http: {get: 'https://h'}}\n"
+      "      c: {http: {get: 'http://h:8080/${vu}'}}\n"
+      "      d: {http: {get: 'http://h${vu}.example/'}}\n");
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(targets_of(*plan), (std::vector<std::string>{"http://h:8080", "https://h"}));
+}
+
 }  // namespace
 }  // namespace bellwether::plan

@@ -1,5 +1,7 @@
 #include "load/plan/plan.h"
 
+#include <algorithm>
+
 #include "core/base/units.h"
 
 namespace bellwether::plan {
@@ -51,8 +53,77 @@ struct FactsOf {
   ExecutorFacts operator()(const Once&) const { return {.follows_clock = false}; }
 };
 
+struct LoadText {
+  std::string operator()(const ConstantVus& one) const {
+    return fmt::format("{} for {}", format_count(one.vus, "VU"), format_duration(one.duration));
+  }
+  std::string operator()(const RampingVus& one) const {
+    return fmt::format("up to {} in {}, {}", format_count(most_vus(one.start_vus, one.stages), "VU"),
+                       format_count(one.stages.size(), "stage"), format_duration(length_of(one.stages)));
+  }
+  std::string operator()(const Iterations& one) const {
+    return fmt::format("{}{}{} in at most {}", format_count(one.iterations, "iteration"),
+                       one.shared ? " by " : " by each of ", format_count(one.vus, "VU"),
+                       format_duration(one.max_duration));
+  }
+  std::string operator()(const ArrivalRate& one) const {
+    const Duration length = length_of(one.stages);
+    double most = 0;
+    for (const RateStage& stage : one.stages) most = std::max({most, stage.from_per_s, stage.to_per_s});
+    const bool level = facts_of(one).name == "constant-arrival-rate";
+    if (level) return fmt::format("{:g}/s for {}", most, format_duration(length));
+    return fmt::format("up to {:g}/s in {}, {}", most, format_count(one.stages.size(), "stage"),
+                       format_duration(length));
+  }
+  std::string operator()(const ExternallyControlled& one) const {
+    return fmt::format("{} at its begin and up to {}{}", format_count(one.vus, "VU"), one.vus_most,
+                       one.duration ? " for " + format_duration(*one.duration) : " until it is stopped");
+  }
+  std::string operator()(const Once&) const { return "runs once"; }
+};
+
 }  // namespace
 
 ExecutorFacts facts_of(const Executor& executor) { return std::visit(FactsOf{}, executor); }
+
+std::string load_text(const Executor& executor) { return std::visit(LoadText{}, executor); }
+
+bool has_due_times(const Plan& plan, const StepInfo& step) {
+  if (step.open_model) return true;
+  return std::visit(
+      [](const auto& executor) {
+        if constexpr (requires { executor.pacing; }) return executor.pacing.has_value();
+        return false;
+      },
+      plan.workflows[step.workflow].executor);
+}
+
+namespace {
+
+// Scheme, host and port of a URL whose beginning is constant.
+std::string origin_of(const Template& url) {
+  if (url.pieces.empty() || url.pieces[0].kind != Piece::Kind::kLiteral) return {};
+  const std::string& text = url.pieces[0].literal;
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string::npos) return {};
+  const std::size_t end = text.find_first_of("/?#", scheme + 3);
+  if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host continues with a value
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+std::vector<std::string> targets_of(const Plan& plan) {
+  std::vector<std::string> out;
+  for (const Workflow& workflow : plan.workflows) {
+    for (const Step& step : workflow.steps) {
+      const HttpCall* call = std::get_if<HttpCall>(&step.work);
+      if (const auto* code = std::get_if<CodeCall>(&step.work)) call = &code->base;
+      std::string origin = call != nullptr ? origin_of(call->url) : "";
+      if (!origin.empty() && std::find(out.begin(), out.end(), origin) == out.end()) out.push_back(std::move(origin));
+    }
+  }
+  return out;
+}
 
 }  // namespace bellwether::plan

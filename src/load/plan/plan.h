@@ -373,6 +373,8 @@ struct ExecutorFacts {
   bool endless = false;       // it runs until a stop; `length` is then longer than any wait
 };
 ExecutorFacts facts_of(const Executor& executor);
+// The load that it makes, for people: "20 VUs for 10s", "up to 500/s in 3 stages, 1m40s".
+std::string load_text(const Executor& executor);
 
 // A value that a workflow provides for another one: that of the last iteration with all mentioned values, of the
 // lowest-numbered virtual user that had one. Or the list of those of all virtual users.
@@ -475,6 +477,14 @@ struct Plan {
   std::vector<Series> series;    // by step, in the order of the steps
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
 };
+
+// Whether the requests of a step have due times, so that late requests count too: those of arrivals, and of users with
+// a pace.
+bool has_due_times(const Plan& plan, const StepInfo& step);
+
+// The scheme, host and port of the URLs of all steps that send requests, each once, in the order of the steps. Hosts
+// that are known only during the run are left out.
+std::vector<std::string> targets_of(const Plan& plan);
 
 // The reason for the end of a run with this timeout: "its timeout of 2h is over".
 std::string timeout_text(Duration timeout);

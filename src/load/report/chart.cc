@@ -34,14 +34,15 @@ double most_of(const std::vector<Column>& columns, double Column::*which) {
   return most;
 }
 
-void add(Column& column, const ResultPoint& point) {
+void add(Column& column, const ResultPoint& point, bool by_response) {
   if (point.covered_s >= kRest) {
     column.rate_least = std::min(column.rate_least, point.rate_per_s);
     column.rate_most = std::max(column.rate_most, point.rate_per_s);
     column.failed_most = std::max(column.failed_most, static_cast<double>(point.failed) / point.covered_s);
   }
   column.vus = std::max(column.vus, point.vus);
-  const std::optional<PointTimes>& times = point.response ? point.response : point.service;
+  const bool response = point.response && (by_response || !point.service);
+  const std::optional<PointTimes>& times = response ? point.response : point.service;
   if (!times) return;
   column.timed = true;
   column.longest.p50 = std::max(column.longest.p50, times->p50);
@@ -49,15 +50,15 @@ void add(Column& column, const ResultPoint& point) {
   column.longest.p99 = std::max(column.longest.p99, times->p99);
 }
 
-Column column_of(const ResultFile& run, std::size_t first, std::size_t end) {
+Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std::size_t end, bool by_response) {
   Column column;
-  column.from = run.series[first].t;
-  column.rate_least = run.series[first].rate_per_s;
+  column.from = series[first].t;
+  column.rate_least = series[first].rate_per_s;
   uint64_t requests = 0;
   uint64_t failed = 0;
   for (std::size_t i = first; i < end; ++i) {
-    const ResultPoint& point = run.series[i];
-    add(column, point);
+    const ResultPoint& point = series[i];
+    add(column, point, by_response);
     requests += point.requests;
     failed += point.failed;
     column.covered += point.covered_s;
@@ -68,36 +69,7 @@ Column column_of(const ResultFile& run, std::size_t first, std::size_t end) {
   return column;
 }
 
-constexpr double kWidth = 720;
-constexpr double kHeight = 190;
-constexpr double kLeft = 58;
-constexpr double kRight = 12;
-constexpr double kTop = 12;
-constexpr double kBottom = 24;
 constexpr std::size_t kMaxMarks = 40;
-
-std::string number(double value) {
-  char out[40];
-  std::snprintf(out, sizeof out, "%.1f", value);
-  std::string text = out;
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text == "-0" ? "0" : text;
-}
-
-std::string label(double value) {
-  char out[40];
-  const double size = std::abs(value);
-  if (size >= 1e9) {
-    std::snprintf(out, sizeof out, "%gG", value / 1e9);
-  } else if (size >= 1e6) {
-    std::snprintf(out, sizeof out, "%gM", value / 1e6);
-  } else if (size >= 1e4) {
-    std::snprintf(out, sizeof out, "%gk", value / 1e3);
-  } else {
-    std::snprintf(out, sizeof out, "%g", value);
-  }
-  return out;
-}
 
 std::string clock_label(double seconds, double tick) {
   char out[40];
@@ -124,30 +96,59 @@ std::string clock_label(double seconds, double tick) {
 double time_tick(double length) {
   for (const double tick : {0.1,   0.2,   0.5,   1.0,    2.0,    5.0,    10.0,    15.0,    30.0,    60.0,   120.0,
                             300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 21600.0, 43200.0, 86400.0}) {
-    if (length / tick <= 9) return tick;
+    if (length / tick <= 7) return tick;
   }
-  return tick_for(length, 8);
+  return tick_for(length, 6);
 }
 
 }  // namespace
 
-std::vector<Column> columns_of(const ResultFile& run) {
+std::vector<Column> columns_of(const std::vector<ResultPoint>& series, bool by_response) {
   std::vector<Column> out;
   // The last moment of a run belongs to the second before it; alone it would look like a collapse.
-  const std::size_t all = run.series.size();
-  const std::size_t points = all > 1 && run.series.back().covered_s < kRest ? all - 1 : all;
+  const std::size_t all = series.size();
+  const std::size_t points = all > 1 && series.back().covered_s < kRest ? all - 1 : all;
   if (points == 0) return out;
-  const double length = run.series.back().t + run.series.back().covered_s;
+  const double length = series.back().t + series.back().covered_s;
   const double each = std::max(1.0, std::ceil(length / static_cast<double>(kMaxColumns)));
   for (std::size_t first = 0; first < points;) {
     std::size_t end = first + 1;
-    while (end < points && std::floor(run.series[end].t / each) == std::floor(run.series[first].t / each)) ++end;
+    while (end < points && std::floor(series[end].t / each) == std::floor(series[first].t / each)) ++end;
     if (end == points) end = all;
-    out.push_back(column_of(run, first, end));
+    out.push_back(column_of(series, first, end, by_response));
     first = end;
   }
   return out;
 }
+
+bool shows_response(const ResultFile& run) {
+  return run.steps.empty() ||
+         std::any_of(run.steps.begin(), run.steps.end(), [](const ResultStep& step) { return step.open_model; });
+}
+
+namespace {
+
+// A logarithmic axis where a stall would flatten the rest.
+std::string times_chart(const ResultFile& run, const std::vector<Column>& columns, const std::string& title,
+                        const std::string& attributes) {
+  double least = 0;
+  double most = 0;
+  for (const Column& column : columns) {
+    if (!column.timed) continue;
+    most = std::max(most, column.longest.p99);
+    if (column.longest.p50 > 0) least = least > 0 ? std::min(least, column.longest.p50) : column.longest.p50;
+  }
+  constexpr double kFlat = 30;
+  const bool log = least > 0 && most > kFlat * least;
+  const Chart chart(run, columns, log ? log_axis(least, most) : linear_axis(0, most));
+  return chart.wrap(
+      title + (log ? ", ms, log scale" : ", ms"), legend({{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}}), "times",
+      chart.line("p99", times_of(columns, &PointTimes::p99)) + chart.line("p95", times_of(columns, &PointTimes::p95)) +
+          chart.line("p50", times_of(columns, &PointTimes::p50)),
+      attributes);
+}
+
+}  // namespace
 
 std::string charts(const ResultFile& run, const std::vector<Column>& columns) {
   if (columns.empty()) return {};
@@ -156,34 +157,38 @@ std::string charts(const ResultFile& run, const std::vector<Column>& columns) {
     return c.rate_least != c.rate_most || c.failed != c.failed_most;
   });
   {
-    const Chart chart(run, columns, 0, most_of(columns, &Column::rate_most));
-    out += chart.wrap(
-        "Requests per second", spread ? legend({{"rate", "mean"}, {"rate soft", "least to most"}}) : "", "rate",
-        chart.band("rate", values_of(columns, &Column::rate_least), values_of(columns, &Column::rate_most)) +
-            chart.line("rate", values_of(columns, &Column::rate)));
+    const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::rate_most)));
+    out +=
+        chart.wrap("Requests per second", spread ? legend({{"rate", "mean"}, {"rate soft", "min to max"}}) : "", "rate",
+                   chart.band("rate", values_of(columns, &Column::rate_least), values_of(columns, &Column::rate_most)) +
+                       chart.line("rate", values_of(columns, &Column::rate)));
   }
+  out += times_chart(run, columns, shows_response(run) ? "Response time" : "Service time", "");
   {
-    double most = 0;
-    for (const Column& column : columns) most = std::max(most, column.longest.p99);
-    const Chart chart(run, columns, 0, most);
-    out += chart.wrap("Response time, ms", legend({{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}}), "times",
-                      chart.line("p99", times_of(columns, &PointTimes::p99)) +
-                          chart.line("p95", times_of(columns, &PointTimes::p95)) +
-                          chart.line("p50", times_of(columns, &PointTimes::p50)));
-  }
-  {
-    const Chart chart(run, columns, 0, most_of(columns, &Column::failed_most));
-    out += chart.wrap("Failed requests per second", spread ? legend({{"failed", "mean"}, {"failed soft", "most"}}) : "",
+    const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::failed_most)));
+    out += chart.wrap("Failed requests per second", spread ? legend({{"failed", "mean"}, {"failed soft", "max"}}) : "",
                       "failed",
                       chart.band("failed", Values(columns.size(), 0), values_of(columns, &Column::failed_most)) +
                           chart.line("failed", values_of(columns, &Column::failed)));
   }
   {
     const Values users = values_of(columns, [](const Column& column) { return static_cast<double>(column.vus); });
-    const Chart chart(run, columns, 0, *std::max_element(users.begin(), users.end()));
+    const Chart chart(run, columns, linear_axis(0, *std::max_element(users.begin(), users.end())));
     out += chart.wrap("Active virtual users", "", "vus", chart.line("vus", users));
   }
   return out;
+}
+
+std::string step_charts(const ResultFile& run, const ResultStep& step, const std::vector<Column>& columns,
+                        std::size_t data) {
+  const std::string attributes = fmt::format(" data-of=\"{}\"", data);
+  const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::rate)));
+  return times_chart(run, columns, fmt::format("{}: {} time", step.name, step.open_model ? "response" : "service"),
+                     attributes) +
+         chart.wrap(step.name + ": requests per second", legend({{"rate", "all"}, {"failed", "failed"}}), "step",
+                    chart.line("rate", values_of(columns, &Column::rate)) +
+                        chart.line("failed", values_of(columns, &Column::failed)),
+                    attributes);
 }
 
 std::string columns_script(const std::vector<Column>& columns) {
@@ -202,62 +207,20 @@ std::string columns_script(const std::vector<Column>& columns) {
   return out + "]";
 }
 
-double tick_for(double most, int parts) {
-  if (!(most > 0)) return 1;
-  const double rough = most / parts;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double times : {1.0, 2.0, 5.0}) {
-    if (rough <= times * power * 1.0001) return times * power;
-  }
-  return 10 * power;
-}
+Chart::Chart(const ResultFile& run, const std::vector<Column>& columns, Axis axis)
+    : run_(run), columns_(columns), axis_(std::move(axis)), length_(std::max(columns.back().to, 1e-3)) {}
 
-std::string legend(const std::vector<std::pair<std::string, std::string>>& entries) {
-  std::string out;
-  for (const auto& [look, text] : entries) out += fmt::format("<span class=\"key {}\">{}</span>", look, text);
-  return out;
-}
-
-Chart::Chart(const ResultFile& run, const std::vector<Column>& columns, double least, double most)
-    : run_(run), columns_(columns), tick_(tick_for(most - least, 4)), length_(std::max(columns.back().to, 1e-3)) {
-  least_ = tick_ * std::floor(least / tick_);
-  most_ = tick_ * std::max(least_ / tick_ + 1, std::ceil(most / tick_));
-}
-
-double Chart::x(double t) const { return kLeft + std::clamp(t / length_, 0.0, 1.0) * (kWidth - kLeft - kRight); }
-
-double Chart::y(double value) const {
-  const double part = std::clamp((value - least_) / (most_ - least_), 0.0, 1.0);
-  return kHeight - kBottom - part * (kHeight - kTop - kBottom);
-}
-
-std::string Chart::grid() const {
-  std::string out;
-  const double ticks = std::round((most_ - least_) / tick_);
-  for (double i = 0; i <= ticks; ++i) {
-    const double value = (std::round(least_ / tick_) + i) * tick_;
-    out += fmt::format(
-        "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/><text x=\"{}\" y=\"{}\" "
-        "text-anchor=\"end\">{}</text>",
-        number(kLeft), number(kWidth - kRight), number(y(value)), number(y(value)), number(kLeft - 6),
-        number(y(value) + 4), label(value));
-  }
-  const double tick = time_tick(length_);
-  for (double t = 0; t <= length_ * 1.001; t += tick) {
-    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", number(x(t)), number(kHeight - 7),
-                       clock_label(t, tick));
-  }
-  return out;
-}
+double Chart::x(double t) const { return across(std::clamp(t / length_, 0.0, 1.0)); }
 
 std::string Chart::marks() const {
   std::string out;
   for (std::size_t i = 0; i < std::min(run_.lost.size(), kMaxMarks); ++i) {
     const ResultLoss& loss = run_.lost[i];
     const double width = std::max(2.0, x(loss.to) - x(loss.from));
-    out += fmt::format(
-        "<rect class=\"lost\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"><title>lost: {}</title></rect>",
-        number(x(loss.from)), number(width), number(kTop), number(kHeight - kTop - kBottom), escaped(loss.cause));
+    out +=
+        fmt::format("<rect class=\"lost\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"><title>lost: {}</title></rect>",
+                    number(x(loss.from)), number(width), number(kPlotTop), number(kPlotHeight - kPlotTop - kPlotBottom),
+                    escaped(loss.cause));
   }
   for (std::size_t i = 0; i < std::min(run_.events.size(), kMaxMarks); ++i) {
     const ResultEvent& event = run_.events[i];
@@ -265,8 +228,8 @@ std::string Chart::marks() const {
     out += fmt::format(
         "<g class=\"event\"><title>{}</title><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/><text x=\"{}\" y=\"{}\" "
         "text-anchor=\"middle\">{}</text></g>",
-        escaped(fmt::format("{}: {}", event.kind, event.detail)), at, at, number(kTop), number(kHeight - kBottom), at,
-        number(kTop - 2), i + 1);
+        escaped(fmt::format("{}: {}", event.kind, event.detail)), at, at, number(kPlotTop),
+        number(kPlotHeight - kPlotBottom), at, number(kPlotTop - 2), i + 1);
   }
   return out;
 }
@@ -313,14 +276,14 @@ std::string Chart::band(const std::string& look, const Values& least, const Valu
 }
 
 std::string Chart::wrap(const std::string& title, const std::string& legend, const std::string& kind,
-                        const std::string& inside, const std::string& metric) const {
-  const std::string name = escaped(title);
-  return fmt::format(
-      "<figure><figcaption><b>{}</b>{}<output></output></figcaption><svg data-kind=\"{}\"{} data-length=\"{}\" "
-      "viewBox=\"0 0 720 190\" role=\"img\" aria-label=\"{} over time\">{}{}{}<line class=\"cursor\" y1=\"{}\" "
-      "y2=\"{}\" x1=\"-9\" x2=\"-9\"/></svg></figure>\n",
-      name, legend, kind, metric.empty() ? "" : fmt::format(" data-metric=\"{}\"", metric), number(length_ * 1000),
-      name, grid(), inside, marks(), number(kTop), number(kHeight - kBottom));
+                        const std::string& inside, const std::string& attributes) const {
+  std::string times;
+  const double tick = time_tick(length_);
+  for (double t = 0; t <= length_ * 1.001; t += tick) times += level_label(t / length_, clock_label(t, tick));
+  return plot_figure(
+      title, legend, fmt::format(" data-kind=\"{}\"{} data-length=\"{}\"", kind, attributes, number(length_ * 1000)),
+      fmt::format("{}{}{}{}<line class=\"cursor\" y1=\"{}\" y2=\"{}\" x1=\"-9\" x2=\"-9\"/>", grid_of(axis_), times,
+                  inside, marks(), number(kPlotTop), number(kPlotHeight - kPlotBottom)));
 }
 
 double Chart::middle(std::size_t column) const { return x((columns_[column].from + columns_[column].to) / 2); }

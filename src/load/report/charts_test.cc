@@ -1,4 +1,5 @@
 
+#include <cmath>
 #include <gmock/gmock.h>
 
 #include "load/report/chart.h"
@@ -24,7 +25,7 @@ ResultFile long_run(std::size_t seconds) {
 }
 
 TEST(Charts, a_short_run_is_shown_as_it_was) {
-  const auto columns = columns_of(long_run(kMaxColumns));
+  const auto columns = columns_of(long_run(kMaxColumns).series);
   ASSERT_EQ(columns.size(), kMaxColumns);
   EXPECT_DOUBLE_EQ(columns[7].from, 7);
   EXPECT_DOUBLE_EQ(columns[7].to, 8);
@@ -39,7 +40,7 @@ TEST(Charts, no_peak_and_no_hole_of_a_long_run_is_lost) {
   run.series[1'003].rate_per_s = 400;
   run.series[1'003].requests = 400;
   run.series[1'004].vus = 77;
-  const auto columns = columns_of(run);
+  const auto columns = columns_of(run.series);
   ASSERT_LE(columns.size(), kMaxColumns);
   double least = 1e9;
   double most = 0;
@@ -73,7 +74,7 @@ TEST(Charts, the_last_moment_of_a_run_is_no_collapse) {
   rest.requests = 3;
   rest.rate_per_s = 3'000;
   run.series.push_back(rest);
-  const auto columns = columns_of(run);
+  const auto columns = columns_of(run.series);
   ASSERT_EQ(columns.size(), 5U);
   EXPECT_NEAR(columns[4].rate, 103, 0.2);
   EXPECT_DOUBLE_EQ(columns[4].rate_most, 100);
@@ -82,7 +83,7 @@ TEST(Charts, the_last_moment_of_a_run_is_no_collapse) {
 TEST(Charts, a_line_has_a_gap_where_nothing_was_measured) {
   ResultFile run = long_run(20);
   for (std::size_t t = 8; t < 12; ++t) run.series[t].response.reset();
-  const std::string svg = charts(run, columns_of(run));
+  const std::string svg = charts(run, columns_of(run.series));
   const std::size_t at = svg.find("class=\"line p99\" d=\"");
   ASSERT_NE(at, std::string::npos);
   const std::string path = svg.substr(at, svg.find("/>", at) - at);
@@ -93,10 +94,10 @@ TEST(Charts, what_was_lost_and_what_happened_is_marked_where_it_was) {
   ResultFile run = long_run(20);
   run.lost.push_back({5, 10, 0.5, "worker <w1> died"});
   run.events.push_back({10, "worker_lost", "\"w1\""});
-  const std::string svg = charts(run, columns_of(run));
-  EXPECT_THAT(svg, HasSubstr("class=\"lost\" x=\"220.5\" width=\"162.5\""));
+  const std::string svg = charts(run, columns_of(run.series));
+  EXPECT_THAT(svg, HasSubstr("class=\"lost\" x=\"190.5\" width=\"132.5\""));
   EXPECT_THAT(svg, HasSubstr("lost: worker &lt;w1&gt; died"));
-  EXPECT_THAT(svg, HasSubstr("<title>worker_lost: &quot;w1&quot;</title><line x1=\"383\""));
+  EXPECT_THAT(svg, HasSubstr("<title>worker_lost: &quot;w1&quot;</title><line x1=\"323\""));
   EXPECT_THAT(svg, testing::Not(HasSubstr("<w1>")));
 }
 
@@ -105,6 +106,52 @@ TEST(Charts, ticks_are_round_numbers) {
   EXPECT_DOUBLE_EQ(tick_for(0.7, 4), 0.2);
   EXPECT_DOUBLE_EQ(tick_for(4'000, 4), 1'000);
   EXPECT_DOUBLE_EQ(tick_for(0, 4), 1);
+}
+
+TEST(Charts, a_logarithmic_axis_has_room_for_both_ends_and_marks_between_them) {
+  const Axis narrow = log_axis(0.6, 40);
+  EXPECT_DOUBLE_EQ(narrow.least, 0.5);
+  EXPECT_DOUBLE_EQ(narrow.most, 50);
+  EXPECT_EQ(narrow.ticks.size(), 7U);
+  EXPECT_DOUBLE_EQ(narrow.part(0.5), 0);
+  EXPECT_NEAR(narrow.part(std::sqrt(0.5 * 50)), 0.5, 1e-9);
+  EXPECT_DOUBLE_EQ(narrow.part(0), 0) << "no logarithm, and the lower end";
+  const Axis wide = log_axis(0.02, 3'000);
+  ASSERT_EQ(wide.ticks.size(), 5U) << "powers of ten";
+  EXPECT_DOUBLE_EQ(wide.ticks[0], 0.1);
+  const Axis one = log_axis(10, 10);
+  EXPECT_LT(one.least, one.most);
+}
+
+TEST(Charts, a_stall_does_not_flatten_the_other_times) {
+  ResultFile run = long_run(20);
+  EXPECT_THAT(charts(run, columns_of(run.series)), HasSubstr("<b>Response time, ms</b>"));
+  run.series[7].response = PointTimes{1, 2, 900};
+  EXPECT_THAT(charts(run, columns_of(run.series)), HasSubstr("<b>Response time, ms, log scale</b>"));
+}
+
+TEST(Charts, the_times_are_those_that_thresholds_judge) {
+  ResultFile run = long_run(3);
+  for (ResultPoint& point : run.series) point.service = PointTimes{0.5, 0.75, 1};
+  run.steps.resize(1);
+  run.steps[0].open_model = false;
+  EXPECT_FALSE(shows_response(run));
+  EXPECT_DOUBLE_EQ(columns_of(run.series, false)[0].longest.p99, 1);
+  EXPECT_DOUBLE_EQ(columns_of(run.series, true)[0].longest.p99, 3);
+  EXPECT_THAT(charts(run, columns_of(run.series, false)), HasSubstr("<b>Service time, ms</b>"));
+  run.steps[0].open_model = true;
+  EXPECT_TRUE(shows_response(run));
+}
+
+TEST(Charts, a_step_has_charts_of_its_own_columns) {
+  ResultFile run = long_run(20);
+  ResultStep step;
+  step.name = "shop.<pay>";
+  step.series = long_run(4).series;
+  const std::string svg = step_charts(run, step, columns_of(step.series), 3);
+  EXPECT_THAT(svg, HasSubstr("<b>shop.&lt;pay&gt;: response time, ms</b>"));
+  EXPECT_THAT(svg, HasSubstr("<b>shop.&lt;pay&gt;: requests per second</b>"));
+  EXPECT_THAT(svg, HasSubstr("data-kind=\"step\" data-of=\"3\" data-length=\"4000\""));
 }
 
 // A day: minutes, then intervals of ten seconds, then seconds.
@@ -123,7 +170,7 @@ TEST(Charts, intervals_of_different_lengths_stand_where_they_belong) {
   intervals(0, 81'000, 60);
   intervals(81'000, 85'000, 10);
   intervals(85'000, 86'000, 1);
-  const auto columns = columns_of(run);
+  const auto columns = columns_of(run.series);
   ASSERT_LE(columns.size(), kMaxColumns);
   ASSERT_GT(columns.size(), kMaxColumns / 2);
   double end = 0;
@@ -141,7 +188,7 @@ TEST(Charts, intervals_of_different_lengths_stand_where_they_belong) {
 
 TEST(Charts, no_series_makes_no_chart) {
   const ResultFile run;
-  EXPECT_TRUE(columns_of(run).empty());
+  EXPECT_TRUE(columns_of(run.series).empty());
   EXPECT_TRUE(charts(run, {}).empty());
 }
 

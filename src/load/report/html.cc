@@ -1,9 +1,14 @@
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstdio>
+#include <map>
 #include <string_view>
 
+#include "core/base/units.h"
+#include "load/metrics/window.h"
 #include "load/report/chart.h"
+#include "load/report/distribution.h"
+#include "load/report/html_style.h"
 #include "load/report/metric_charts.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
@@ -11,71 +16,11 @@
 namespace bellwether::report {
 namespace {
 
-// The constant parts of every HTML report: its style, and the script that displays figures under a pointer.
-
-inline constexpr std::string_view kStyle = R"css(
-:root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--ink:#1b2430;--dim:#5c6773;--rule:#dde2e8;--good:#0f7b3f;
---bad:#c0262d;--warn:#94600a;--blue:#1f6feb;--teal:#0d8a8a;--amber:#b7730b;--red:#c0262d;--violet:#7b4bd1}
-@media(prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2029;--ink:#e4e9ef;--dim:#98a4b1;--rule:#2d3642;
---good:#4cc780;--bad:#ff7b72;--warn:#e3b341;
---blue:#6cb0ff;--teal:#4fd0cf;--amber:#f0b040;--red:#ff7b72;--violet:#b58cff}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1180px;padding:20px;background:var(--back);color:var(--ink);
-font:15px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
-h1{font-size:24px;margin:0 0 4px}h2{font-size:17px;margin:30px 0 8px}p{margin:4px 0}.dim{color:var(--dim)}
-.verdict{border-left:6px solid var(--warn);background:var(--card);padding:12px 16px;border-radius:6px;margin:14px 0}
-.verdict b{font-size:19px;text-transform:uppercase;letter-spacing:.04em;color:var(--warn)}
-.verdict.pass{border-color:var(--good)}.verdict.pass b{color:var(--good)}
-.verdict.fail{border-color:var(--bad)}.verdict.fail b{color:var(--bad)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px}
-.tiles div{background:var(--card);border-radius:6px;padding:10px 12px}
-.tiles b{display:block;font-size:20px;font-variant-numeric:tabular-nums}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:14px}
-figure{margin:0;background:var(--card);border-radius:6px;padding:10px;break-inside:avoid}
-figcaption{display:flex;flex-wrap:wrap;gap:2px 12px;font-size:13px}
-output{color:var(--dim);margin-left:auto;min-height:1.45em;font-variant-numeric:tabular-nums}
-svg{display:block;width:100%;height:auto;touch-action:pan-y}svg text{font-size:11px;fill:var(--dim)}
-.grid{stroke:var(--rule)}.line{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}
-.dots{stroke-width:5}
-.band{fill:var(--c);opacity:.2}.key::before{content:"";display:inline-block;width:14px;height:3px;background:var(--c);
-vertical-align:middle;margin-right:5px}.key.soft::before{height:9px;opacity:.3}
-.rate{--c:var(--blue)}.p50{--c:var(--teal)}.p95{--c:var(--amber)}.p99{--c:var(--red)}.failed{--c:var(--red)}
-.vus{--c:var(--violet)}.share{--c:var(--teal)}.lost{fill:var(--bad);opacity:.16}
-.event line{stroke:var(--dim);stroke-dasharray:3 3}
-.cursor{stroke:var(--dim)}@media(max-width:600px){svg text{font-size:17px}}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
-th,td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--rule);white-space:nowrap}
-th{color:var(--dim);font-weight:600}th:first-child,td:first-child,td.text,th.text{text-align:left;white-space:normal}
-td:first-child{min-width:9em}.good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}
-footer{margin-top:30px;color:var(--dim);font-size:13px}
-@media print{body{max-width:none;padding:0;font-size:11px}.wide{overflow:visible}
-table{font-size:9px}th,td{padding:2px 4px}
-.charts{grid-template-columns:1fr 1fr}output{display:none}tr,.verdict,.tiles{break-inside:avoid}}
-)css";
-
-// C is the list of columns, as load/report/chart.h writes it; M the values of each metric in them
-// (load/report/metric_charts.h).
-inline constexpr std::string_view kScript = R"js(
-const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));
-const span=v=>v[1]!==v[2]?" ("+f(v[1])+" to "+f(v[2])+")":"";
-const say={rate:c=>f(c[2])+"/s"+(c[3]!==c[4]?" ("+f(c[3])+" to "+f(c[4])+")":""),failed:c=>f(c[5])+"/s, most "+f(c[6]),
-vus:c=>String(c[7]),times:c=>c.length>8?"p50 "+f(c[8])+", p95 "+f(c[9])+", p99 "+f(c[10]):"none",
-counter:v=>f(v[0])+"/s"+span(v),gauge:v=>f(v[0])+span(v),share:v=>f(v[0])+"% of "+f(v[1]),
-trend:v=>"p50 "+f(v[0])+", p95 "+f(v[1])};
-for(const s of document.querySelectorAll("svg[data-kind]")){
-const length=s.dataset.length/1000,line=s.querySelector(".cursor"),
-out=s.parentNode.querySelector("output");
-s.addEventListener("pointermove",e=>{const b=s.getBoundingClientRect(),x=(e.clientX-b.left)/b.width*720;
-const t=(x-58)/650*length,n=C.findIndex(c=>t<c[1]),i=n<0?C.length-1:n,c=C[i];
-const own=s.dataset.metric,v=own?M[own][i]:c;
-const at=58+650*(c[0]+c[1])/2/length;line.setAttribute("x1",at);line.setAttribute("x2",at);
-out.textContent=f(c[0])+" s: "+(v?say[s.dataset.kind](v):"none");});
-s.addEventListener("pointerleave",()=>{line.setAttribute("x1",-9);line.setAttribute("x2",-9);out.textContent="";});}
-)js";
-
 using metrics::Histogram;
 
 constexpr std::size_t kMaxRows = 2'000;  // of one table
+constexpr std::size_t kMaxFacts = 8;     // lines of one fact in the head
+constexpr std::size_t kMaxStepCharts = 24;
 
 std::string plain(double value, const char* format = "%.6g") {
   char out[48];
@@ -83,23 +28,52 @@ std::string plain(double value, const char* format = "%.6g") {
   return out;
 }
 
-std::string whole(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
+std::string whole(uint64_t value) { return format_count(value); }
+
+// Three digits or more, without an exponent.
+std::string digits(double value) {
+  if (value >= 1 || value == 0) return decimal(value);
+  return plain(value, value < 0.001 ? "%.6f" : "%.3g");
 }
 
-std::string millis(Duration value) { return decimal(value.millis_f()); }
+std::string millis(Duration value) { return digits(value.millis_f()); }
 
-std::string bytes(uint64_t value) {
-  static constexpr std::array<const char*, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
-  double scaled = static_cast<double>(value);
-  std::size_t unit = 0;
-  for (; scaled >= 1024 && unit + 1 < kUnits.size(); ++unit) scaled /= 1024;
-  return (unit == 0 ? whole(value) : decimal(scaled)) + kUnits[unit];
+std::string span_text(double value) {
+  constexpr double kMaxSeconds = 9e9;  // of a Duration
+  return format_duration(Duration::nanos(static_cast<int64_t>(std::min(value, kMaxSeconds) * 1e9)));
+}
+
+// A value of a threshold with its unit (text.h, unit_of). `exact`: with all its digits.
+std::string quantity(double value, const std::string& unit, bool exact) {
+  const bool is_whole = value >= 0 && value < 1e15 && value == std::floor(value);
+  if (unit == "fraction") return plain(value * 100, exact ? "%.9g" : "%.3g") + "%";
+  std::string text = exact || value < 0 ? plain(value, exact ? "%.9g" : "%.6g")
+                     : is_whole         ? whole(static_cast<uint64_t>(value))
+                                        : digits(value);
+  if (unit == "per_s") return text + "/s";
+  if (unit == "count" || unit.empty()) return text;
+  return text + " " + unit;
+}
+
+// The words of a threshold: its limit, "p(95) < 200 ms", and its value, "111.2 ms".
+struct ThresholdText {
+  std::string limit;
+  std::string value;
+};
+ThresholdText text_of(const ResultThreshold& one) {
+  ThresholdText out{one.expression, one.value ? plain(*one.value) : "no samples"};
+  const std::size_t op = one.expression.find_first_of("<>=!");
+  if (!one.limit || op == std::string::npos) return out;
+  const std::size_t end = std::min(one.expression.find_first_not_of("<>=!", op), one.expression.size());
+  std::string figure = one.expression.substr(0, op);
+  while (figure.ends_with(' ')) figure.pop_back();
+  // A value beside its limit must not look like it.
+  const bool exact =
+      one.value && *one.value != *one.limit && std::abs(*one.value - *one.limit) < 0.001 * std::abs(*one.limit);
+  out.limit =
+      fmt::format("{} {} {}", figure, one.expression.substr(op, end - op), quantity(*one.limit, one.unit, false));
+  if (one.value) out.value = quantity(*one.value, one.unit, exact);
+  return out;
 }
 
 // A table that grows row by row. Cells are text, escaped here.
@@ -108,35 +82,39 @@ class Table {
   struct Cell {
     std::string text;
     std::string look = {};  // classes of the style
+    std::string unit = {};
   };
   explicit Table(const std::vector<Cell>& heads) : heads_(row("th", heads)) {}
   void add(const std::vector<Cell>& cells) {
     if (++rows_ <= kMaxRows) text_ += row("td", cells);
   }
   // Nothing for a table without rows.
-  std::string under(const std::string& heading, const std::string& note = {}) const {
+  std::string text() const {
     if (rows_ == 0) return {};
-    std::string out = fmt::format("<section><h2>{}</h2>", heading);
-    if (!note.empty()) out += fmt::format("<p class=\"dim\">{}</p>", note);
-    out += fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>", heads_, text_);
+    std::string out =
+        fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>\n", heads_, text_);
     if (rows_ > kMaxRows)
       out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMaxRows));
-    return out + "</section>\n";
+    return out;
   }
 
  private:
+  // A narrow column breaks the names in it behind punctuation rather than anywhere.
+  static std::string breakable(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+      out += c;
+      if (c == '.' || c == '{' || c == '/' || c == '_') out += "<wbr>";
+    }
+    return out;
+  }
   static std::string row(const std::string& tag, const std::vector<Cell>& cells) {
     std::string out = "<tr>";
     for (const Cell& cell : cells) {
       const std::string look = cell.look.empty() ? "" : fmt::format(" class=\"{}\"", cell.look);
-      out.append("<")
-          .append(tag)
-          .append(look)
-          .append(">")
-          .append(escaped(cell.text))
-          .append("</")
-          .append(tag)
-          .append(">");
+      const std::string unit = cell.unit.empty() ? "" : fmt::format(" <small>{}</small>", cell.unit);
+      const std::string text = &cell == cells.data() ? breakable(escaped(cell.text)) : escaped(cell.text);
+      out += fmt::format("<{0}{1}>{2}{3}</{0}>", tag, look, text, unit);
     }
     return out + "</tr>\n";
   }
@@ -145,80 +123,285 @@ class Table {
   std::size_t rows_ = 0;
 };
 
-std::string head(const ResultFile& run, const std::vector<Column>& columns) {
-  std::string look = run.verdict == "pass" || run.verdict == "fail" ? run.verdict : "other";
-  std::string out =
-      fmt::format("<h1>{}</h1><p class=\"dim\">Run {}, started {}, {} s on {}</p>\n", escaped(run.scenario),
-                  escaped(run.id), escaped(run.started_at), escaped(decimal(run.elapsed_s)),
-                  run.cores == 1 ? std::string("1 core") : fmt::format("{} cores", run.cores));
-  out += fmt::format("<div class=\"verdict {}\"><b>{}</b> (exit code {})<p>{}</p>", look, escaped(run.verdict),
-                     run.exit_code, escaped(run.reason));
+// Nothing without content.
+std::string section(const std::string& heading, const std::string& note, const std::string& content) {
+  if (content.empty()) return {};
+  const std::string under = note.empty() ? "" : fmt::format("<p class=\"dim\">{}</p>", note);
+  return fmt::format("<section><h2>{}</h2>{}{}</section>\n", heading, under, content);
+}
+
+std::string charts_box(const std::string& charts) {
+  return charts.empty() ? "" : fmt::format("<div class=\"charts\">{}</div>", charts);
+}
+
+std::string verdict(const ResultFile& run) {
+  const std::string look = run.verdict == "pass" || run.verdict == "fail" ? run.verdict : "other";
+  std::string out = fmt::format("<div class=\"verdict {}\"><b>{}</b> (exit code {})<p>{}</p>", look,
+                                escaped(run.verdict), run.exit_code, escaped(run.reason));
+  std::string failed;
+  std::size_t count = 0;
+  for (const ResultThreshold& one : run.thresholds) {
+    if (one.ok || ++count > kMaxFacts) continue;
+    const ThresholdText text = text_of(one);
+    failed += fmt::format("<li>{} {}: <strong>{}</strong></li>", escaped(one.metric), escaped(text.limit),
+                          escaped(text.value));
+  }
+  if (count > kMaxFacts) failed += fmt::format("<li>and {} more</li>", whole(count - kMaxFacts));
+  if (!failed.empty()) out += fmt::format("<ul>{}</ul>", failed);
   if (run.saturated) {
     out += fmt::format("<p class=\"warn\">The load generator was saturated: {}.", escaped(run.saturation));
     if (!run.remedy.empty()) out += fmt::format(" What helps: {}.", escaped(run.remedy));
     out += "</p>";
   }
-  out += "</div>\n<div class=\"tiles\">";
-  const Histogram times = all_response(run);
-  uint64_t vus = 0;
-  for (const Column& column : columns) vus = std::max(vus, column.vus);
-  const auto tile = [&](const std::string& name, const std::string& value) {
-    out += fmt::format("<div><span class=\"dim\">{}</span><b>{}</b></div>", name, escaped(value));
-  };
-  tile("Requests", whole(run.requests));
-  tile("Per second", decimal(run.rate_per_s));
-  tile("Failed", percent(run.failed, run.requests));
-  for (const double p : {50.0, 95.0, 99.0}) {
-    tile(fmt::format("p{}, ms", plain(p)), times.empty() ? "-" : millis(times.percentile(p)));
-  }
-  tile("Longest, ms", times.empty() ? "-" : millis(times.max()));
-  tile("Most users", whole(vus));
-  if (run.dropped > 0) tile("Dropped iterations", whole(run.dropped));
   return out + "</div>\n";
+}
+
+// "2026-07-01T12:00:00.123Z" as people write it; any other text as it is.
+std::string date_text(const std::string& text) {
+  constexpr std::size_t kSeconds = 19;
+  if (text.size() <= kSeconds || text[10] != 'T' || text.back() != 'Z') return text;
+  return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 8));
+}
+
+std::string load_of(const ResultWorkflow& one) {
+  if (one.executor.empty()) return one.load;
+  const bool open = one.executor.ends_with("arrival-rate");
+  return fmt::format("{} ({}, {} model)", one.load, one.executor, open ? "open" : "closed");
+}
+
+std::string facts(const ResultFile& run) {
+  std::string out = "<dl class=\"facts\">";
+  const auto fact = [&](const char* name, const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    out += fmt::format("<dt>{}</dt><dd>", name);
+    for (std::size_t i = 0; i < std::min(lines.size(), kMaxFacts); ++i)
+      out += (i > 0 ? "<br>" : "") + escaped(lines[i]);
+    if (lines.size() > kMaxFacts) out += fmt::format("<br>and {} more", whole(lines.size() - kMaxFacts));
+    out += "</dd>";
+  };
+  fact("Target", run.targets);
+  std::vector<std::string> loads;
+  for (const ResultWorkflow& one : run.workflows) {
+    if (one.load.empty()) continue;
+    loads.push_back(run.workflows.size() > 1 ? fmt::format("{}: {}", one.name, load_of(one)) : load_of(one));
+  }
+  fact("Load", loads);
+  fact("Started", {date_text(run.started_at)});
+  fact("Duration", {span_text(run.elapsed_s)});
+  fact("Generator",
+       {fmt::format("{}{}, {} busy; event loop lag p99 {} ms",
+                    run.workers.empty() ? "" : format_count(run.workers.size(), "worker") + ", ",
+                    format_count(run.cores, "core"), decimal(run.cpu_cores), digits(run.loop_lag_p99_ms))});
+  fact("Run", {run.id});
+  return out + "</dl>\n";
+}
+
+std::string tiles(const ResultFile& run, const std::vector<Column>& columns) {
+  std::string out = "<div class=\"tiles\">";
+  const Histogram times = all_duration(run);
+  uint64_t vus = 0;
+  double rate = 0;
+  for (const Column& column : columns) {
+    vus = std::max(vus, column.vus);
+    rate = std::max(rate, column.rate_most);
+  }
+  const auto tile = [&](const std::string& name, const std::string& value, const std::string& more = {}) {
+    out += fmt::format("<div><span class=\"dim\">{}</span><b>{}</b>{}</div>", name, value,
+                       more.empty() ? "" : fmt::format("<small>{}</small>", more));
+  };
+  // Always eight, so that none stands alone in a row.
+  tile("Requests", whole(run.requests), run.dropped > 0 ? whole(run.dropped) + " iterations dropped" : "");
+  tile("Rate", decimal(run.rate_per_s) + "/s", columns.size() > 1 ? fmt::format("peak {}/s", decimal(rate)) : "");
+  tile("Failed", percent(run.failed, run.requests), format_count(run.failed, "request"));
+  tile("Peak VUs", whole(vus), "virtual users");
+  const std::string kind = shows_response(run) ? "response time" : "service time";
+  const auto time = [&](Duration value) { return times.empty() ? "-" : millis(value) + " ms"; };
+  for (const double p : {50.0, 95.0, 99.0}) tile(fmt::format("p{}", plain(p)), time(times.percentile(p)), kind);
+  tile("Max", time(times.max()), kind);
+  return out + "</div>\n";
+}
+
+std::string thresholds(const ResultFile& run) {
+  Table table({{"Threshold"}, {"Limit", "text"}, {"Measured"}});
+  // The failed ones first.
+  for (const bool ok : {false, true}) {
+    for (const ResultThreshold& one : run.thresholds) {
+      if (one.ok != ok) continue;
+      const ThresholdText text = text_of(one);
+      const std::string look = one.ok ? "good" : "bad";
+      table.add({{(one.ok ? "✓ " : "✗ ") + one.metric, look}, {text.limit, "text"}, {text.value, look}});
+    }
+  }
+  return section("Thresholds", "", table.text());
 }
 
 std::string chart_section(const ResultFile& run, const std::vector<Column>& columns) {
   if (columns.empty()) return {};
-  std::string note = "One point a second.";
+  std::string note = "All steps together, one point a second.";
   const std::size_t each = (run.series.size() + columns.size() - 1) / columns.size();
   const bool coarse = run.series.size() > 1 && run.series[1].t - run.series[0].t > 1.5;
   if (each > 1 || coarse) {
     note =
-        "Several seconds share a point: rates are the mean with the least and the most beside it, times and users "
-        "those of the worst second.";
+        "All steps together. Several seconds share a point: rates are the mean, with minimum and maximum; times and "
+        "users are those of the worst second.";
   }
   if (!run.lost.empty()) note += " Red: figures are missing.";
   if (!run.events.empty()) note += " Dashed: an event, by its number.";
-  return fmt::format("<h2>Over time</h2><p class=\"dim\">{}</p><div class=\"charts\">{}</div>\n", note,
-                     charts(run, columns));
+  return section("Over time", note, charts_box(charts(run, columns)));
 }
 
-std::string metric_section(const MetricCharts& made) {
-  if (made.figures.empty()) return {};
+// Response and service times, as far as the steps have both.
+std::string latency(const ResultFile& run) {
+  Table table({{"Step"},
+               {"Time", "text"},
+               {"Min", "", "ms"},
+               {"Mean", "", "ms"},
+               {"p50", "", "ms"},
+               {"p90", "", "ms"},
+               {"p95", "", "ms"},
+               {"p99", "", "ms"},
+               {"p99.9", "", "ms"},
+               {"Max", "", "ms"}});
+  const auto add = [&](const std::string& name, const char* kind, const Histogram& times) {
+    if (times.empty()) return;
+    std::vector<Table::Cell> cells{{name}, {kind, "text"}, {millis(times.min())}, {millis(times.mean())}};
+    for (const double p : {50.0, 90.0, 95.0, 99.0, 99.9}) cells.push_back({millis(times.percentile(p))});
+    cells.push_back({millis(times.max())});
+    table.add(cells);
+  };
+  if (run.steps.size() > 1) {
+    const auto open = [](const ResultStep& step) { return step.open_model; };
+    const bool all_open = std::all_of(run.steps.begin(), run.steps.end(), open);
+    if (shows_response(run)) add("All steps", all_open ? "response" : "mixed", all_duration(run));
+    add("All steps", "service", all_service(run));
+  }
+  uint64_t bounds = 0;
+  bool closed = false;
+  for (const ResultStep& step : run.steps) {
+    if (step.due_times) add(step.name, "response", step.response);
+    add(step.name, "service", step.service);
+    if (step.due_times) bounds += step.censored;
+    closed = closed || !step.due_times;
+  }
   std::string note =
-      "All steps together. A gauge keeps its value until it is set again; where several seconds share a point, "
-      "percentiles are the greatest of theirs.";
-  if (made.left_out > 0) {
-    note += fmt::format(" The first {} metrics are shown; {} more are in the result file and in the csv report.",
-                        kMaxMetricCharts, whole(made.left_out));
+      "Response time: from the moment a request was due to the end of its response. Service time: from the moment it "
+      "was sent.";
+  if (bounds > 0) {
+    note += fmt::format(" {} of the response times are lower bounds: of requests that were dropped or unfinished.",
+                        whole(bounds));
   }
-  return fmt::format("<h2>Own metrics over time</h2><p class=\"dim\">{}</p><div class=\"charts\">{}</div>\n", note,
-                     made.figures);
+  if (closed) {
+    note +=
+        " Closed model: a stalled target also stalls the requests that would have met the stall, so the tail is "
+        "understated (coordinated omission).";
+  }
+  return section("Latency", note, charts_box(distribution_plots(run)) + table.text());
 }
 
-std::string thresholds(const ResultFile& run) {
-  Table table({{"Threshold"}, {"Value"}, {"", "text"}});
-  for (const ResultThreshold& one : run.thresholds) {
-    const std::string said = one.ok ? "✓ met" : (one.value ? "✗ not met" : "✗ no samples");
-    table.add({{fmt::format("{} {}", one.metric, one.expression)},
-               {one.value ? plain(*one.value) : "-"},
-               {said, one.ok ? "text good" : "text bad"}});
+std::string steps(const ResultFile& run) {
+  Table table({{"Step"}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Share failed"}, {"Sent"}, {"Received"}});
+  for (const ResultStep& step : run.steps) {
+    const std::string look = step.failed > 0 ? "bad" : "";
+    table.add({{step.name},
+               {whole(step.count)},
+               {decimal(step.rate_per_s)},
+               {whole(step.failed), look},
+               {percent(step.failed, step.count), look},
+               {format_bytes(static_cast<double>(step.bytes_sent))},
+               {format_bytes(static_cast<double>(step.bytes_received))}});
   }
-  return table.under("Thresholds");
+  return section("Steps", "", table.text());
+}
+
+// The charts of each step, and their columns as JavaScript. A single step has those of the run.
+struct StepCharts {
+  std::string text;
+  std::string script;
+};
+StepCharts steps_over_time(const ResultFile& run) {
+  StepCharts out;
+  if (run.steps.size() < 2) return out;
+  std::string figures;
+  std::size_t shown = 0;
+  std::size_t left = 0;
+  double length = 1;
+  for (const ResultStep& step : run.steps) {
+    const std::vector<Column> columns = columns_of(step.series);
+    if (columns.empty()) continue;
+    if (shown == kMaxStepCharts) {
+      ++left;
+      continue;
+    }
+    length = std::max(length, columns[0].to - columns[0].from);
+    figures += step_charts(run, step, columns, ++shown);
+    out.script += "," + columns_script(columns);
+  }
+  std::string note =
+      length > 1 ? fmt::format("A point is {}: the mean rate, and the times of the worst second.", span_text(length))
+                 : "One point a second.";
+  if (left > 0)
+    note += fmt::format(" The first {} steps are shown; {} more are in the result file.", shown, whole(left));
+  out.text = section("Each step over time", note, charts_box(figures));
+  return out;
+}
+
+// The meaning of an error, from the name of its kind; empty for an unknown one.
+std::string meaning_of(const std::string& kind) {
+  for (int e = 1; e < http1::kErrorKinds; ++e) {
+    const auto one = static_cast<http1::ErrorKind>(e);
+    if (to_string(one) == kind) return std::string(describe(one));
+  }
+  return {};
+}
+
+std::string outcomes(const ResultFile& run) {
+  struct OutcomeCount {
+    std::string name;
+    bool error = false;
+    uint64_t count = 0;
+    std::vector<std::pair<std::string, uint64_t>> steps = {};
+  };
+  std::map<std::pair<bool, std::string>, OutcomeCount> found;
+  for (const ResultStep& step : run.steps) {
+    for (const bool error : {false, true}) {
+      for (const auto& [name, count] : error ? step.errors : step.status) {
+        OutcomeCount& one = found[{error, name}];
+        one.name = name;
+        one.error = error;
+        one.count += count;
+        one.steps.emplace_back(step.name, count);
+      }
+    }
+  }
+  std::vector<OutcomeCount> sorted;
+  for (auto& [key, one] : found) sorted.push_back(std::move(one));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const OutcomeCount& a, const OutcomeCount& b) { return a.count > b.count; });
+  Table all({{"Status or error"}, {"Requests"}, {"Share"}, {"Meaning", "text"}});
+  Table by_step({{"Step"}, {"Status or error", "text"}, {"Requests"}, {"Share of the step"}});
+  for (const OutcomeCount& one : sorted) {
+    all.add({{one.error ? one.name : "status " + one.name},
+             {whole(one.count), one.error ? "bad" : ""},
+             {percent(one.count, run.requests)},
+             {one.error ? meaning_of(one.name) : "", "long text"}});
+  }
+  for (const ResultStep& step : run.steps) {
+    for (const OutcomeCount& one : sorted) {
+      for (const auto& [name, count] : one.steps) {
+        if (name != step.name) continue;
+        by_step.add({{name},
+                     {one.error ? one.name : "status " + one.name, one.error ? "text bad" : "text"},
+                     {whole(count)},
+                     {percent(count, step.count)}});
+      }
+    }
+  }
+  return section("Statuses and errors", "", all.text()) +
+         (run.steps.size() > 1 ? section("Statuses and errors by step", "", by_step.text()) : "");
 }
 
 std::string checks(const ResultFile& run) {
-  Table table({{"Check"}, {"Step", "text"}, {"Passed"}, {"Failed"}, {"Share"}});
+  Table table({{"Check"}, {"Step", "text"}, {"Passed"}, {"Failed"}, {"Share passed"}});
   for (const ResultCheck& one : run.checks) {
     const bool good = one.fails == 0 && one.passes > 0;
     table.add({{one.name},
@@ -227,86 +410,53 @@ std::string checks(const ResultFile& run) {
                {whole(one.fails), one.fails > 0 ? "bad" : ""},
                {percent(one.passes, one.passes + one.fails), good ? "good" : "bad"}});
   }
-  return table.under("Checks");
+  return section("Checks", "", table.text());
 }
 
-std::string metrics(const ResultFile& run) {
-  Table table({{"Metric"}, {"Kind", "text"}, {"Figures", "text"}});
+std::string metrics(const ResultFile& run, const MetricCharts& made) {
+  Table table({{"Metric"}, {"Kind", "text"}, {"Figures", "text long"}});
   for (const ResultMetric& one : run.metrics) {
-    table.add({{title_text(one)}, {one.kind, "text"}, {figures_text(one), "text"}});
+    table.add({{title_text(one)}, {one.kind, "text"}, {figures_text(one), "text long"}});
   }
-  return table.under("Own metrics");
-}
-
-std::string steps(const ResultFile& run) {
-  Table table({{"Step"},
-               {"Requests"},
-               {"Per s"},
-               {"Failed"},
-               {"Least"},
-               {"Mean"},
-               {"p50"},
-               {"p90"},
-               {"p95"},
-               {"p99"},
-               {"p99.9"},
-               {"Longest"},
-               {"Service p95"},
-               {"Received"}});
-  for (const ResultStep& step : run.steps) {
-    std::vector<Table::Cell> cells{{step.name},
-                                   {whole(step.count)},
-                                   {decimal(step.rate_per_s)},
-                                   {percent(step.failed, step.count), step.failed > 0 ? "bad" : ""}};
-    const Histogram& times = step.response;
-    const auto time = [](const Histogram& of, Duration value) { return Table::Cell{of.empty() ? "-" : millis(value)}; };
-    cells.push_back(time(times, times.min()));
-    cells.push_back(time(times, times.mean()));
-    for (const double p : {50.0, 90.0, 95.0, 99.0, 99.9}) cells.push_back(time(times, times.percentile(p)));
-    cells.push_back(time(times, times.max()));
-    cells.push_back(time(step.service, step.service.percentile(95)));
-    cells.push_back({bytes(step.bytes_received)});
-    table.add(cells);
+  std::string note =
+      "All steps together. A gauge keeps its value until it is set again; where several seconds share a point, "
+      "percentiles are the greatest of theirs.";
+  if (made.left_out > 0) {
+    note += fmt::format(" The first {} metrics are shown; {} more are in the result file and in the csv report.",
+                        kMaxMetricCharts, whole(made.left_out));
   }
-  return table.under("Steps",
-                     "Milliseconds, from the moment a request was due to its whole answer. Service: from the "
-                     "moment it was sent.");
-}
-
-std::string answers(const ResultFile& run) {
-  Table table({{"Step"}, {"Answer or error", "text"}, {"Count"}, {"Share"}});
-  for (const ResultStep& step : run.steps) {
-    for (const auto& [status, count] : step.status) {
-      table.add({{step.name}, {"status " + status, "text"}, {whole(count)}, {percent(count, step.count)}});
-    }
-    for (const auto& [kind, count] : step.errors) {
-      table.add({{step.name}, {kind, "text bad"}, {whole(count)}, {percent(count, step.count)}});
-    }
-  }
-  return table.under("Answers and errors");
+  return section("Custom metrics", "", table.text()) +
+         section("Custom metrics over time", note, charts_box(made.figures));
 }
 
 std::string workflows(const ResultFile& run) {
-  Table table({{"Workflow"}, {"State", "text"}, {"Seconds"}, {"Iterations"}, {"Dropped"}, {"Most users"}});
+  Table table({{"Workflow"},
+               {"State", "text"},
+               {"Load", "text long"},
+               {"Duration"},
+               {"Iterations"},
+               {"Dropped"},
+               {"Peak VUs"}});
   for (const ResultWorkflow& one : run.workflows) {
     const std::string state = one.status + (one.skipped_because.empty() ? "" : ": " + one.skipped_because);
     table.add({{one.name},
                {state, "text"},
-               {decimal(one.elapsed_s)},
+               {load_of(one), "text long"},
+               {span_text(one.elapsed_s)},
                {whole(one.completed)},
                {whole(one.dropped), one.dropped > 0 ? "bad" : ""},
                {whole(one.vus_peak)}});
   }
-  return table.under("Workflows");
+  return section("Workflows", "", table.text());
 }
 
 std::string course(const ResultFile& run) {
-  Table events({{"Event"}, {"At, s"}, {"What", "text"}, {"", "text"}});
+  Table events({{"Event"}, {"At", "", "s"}, {"Kind", "text"}, {"Detail", "text long"}});
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     const ResultEvent& one = run.events[i];
-    events.add({{std::to_string(i + 1)}, {plain(one.t, "%.1f")}, {one.kind, "text"}, {one.detail, "text"}});
+    events.add({{std::to_string(i + 1)}, {plain(one.t, "%.1f")}, {one.kind, "text"}, {one.detail, "text long"}});
   }
-  Table lost({{"Cause"}, {"From, s"}, {"To, s"}, {"Share of the load"}});
+  Table lost({{"Cause"}, {"From", "", "s"}, {"To", "", "s"}, {"Share of the load"}});
   for (const ResultLoss& one : run.lost) {
     lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.ratio * 100, "%.3g") + "%"}});
   }
@@ -314,27 +464,29 @@ std::string course(const ResultFile& run) {
   for (const ResultWorker& one : run.workers) {
     workers.add({{one.name}, {std::to_string(one.cores)}, {one.state, one.state == "lost" ? "text bad" : "text"}});
   }
-  return events.under("Events") + lost.under("What was lost") + workers.under("Workers");
+  return section("Losses", "Load that was not made, or whose figures were lost.", lost.text()) +
+         section("Events", "", events.text()) + section("Workers", "", workers.text());
 }
 
 }  // namespace
 
 std::string to_html(const ResultFile& run) {
-  const std::vector<Column> columns = columns_of(run);
+  const std::vector<Column> columns = columns_of(run.series, shows_response(run));
   const MetricCharts own = metric_charts(run, columns);
+  const StepCharts each = steps_over_time(run);
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" "
       "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\"><title>{}: {}</title><style>{}</style></head><body>\n",
-      escaped(run.scenario), escaped(run.verdict), kStyle);
-  out += head(run, columns) + chart_section(run, columns) + metric_section(own) + thresholds(run) + steps(run) +
-         checks(run) + metrics(run) + answers(run) + workflows(run) + course(run);
-  out += fmt::format(
-      "<footer>Load generator: {} of {} cores busy, event loop late by {} ms (p99). Made by Bellwether from "
-      "bellwether.result/1.</footer>\n",
-      decimal(run.cpu_cores), run.cores, decimal(run.loop_lag_p99_ms));
+      "content=\"width=device-width, initial-scale=1\"><title>{}: {}</title><style>{}</style></head><body>\n"
+      "<header><span class=\"dim\">Load test report</span><h1>{}</h1></header>\n",
+      escaped(run.scenario), escaped(run.verdict), kStyle, escaped(run.scenario));
+  out += verdict(run) + facts(run) + tiles(run, columns) + thresholds(run) + chart_section(run, columns) +
+         latency(run) + steps(run) + each.text + outcomes(run) + checks(run) + metrics(run, own) + workflows(run) +
+         course(run);
+  out += "<footer>Made by Bellwether from bellwether.result/1.</footer>\n";
   if (!columns.empty()) {
-    out += fmt::format("<script>const C={},M={};{}</script>\n", columns_script(columns), own.script, kScript);
+    out += fmt::format("<script>const D=[{}{}],M={};{}</script>\n", columns_script(columns), each.script, own.script,
+                       kScript);
   }
   return out + "</body></html>\n";
 }

@@ -17,14 +17,117 @@ ResultFile read(const SampleRun& sample) {
 
 TEST(Html, begins_with_the_verdict_and_has_every_table) {
   const std::string page = to_html(read(*open_run()));
-  EXPECT_THAT(page, HasSubstr("<div class=\"verdict fail\"><b>fail</b> (exit code 99)"));
-  for (const char* heading :
-       {"Over time", "Thresholds", "Steps", "Checks", "Answers and errors", "Workflows", "Events"}) {
+  EXPECT_THAT(page, HasSubstr("<h1>shop</h1></header>\n<div class=\"verdict fail\"><b>fail</b> (exit code 99)"));
+  for (const char* heading : {"Thresholds", "Over time", "Latency", "Steps", "Each step over time",
+                              "Statuses and errors", "Checks", "Workflows", "Events"}) {
     EXPECT_THAT(page, HasSubstr(std::string("<h2>") + heading + "</h2>"));
   }
-  EXPECT_THAT(page, HasSubstr("✗ no samples"));
-  EXPECT_THAT(page, HasSubstr("<td>browse.pay</td>"));
-  EXPECT_THAT(page, HasSubstr("connect_refused"));
+  EXPECT_THAT(page, HasSubstr("<td>browse.<wbr>pay</td>")) << "a narrow column breaks it there";
+}
+
+TEST(Html, says_what_was_loaded_how_and_when) {
+  const std::string page = to_html(read(*open_run()));
+  EXPECT_THAT(page, HasSubstr("<dt>Target</dt><dd>http://shop.example:8080<br>https://pay.example</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Load</dt><dd>1050/s for 10s (constant-arrival-rate, open model)</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Started</dt><dd>2026-07-01 12:00:00 UTC</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Duration</dt><dd>10.2s</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Generator</dt><dd>2 cores, 0.42 busy; event loop lag p99 0.08 ms</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Run</dt><dd>01J0SAMPLE</dd>"));
+  EXPECT_THAT(to_html(read(*closed_run())),
+              HasSubstr("<dt>Load</dt><dd>50 VUs for 2s (constant-vus, closed model)</dd>"));
+  EXPECT_THAT(to_html(read(*spread_run())), HasSubstr("<dt>Generator</dt><dd>4 workers, 8 cores"));
+}
+
+TEST(Html, values_and_limits_of_thresholds_have_the_same_unit) {
+  ResultFile run = read(*open_run());
+  std::string page = to_html(run);
+  EXPECT_THAT(page, HasSubstr("<li>http_req_duration p(95) &lt; 15 ms: <strong>19.5 ms</strong></li>"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("✓ http_<wbr>req_<wbr>failed</td><td class=\"text\">rate &lt; 5%</td><td class=\"good\">1.25%</td>"));
+  EXPECT_THAT(page, HasSubstr("rate &lt; 5,000/s</td><td class=\"good\">2,000/s</td>"));
+  EXPECT_THAT(page, HasSubstr("<li>http_req_tls_handshaking avg &lt; 5 ms: <strong>no samples</strong></li>"));
+  EXPECT_LT(page.find("✗ "), page.find("✓ ")) << "the failed ones first";
+
+  run.thresholds = {{"http_req_duration", "p(95)<200", 200.004, false, 200, "ms"},
+                    {"price", "p(95)>=0.5", 0.0625, false, 0.5, "EUR"},
+                    {"http_reqs", "count>1000000", 17, false, 1e6, "count"},
+                    {"old", "p(95)<3", 4.5, false}};
+  page = to_html(run);
+  EXPECT_THAT(page, HasSubstr("p(95) &lt; 200 ms: <strong>200.004 ms</strong>")) << "it is not its limit";
+  EXPECT_THAT(page, HasSubstr("p(95) &gt;= 0.5 EUR: <strong>0.0625 EUR</strong>"));
+  EXPECT_THAT(page, HasSubstr("count &gt; 1,000,000: <strong>17</strong>"));
+  EXPECT_THAT(page, HasSubstr("old p(95)&lt;3: <strong>4.5</strong>")) << "a file without limits and units";
+}
+
+TEST(Html, the_figures_at_the_top_are_eight_with_their_units) {
+  const std::string page = to_html(read(*open_run()));
+  const std::size_t begin = page.find("<div class=\"tiles\">");
+  const std::string tiles = page.substr(begin, page.find("<section>", begin) - begin);
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = tiles.find("<div><span", at)) != std::string::npos; ++at) ++count;
+  EXPECT_EQ(count, 8U);
+  EXPECT_THAT(tiles, HasSubstr(">Requests</span><b>20,000</b><small>500 iterations dropped</small>"));
+  EXPECT_THAT(tiles, HasSubstr(">Rate</span><b>2,000/s</b><small>peak 2,000/s</small>"));
+  EXPECT_THAT(tiles, HasSubstr(">Failed</span><b>1.25%</b><small>250 requests</small>"));
+  EXPECT_THAT(tiles, HasSubstr(">Peak VUs</span><b>49</b>"));
+  EXPECT_THAT(tiles, HasSubstr(">p50</span><b>10.6 ms</b><small>response time</small>"));
+  EXPECT_THAT(tiles, HasSubstr(">Max</span><b>20.5 ms</b>"));
+}
+
+// Service times in a closed model: http_req_duration, as thresholds judge it.
+TEST(Html, times_are_those_of_thresholds) {
+  const std::string page = to_html(read(*closed_run()));
+  EXPECT_THAT(page, HasSubstr(">Max</span><b>2.30 ms</b><small>service time</small>"));
+  EXPECT_THAT(page, HasSubstr("<td>main.<wbr>get</td><td class=\"text\">service</td><td>0.23</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<td class=\"text\">response</td>")));
+  EXPECT_THAT(page, HasSubstr("coordinated omission"));
+  EXPECT_THAT(to_html(read(*open_run())), Not(HasSubstr("coordinated omission")));
+}
+
+TEST(Html, columns_have_standard_names_and_units) {
+  const std::string page = to_html(read(*open_run()));
+  EXPECT_THAT(page, HasSubstr("<th>Min <small>ms</small></th><th>Mean <small>ms</small></th><th>p50 <small>ms"));
+  EXPECT_THAT(page, HasSubstr("<th>p99.9 <small>ms</small></th><th>Max <small>ms</small></th>"));
+  for (const char* word : {"Least", "Longest", "Most users", "least to most"}) EXPECT_THAT(page, Not(HasSubstr(word)));
+  EXPECT_THAT(page, HasSubstr("30 of the response times are lower bounds"));
+}
+
+TEST(Html, statuses_and_errors_are_counted_and_explained) {
+  ResultFile run = read(*open_run());
+  run.steps[0].errors.emplace_back("template", 8);
+  const std::string page = to_html(run);
+  EXPECT_THAT(page, HasSubstr("<td>status 200</td><td>18,850</td><td>94.25%</td>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td>reset</td><td class=\"bad\">180</td><td>0.90%</td><td class=\"long text\">connection"));
+  EXPECT_THAT(page,
+              HasSubstr("<td>template</td><td class=\"bad\">8</td><td>0.04%</td><td class=\"long text\">a value "));
+  EXPECT_LT(page.find("<td>status 200"), page.find("<td>status 304")) << "the most frequent first";
+  EXPECT_LT(page.find("<td>status 304"), page.find("<td>reset"));
+  EXPECT_THAT(page, HasSubstr("<td>browse.<wbr>pay</td><td class=\"text bad\">reset</td><td>90</td><td>0.90%</td>"));
+}
+
+TEST(Html, the_latency_distribution_is_drawn) {
+  const std::string page = to_html(read(*open_run()));
+  EXPECT_THAT(page, HasSubstr("<b>Share of requests, %, by time, ms, log scale</b>"));
+  EXPECT_THAT(page, HasSubstr("<b>Time, ms, by percentile, log scales</b>"));
+}
+
+TEST(Html, each_of_several_steps_has_charts) {
+  const std::string page = to_html(read(*open_run()));
+  for (const char* title : {"browse.list: response time, ms", "browse.pay: requests per second"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<b>") + title + "</b>"));
+  }
+  EXPECT_THAT(page, HasSubstr("data-of=\"2\""));
+  EXPECT_THAT(to_html(read(*closed_run())), Not(HasSubstr("Each step over time"))) << "the charts of the run show it";
+  ResultFile many = read(*open_run());
+  for (int i = 0; i < 30; ++i) {
+    ResultStep step;
+    step.name = "more." + std::to_string(i);
+    step.series = many.steps[0].series;
+    many.steps.push_back(std::move(step));
+  }
+  EXPECT_THAT(to_html(many), HasSubstr("The first 24 steps are shown; 8 more are in the result file."));
 }
 
 TEST(Html, what_was_lost_and_who_lost_it_are_told) {
@@ -36,20 +139,20 @@ TEST(Html, what_was_lost_and_who_lost_it_are_told) {
 
 TEST(Html, the_scenarios_own_metrics_have_charts_of_their_own) {
   const std::string page = to_html(read(*measured_run()));
-  EXPECT_THAT(page, HasSubstr("<h2>Own metrics over time</h2>"));
+  EXPECT_THAT(page, HasSubstr("<h2>Custom metrics over time</h2>"));
   EXPECT_THAT(page, HasSubstr("<b>orders per second</b>"));
   EXPECT_THAT(page, HasSubstr("data-kind=\"share\" data-metric=\"2\""));
   EXPECT_THAT(page, HasSubstr("],M=[[["));
   EXPECT_THAT(page, Not(HasSubstr("more are in the result file")));
   const std::string without = to_html(read(*open_run()));
-  EXPECT_THAT(without, Not(HasSubstr("Own metrics")));
+  EXPECT_THAT(without, Not(HasSubstr("Custom metrics")));
   EXPECT_THAT(without, HasSubstr("],M=[];"));
 }
 
 TEST(Html, asks_nobody_for_anything) {
   const std::string page = to_html(read(*spread_run()));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
-  for (const char* way : {"src=", "href=", "url(", "@import", "fetch(", "XMLHttp"})
+  for (const char* way : {"src=", "href=", "url(", "@import", "fetch(", "XMLHttp", "http-equiv=\"refresh"})
     EXPECT_THAT(page, Not(HasSubstr(way)));
 }
 
@@ -59,18 +162,22 @@ TEST(Html, nothing_from_outside_becomes_markup_or_script) {
   run.id = run.scenario = run.started_at = run.verdict = run.reason = evil;
   run.saturated = true;
   run.saturation = run.remedy = evil;
+  run.targets = {evil};
   for (ResultStep& step : run.steps) {
     step.name = evil;
     step.status.emplace_back(evil, 1);
     step.errors.emplace_back(evil, 1);
   }
-  for (ResultWorkflow& one : run.workflows) one.name = one.status = one.skipped_because = evil;
+  for (ResultWorkflow& one : run.workflows) {
+    one.name = one.status = one.skipped_because = one.executor = one.load = evil;
+  }
   for (ResultCheck& one : run.checks) one.name = one.step = evil;
-  for (ResultThreshold& one : run.thresholds) one.metric = one.expression = evil;
+  for (ResultThreshold& one : run.thresholds) one.metric = one.expression = one.unit = evil;
   for (ResultEvent& one : run.events) one.kind = one.detail = evil;
   run.metrics.push_back({evil, "gauge", evil, 0, {}, {{.t = 0, .value = 1, .least = 1, .greatest = 1}}});
   run.lost.push_back({0, 1, 1, evil});
   run.workers.push_back({evil, 1, evil});
+  run.workflows.push_back(run.workflows[0]);
   const std::string page = to_html(run);
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -88,6 +195,12 @@ TEST(Html, an_hour_with_fifty_steps_and_a_hundred_metrics_stays_below_three_mega
     step.response.merge(small.steps[0].response);
     step.service.merge(small.steps[0].service);
     for (int status = 200; status < 220; ++status) step.status.emplace_back(std::to_string(status), 1);
+    for (int t = 0; t < 120; ++t) {
+      ResultPoint point = small.steps[0].series[0];
+      point.t = 30 * t;
+      point.rate_per_s = 12'345.678 + t;
+      step.series.push_back(point);
+    }
     run.steps.push_back(std::move(step));
   }
   for (int t = 0; t < 3'600; ++t) {

@@ -80,6 +80,7 @@ Json run_json(const RunReport& run) {
           {"verdict", aggregate::to_string(run.verdict.outcome)},
           {"exit_code", run.verdict.exit_code},
           {"reason", run.verdict.reason},
+          {"targets", plan::targets_of(run.totals->plan())},
           {"generator", std::move(generator)}};
 }
 
@@ -119,12 +120,36 @@ Json step_json(const metrics::StepWindow& step, Duration elapsed) {
           {"errors", std::move(errors)}};
 }
 
+Json percentiles_json(const aggregate::Percentiles& percentiles) {
+  if (percentiles.p99 == Duration::zero()) return nullptr;
+  return {
+      {"p50", percentiles.p50.millis_f()}, {"p95", percentiles.p95.millis_f()}, {"p99", percentiles.p99.millis_f()}};
+}
+
+Json step_series_json(const aggregate::StepSeriesState& series, std::size_t step, std::size_t steps) {
+  Json out = Json::array();
+  for (std::size_t i = 0; i < series.covered.size(); ++i) {
+    if (series.covered[i] == Duration::zero()) continue;
+    const aggregate::StepFigure& seen = series.figures[i * steps + step];
+    out.push_back({{"t", i * series.length},
+                   {"covered_s", series.covered[i].seconds_f()},
+                   {"requests", seen.count},
+                   {"failed", seen.failed},
+                   {"duration_ms", percentiles_json(seen.duration)}});
+  }
+  return out;
+}
+
 Json steps_json(const aggregate::Totals& totals) {
   Json out = Json::object();
-  for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
-    const plan::StepInfo& info = totals.plan().steps[s];
+  const plan::Plan& plan = totals.plan();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const plan::StepInfo& info = plan.steps[s];
     if (!info.measured) continue;
     Json& step = out[info.name] = step_json(totals.sum().steps[s], totals.elapsed());
+    step["open_model"] = info.open_model;
+    step["due_times"] = plan::has_due_times(plan, info);
+    step["series"] = step_series_json(totals.step_series(), s, plan.steps.size());
     for (const plan::Tag& tag : info.tags) step["tags"][tag.key] = tag.value;
   }
   return out;
@@ -169,6 +194,11 @@ Json workflows_json(const RunReport& run) {
                    {"start_lag_ms", stats_json(totals.sum().workflows[w].start_lag, false)},
                    {"vus", {{"peak", totals.vus(w).active.peak}, {"allocated", totals.vus(w).allocated.peak}}},
                    {"errors", errors_json(totals, w)}});
+    const plan::Workflow& planned = totals.plan().workflows[w];
+    // A plan that only names its steps (results/shape.h) does not know its load.
+    if (planned.steps.empty()) continue;
+    out.back()["executor"] = plan::facts_of(planned.executor).name;
+    out.back()["load"] = plan::load_text(planned.executor);
   }
   return out;
 }
@@ -280,15 +310,11 @@ Json thresholds_json(const RunReport& run) {
     out.push_back({{"metric", threshold.metric_text},
                    {"expression", threshold.expression},
                    {"value", result.value ? Json(*result.value) : Json(nullptr)},
+                   {"limit", threshold.value},
+                   {"unit", unit_of(run.totals->plan(), threshold)},
                    {"ok", result.ok}});
   }
   return out;
-}
-
-Json percentiles_json(const aggregate::Percentiles& percentiles) {
-  if (percentiles.p99 == Duration::zero()) return nullptr;
-  return {
-      {"p50", percentiles.p50.millis_f()}, {"p95", percentiles.p95.millis_f()}, {"p99", percentiles.p99.millis_f()}};
 }
 
 Json series_json(const aggregate::Totals& totals) {

@@ -130,6 +130,9 @@ TEST(ResultFile, holds_the_figures_of_the_run) {
   EXPECT_EQ(d["run"]["elapsed_s"], 10.25);
   EXPECT_EQ(d["run"]["verdict"], "fail");
   EXPECT_EQ(d["run"]["exit_code"], 99);
+  EXPECT_EQ(d["run"]["targets"], (Json{"http://shop.example:8080", "https://pay.example"}));
+  EXPECT_EQ(d["workflows"][0]["executor"], "constant-arrival-rate");
+  EXPECT_EQ(d["workflows"][0]["load"], "1050/s for 10s");
   EXPECT_EQ(d["run"]["generator"]["saturated"], false);
   EXPECT_DOUBLE_EQ(d["run"]["generator"]["cpu_cores"], 0.42);
   EXPECT_EQ(d["totals"]["requests"], 20'000);
@@ -152,6 +155,10 @@ TEST(ResultFile, holds_the_figures_of_the_run) {
   EXPECT_EQ(d["thresholds"][0]["ok"], true);
   EXPECT_EQ(d["thresholds"][1]["ok"], false);
   EXPECT_EQ(d["thresholds"][3]["value"], nullptr);
+  EXPECT_EQ(d["thresholds"][0]["unit"], "fraction");
+  EXPECT_EQ(d["thresholds"][1]["unit"], "ms");
+  EXPECT_EQ(d["thresholds"][1]["limit"], 15);
+  EXPECT_EQ(d["thresholds"][2]["unit"], "per_s");
   EXPECT_EQ(d["series"].size(), 10u);
   EXPECT_EQ(d["series"][9]["t"], 9);
   EXPECT_EQ(d["series"][9]["vus"], 49);
@@ -179,6 +186,33 @@ TEST(ResultFile, says_the_scenarios_own_metrics_over_time) {
   EXPECT_NEAR(metrics["took"]["series"][0]["med"], 250, 0.25) << "in the unit of the metric";
   EXPECT_EQ(metrics["never"]["series"], Json::array());
   EXPECT_FALSE(metrics["http_reqs"].contains("series"));
+}
+
+TEST(ResultFile, has_each_step_over_time_with_the_times_that_thresholds_judge) {
+  Json d = Json::parse(to_json(open_run()->report));
+  const Json& pay = d["steps"]["browse.pay"];
+  EXPECT_EQ(pay["open_model"], true);
+  EXPECT_EQ(pay["due_times"], true);
+  ASSERT_EQ(pay["series"].size(), 10u);
+  EXPECT_EQ(pay["series"][9]["t"], 9);
+  EXPECT_EQ(pay["series"][9]["covered_s"], 1.0);
+  EXPECT_EQ(pay["series"][9]["requests"], 1'000);
+  EXPECT_EQ(pay["series"][9]["failed"], 15);
+  EXPECT_EQ(pay["series"][9]["duration_ms"]["p95"], d["series"][9]["response_ms"]["p95"]);
+  d = Json::parse(to_json(closed_run()->report));
+  const Json& get = d["steps"]["main.get"];
+  EXPECT_EQ(get["open_model"], false);
+  EXPECT_EQ(get["due_times"], false);
+  EXPECT_EQ(get["series"][0]["duration_ms"], d["series"][0]["service_ms"]);
+}
+
+TEST(ResultFile, a_plan_of_names_only_does_not_invent_a_load) {
+  auto sample = closed_run();
+  sample->plan.workflows[0].steps.clear();
+  const Json d = Json::parse(to_json(sample->report));
+  EXPECT_FALSE(d["workflows"][0].contains("load"));
+  EXPECT_EQ(d["run"]["targets"], Json::array());
+  EXPECT_EQ(wrong_with(d), "");
 }
 
 TEST(ResultFile, says_what_was_lost_and_who_made_the_load) {

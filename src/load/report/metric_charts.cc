@@ -138,33 +138,33 @@ std::string with_band(const Chart& chart, const std::string& look, const Lines& 
 }
 
 std::string chart_of(const ResultFile& run, const std::vector<Column>& columns, const ResultMetric& metric,
-                     const std::string& number, std::string& script) {
+                     const std::string& attributes, std::string& script) {
   if (metric.kind == "counter") {
     const Lines lines = of_counter(run, columns, metric);
     script = script_of(lines);
-    const Chart chart(run, columns, 0, most_of(lines.third));
+    const Chart chart(run, columns, linear_axis(0, most_of(lines.third)));
     return chart.wrap(title_text(metric) + " per second",
-                      lines.second == lines.third ? "" : legend({{"rate", "mean"}, {"rate soft", "least to most"}}),
-                      "counter", with_band(chart, "rate", lines), number);
+                      lines.second == lines.third ? "" : legend({{"rate", "mean"}, {"rate soft", "min to max"}}),
+                      "counter", with_band(chart, "rate", lines), attributes);
   }
   if (metric.kind == "gauge") {
     const Lines lines = of_gauge(run, columns, metric);
     script = script_of(lines);
-    const Chart chart(run, columns, least_of(lines.second), most_of(lines.third));
-    return chart.wrap(title_text(metric), legend({{"vus", "last"}, {"vus soft", "least to most"}}), "gauge",
-                      with_band(chart, "vus", lines), number);
+    const Chart chart(run, columns, linear_axis(least_of(lines.second), most_of(lines.third)));
+    return chart.wrap(title_text(metric), legend({{"vus", "last"}, {"vus soft", "min to max"}}), "gauge",
+                      with_band(chart, "vus", lines), attributes);
   }
   if (metric.kind == "rate") {
     const Lines lines = of_rate(run, columns, metric);
     script = script_of(lines);
-    const Chart chart(run, columns, 0, 100);
-    return chart.wrap(title_text(metric) + ", % true", "", "share", chart.line("share", lines.first), number);
+    const Chart chart(run, columns, linear_axis(0, 100));
+    return chart.wrap(title_text(metric) + ", % true", "", "share", chart.line("share", lines.first), attributes);
   }
   const Lines lines = of_trend(run, columns, metric);
   script = script_of(lines);
-  const Chart chart(run, columns, 0, most_of(lines.second));
+  const Chart chart(run, columns, linear_axis(0, most_of(lines.second)));
   return chart.wrap(title_text(metric), legend({{"p50", "p50"}, {"p95", "p95"}}), "trend",
-                    chart.line("p95", lines.second) + chart.line("p50", lines.first), number);
+                    chart.line("p95", lines.second) + chart.line("p50", lines.first), attributes);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ MetricCharts metric_charts(const ResultFile& run, const std::vector<Column>& col
       continue;
     }
     std::string script;
-    out.figures += chart_of(run, columns, metric, std::to_string(shown), script);
+    out.figures += chart_of(run, columns, metric, fmt::format(" data-metric=\"{}\"", shown), script);
     out.script += (shown == 0 ? "" : ",") + script;
     ++shown;
   }

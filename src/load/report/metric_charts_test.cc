@@ -23,7 +23,7 @@ ResultFile run_with(std::size_t seconds, std::string kind, std::vector<ResultMet
   return run;
 }
 
-MetricCharts made(const ResultFile& run) { return metric_charts(run, columns_of(run)); }
+MetricCharts made(const ResultFile& run) { return metric_charts(run, columns_of(run.series)); }
 
 TEST(MetricCharts, each_metric_with_values_has_one_and_others_have_none) {
   const auto run = read_result(to_json(measured_run()->report));

@@ -131,6 +131,9 @@ void read_run(const Value& run, ResultFile& out) {
   if (code > 255) run["exit_code"].refuse("is no exit code");
   out.exit_code = static_cast<int>(code);
   out.reason = run["reason"].text();
+  if (run.has("targets")) {
+    run["targets"].each(kMaxResultSteps, [&](const Value& one) { out.targets.push_back(one.text()); });
+  }
   const Value generator = run["generator"];
   out.saturated = generator["saturated"].flag();
   if (generator.has("reason")) out.saturation = generator["reason"].text();
@@ -150,6 +153,30 @@ void read_totals(const Value& totals, ResultFile& out) {
   out.dropped = totals["dropped_iterations"].count();
 }
 
+std::optional<PointTimes> times_of(const Value& from) {
+  if (from.null()) return std::nullopt;
+  return PointTimes{from["p50"].length(), from["p95"].length(), from["p99"].length()};
+}
+
+ResultPoint step_point_of(const Value& from) {
+  ResultPoint out{.t = from["t"].length(),
+                  .covered_s = from["covered_s"].length(),
+                  .requests = from["requests"].count(),
+                  .failed = from["failed"].count(),
+                  .response = times_of(from["duration_ms"])};
+  if (out.covered_s > 0) out.rate_per_s = static_cast<double>(out.requests) / out.covered_s;
+  return out;
+}
+
+// Reads a series, which rises.
+void read_series(const Value& from, ResultPoint (*read)(const Value&), std::vector<ResultPoint>& out) {
+  from.each(kMaxResultEntries, [&](const Value& one) {
+    ResultPoint point = read(one);
+    if (!out.empty() && out.back().t >= point.t) one.refuse("is out of turn");
+    out.push_back(point);
+  });
+}
+
 ResultStep step_of(const std::string& name, const Value& from) {
   ResultStep out;
   out.name = name;
@@ -163,6 +190,9 @@ ResultStep step_of(const std::string& name, const Value& from) {
   out.response = histogram_of(from["response_ms"]);
   out.status = counted(from["status"]);
   out.errors = counted(from["errors"]);
+  if (from.has("open_model")) out.open_model = from["open_model"].flag();
+  if (from.has("due_times")) out.due_times = from["due_times"].flag();
+  if (from.has("series")) read_series(from["series"], step_point_of, out.series);
   return out;
 }
 
@@ -175,6 +205,8 @@ ResultWorkflow workflow_of(const Value& from) {
   out.completed = from["iterations"]["completed"].count();
   out.dropped = from["iterations"]["dropped"].count();
   out.vus_peak = from["vus"]["peak"].count();
+  if (from.has("executor")) out.executor = from["executor"].text();
+  if (from.has("load")) out.load = from["load"].text();
   return out;
 }
 
@@ -225,11 +257,6 @@ std::optional<ResultMetric> metric_of(const std::string& name, const Value& from
   return out;
 }
 
-std::optional<PointTimes> times_of(const Value& from) {
-  if (from.null()) return std::nullopt;
-  return PointTimes{from["p50"].length(), from["p95"].length(), from["p99"].length()};
-}
-
 ResultPoint point_of(const Value& from) {
   return {.t = from["t"].length(),
           .covered_s = from["covered_s"].length(),
@@ -248,11 +275,7 @@ void read_lists(const Value& document, ResultFile& out) {
   document["steps"].each_member(
       kMaxResultSteps, [&](const std::string& name, const Value& step) { out.steps.push_back(step_of(name, step)); });
   document["workflows"].each(kMost, [&](const Value& one) { out.workflows.push_back(workflow_of(one)); });
-  document["series"].each(kMost, [&](const Value& one) {
-    ResultPoint point = point_of(one);
-    if (!out.series.empty() && out.series.back().t >= point.t) one.refuse("is out of turn");
-    out.series.push_back(point);
-  });
+  read_series(document["series"], point_of, out.series);
   document["checks"].each(kMost, [&](const Value& one) {
     out.checks.push_back({one["name"].text(), one["step"].text(), one["passes"].count(), one["fails"].count()});
   });
@@ -265,6 +288,8 @@ void read_lists(const Value& document, ResultFile& out) {
     std::optional<double> value;
     if (!one["value"].null()) value = one["value"].number();
     out.thresholds.push_back({one["metric"].text(), one["expression"].text(), value, one["ok"].flag()});
+    if (one.has("limit")) out.thresholds.back().limit = one["limit"].number();
+    if (one.has("unit")) out.thresholds.back().unit = one["unit"].text();
   });
   document["lost"].each(kMost, [&](const Value& one) {
     out.lost.push_back({one["from"].length(), one["to"].length(), one["ratio"].length(), one["cause"].text()});
@@ -304,6 +329,11 @@ Result<ResultFile> read_result(std::string_view text) {
   }
 }
 
+Histogram all_duration(const ResultFile& run) {
+  Histogram out;
+  for (const ResultStep& step : run.steps) out.merge(step.duration());
+  return out;
+}
 Histogram all_response(const ResultFile& run) { return merged(run, &ResultStep::response); }
 Histogram all_service(const ResultFile& run) { return merged(run, &ResultStep::service); }
 

@@ -22,30 +22,6 @@ inline constexpr std::size_t kMaxResultText = 65'536;      // bytes of one text
 
 using Counted = std::vector<std::pair<std::string, uint64_t>>;
 
-struct ResultStep {
-  std::string name;  // "workflow.step"
-  uint64_t count = 0;
-  uint64_t failed = 0;
-  double rate_per_s = 0;
-  uint64_t bytes_sent = 0;
-  uint64_t bytes_received = 0;
-  uint64_t censored = 0;
-  metrics::Histogram service;
-  metrics::Histogram response;
-  Counted status;
-  Counted errors;
-};
-
-struct ResultWorkflow {
-  std::string name;
-  std::string status;
-  std::string skipped_because;
-  double elapsed_s = 0;
-  uint64_t completed = 0;
-  uint64_t dropped = 0;
-  uint64_t vus_peak = 0;
-};
-
 // Milliseconds.
 struct PointTimes {
   double p50 = 0;
@@ -65,6 +41,39 @@ struct ResultPoint {
   uint64_t vus = 0;
   std::optional<PointTimes> service;
   std::optional<PointTimes> response;
+};
+
+struct ResultStep {
+  std::string name;  // "workflow.step"
+  uint64_t count = 0;
+  uint64_t failed = 0;
+  double rate_per_s = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t censored = 0;
+  metrics::Histogram service;
+  metrics::Histogram response;
+  Counted status;
+  Counted errors;
+  bool open_model = true;  // http_req_duration is the response time; in a closed model it is the service time
+  bool due_times = true;   // response times mean more than service times
+  // Without iterations and users; its times, those of http_req_duration, are in `response`. None in older files.
+  std::vector<ResultPoint> series = {};
+
+  const metrics::Histogram& duration() const { return open_model ? response : service; }
+};
+
+struct ResultWorkflow {
+  std::string name;
+  std::string status;
+  std::string skipped_because;
+  double elapsed_s = 0;
+  uint64_t completed = 0;
+  uint64_t dropped = 0;
+  uint64_t vus_peak = 0;
+  // Empty where the file does not say it.
+  std::string executor = {};
+  std::string load = {};  // in words: "20 VUs for 10s"
 };
 
 struct ResultCheck {
@@ -104,6 +113,8 @@ struct ResultThreshold {
   std::string expression;
   std::optional<double> value;  // none: no samples
   bool ok = false;
+  std::optional<double> limit = {};  // none in older files
+  std::string unit = {};             // of both: "ms", "fraction", "per_s", "count", or a metric's own
 };
 
 struct ResultLoss {
@@ -133,6 +144,7 @@ struct ResultFile {
   std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
   int exit_code = 0;
   std::string reason;
+  std::vector<std::string> targets;  // scheme, host and port of the URLs, as far as known
   bool saturated = false;
   std::string saturation;
   std::string remedy;
@@ -161,7 +173,8 @@ struct ResultFile {
 // kUnsupported: of another version of the format.
 Result<ResultFile> read_result(std::string_view text);
 
-// The times of all steps together.
+// The times of all steps together; `duration`: those that http_req_duration means.
+metrics::Histogram all_duration(const ResultFile& run);
 metrics::Histogram all_response(const ResultFile& run);
 metrics::Histogram all_service(const ResultFile& run);
 

@@ -33,6 +33,47 @@ TEST(ResultFile, what_was_written_is_read_back) {
   EXPECT_FALSE(run->thresholds[3].value.has_value());
   EXPECT_EQ(run->checks[2].name, "json $.receipt exists");
   EXPECT_EQ(run->events[0].kind, "connections");
+  EXPECT_EQ(run->targets.size(), 2U);
+  EXPECT_EQ(run->workflows[0].executor, "constant-arrival-rate");
+  EXPECT_EQ(run->thresholds[1].limit, 15);
+  EXPECT_EQ(run->thresholds[1].unit, "ms");
+  ASSERT_EQ(run->steps[1].series.size(), 10U);
+  EXPECT_EQ(run->steps[1].series[9].requests, 1'000U);
+  EXPECT_DOUBLE_EQ(run->steps[1].series[9].rate_per_s, 1'000);
+  EXPECT_EQ(run->steps[1].series[9].response->p99, run->series[9].response->p99);
+}
+
+TEST(ResultFile, the_times_of_thresholds_are_known_by_step) {
+  const auto open = read_result(to_json(open_run()->report));
+  const auto closed = read_result(to_json(closed_run()->report));
+  ASSERT_TRUE(open.has_value() && closed.has_value());
+  EXPECT_EQ(all_duration(*open), all_response(*open));
+  EXPECT_EQ(all_duration(*closed), all_service(*closed));
+  EXPECT_FALSE(closed->steps[0].due_times);
+}
+
+TEST(ResultFile, an_older_file_has_less_and_is_read) {
+  auto document = nlohmann::ordered_json::parse(to_json(open_run()->report));
+  document["run"].erase("targets");
+  for (auto& [name, step] : document["steps"].items()) {
+    for (const char* key : {"open_model", "due_times", "series"}) step.erase(key);
+  }
+  for (const char* key : {"executor", "load"}) document["workflows"][0].erase(key);
+  for (auto& one : document["thresholds"]) {
+    for (const char* key : {"limit", "unit"}) one.erase(key);
+  }
+  const auto run = read_result(document.dump());
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_TRUE(run->steps[0].series.empty());
+  EXPECT_FALSE(run->thresholds[0].limit.has_value());
+}
+
+TEST(ResultFile, a_series_of_a_step_that_does_not_rise_is_refused) {
+  auto document = nlohmann::ordered_json::parse(to_json(open_run()->report));
+  document["steps"]["browse.pay"]["series"][1]["t"] = 0;
+  const auto run = read_result(document.dump());
+  ASSERT_FALSE(run.has_value());
+  EXPECT_NE(run.error().message.find("$.steps.browse.pay.series[1] is out of turn"), std::string::npos);
 }
 
 TEST(ResultFile, losses_and_workers_are_read) {

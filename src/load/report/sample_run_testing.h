@@ -30,13 +30,24 @@ inline plan::Threshold sample_threshold(std::string metric, std::string expressi
   return out;
 }
 
+inline plan::Step sample_request(std::string url) {
+  plan::HttpCall call;
+  call.url.pieces = {{.kind = plan::Piece::Kind::kLiteral, .literal = std::move(url)}};
+  plan::Step step;
+  step.work = std::move(call);
+  return step;
+}
+
 inline std::unique_ptr<SampleRun> open_run() {
   auto run = std::make_unique<SampleRun>();
   plan::Plan& plan = run->plan;
   plan.name = "shop";
   plan.workflows.resize(1);
   plan.workflows[0].name = "browse";
-  plan.workflows[0].executor = plan::ArrivalRate{.stages = {}, .users = {.preallocated = 50, .most = 50}};
+  plan.workflows[0].executor = plan::ArrivalRate{.stages = {{1050, 1050, Duration::seconds(10)}},
+                                                    .users = {.preallocated = 50, .most = 50}};
+  plan.workflows[0].steps = {sample_request("http://shop.example:8080/list?page=1"), plan::Step{},
+                             sample_request("https://pay.example/")};
   plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true, .open_model = true},
                 {.workflow = 0, .index = 1, .name = "browse.note", .measured = false, .open_model = true},
                 {.workflow = 0, .index = 2, .name = "browse.pay", .measured = true, .open_model = true}};
@@ -102,7 +113,8 @@ inline std::unique_ptr<SampleRun> closed_run() {
   plan.name = "http://127.0.0.1:8080/";
   plan.workflows.resize(1);
   plan.workflows[0].name = "main";
-  plan.workflows[0].executor = plan::ConstantVus{};
+  plan.workflows[0].executor = plan::ConstantVus{.vus = 50, .duration = Duration::seconds(2)};
+  plan.workflows[0].steps = {sample_request("http://127.0.0.1:8080/")};
   plan.steps = {{.workflow = 0, .index = 0, .name = "main.get", .measured = true, .open_model = false}};
   run->totals = std::make_unique<aggregate::Totals>(plan);
   metrics::Window w({1, 1, 0});

@@ -113,18 +113,6 @@ void Page::rows(const std::vector<std::vector<std::string>>& rows) {
 
 using aggregate::Outcome;
 
-// Whether a step's requests have due times, so that late requests count too: those of arrivals, and of users with a
-// pace.
-bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
-  if (step.open_model) return true;
-  return std::visit(
-      [](const auto& executor) {
-        if constexpr (requires { executor.pacing; }) return executor.pacing.has_value();
-        return false;
-      },
-      plan.workflows[step.workflow].executor);
-}
-
 void write_head(Page& page, const RunReport& run) {
   const std::vector<std::string> facts{format_wall(run.started_at), format_duration(run.elapsed),
                                        format_count(static_cast<uint64_t>(run.generator.cores), "core"),
@@ -240,7 +228,7 @@ void write_more(Page& page, std::size_t left, const char* what) {
 
 bool hides_stalls(const plan::Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
-                     [&plan](const plan::StepInfo& step) { return step.measured && !has_due_times(plan, step); });
+                     [&plan](const plan::StepInfo& step) { return step.measured && !plan::has_due_times(plan, step); });
 }
 
 void write_event(Page& page, const Event& event) {
@@ -424,11 +412,12 @@ void write_latencies(Page& page, const RunReport& run) {
                                             rate_text(step.count, totals.elapsed()), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
-    if (has_due_times(plan, info) && !step.response.empty()) rows.push_back(latency_row("  response", step.response));
+    if (plan::has_due_times(plan, info) && !step.response.empty())
+      rows.push_back(latency_row("  response", step.response));
     if (!step.service.empty()) rows.push_back(latency_row("  service", step.service));
     if (step.censored > 0) {
       const char* const why = info.open_model             ? "dropped or unfinished"
-                              : has_due_times(plan, info) ? "not asked in time, or unfinished"
+                              : plan::has_due_times(plan, info) ? "not asked in time, or unfinished"
                                                           : "unfinished";
       const std::string text =
           fmt::format("{} of the response times are lower bounds: {}", format_count(step.censored), why);

@@ -198,6 +198,18 @@ std::string figures_text(const ResultMetric& metric) {
   return out.empty() ? "nothing was recorded" : out;
 }
 
+std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold) {
+  const auto metric = plan::find_metric(plan, threshold.metric);
+  const plan::MetricKind kind = metric ? metric->kind : plan::MetricKind::kGauge;
+  if (kind == plan::MetricKind::kRate) return "fraction";
+  if (threshold.aggregation == plan::Aggregation::kRate) return "per_s";
+  if (threshold.aggregation == plan::Aggregation::kCount) return "count";
+  for (const plan::CustomMetric& own : plan.metrics) {
+    if (own.name == threshold.metric) return own.unit;
+  }
+  return kind == plan::MetricKind::kTrend ? "ms" : "count";
+}
+
 std::string threshold_value(const plan::Plan& plan, const plan::Threshold& threshold, double value) {
   for (const plan::CustomMetric& own : plan.metrics) {
     if (own.name == threshold.metric) return metric_value_text(own, threshold.aggregation, value);

@@ -50,6 +50,10 @@ std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregatio
 std::string title_text(const ResultMetric& metric);
 std::string figures_text(const ResultMetric& metric);
 
+// The unit of the value and of the limit of a threshold: "ms", "fraction" (0 to 1), "per_s", "count", or that of a
+// metric of the scenario's own.
+std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold);
+
 // In the unit that its metric has for people: "4.50ms", "0.02%", "1,234.5/s", "17". `value` as aggregate gives it:
 // durations in ms, rates 0..1.
 std::string threshold_value(const plan::Plan& plan, const plan::Threshold& threshold, double value);

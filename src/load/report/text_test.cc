@@ -58,5 +58,26 @@ TEST(Text, colour_is_written_only_when_asked_for) {
   EXPECT_EQ(styled("x", Style::kPlain, true), "x");
 }
 
+TEST(Text, thresholds_have_the_unit_of_their_figure) {
+  plan::Plan plan;
+  plan.metrics = {{"orders", plan::MetricKind::kCounter, "orders"},
+                  {"price", plan::MetricKind::kTrend, "EUR"},
+                  {"paid", plan::MetricKind::kRate, ""}};
+  const auto unit = [&](const char* metric, plan::Aggregation aggregation) {
+    plan::Threshold threshold;
+    threshold.metric = metric;
+    threshold.aggregation = aggregation;
+    return unit_of(plan, threshold);
+  };
+  EXPECT_EQ(unit("http_req_duration", plan::Aggregation::kPercentile), "ms");
+  EXPECT_EQ(unit("http_req_duration", plan::Aggregation::kCount), "count");
+  EXPECT_EQ(unit("http_req_failed", plan::Aggregation::kRate), "fraction");
+  EXPECT_EQ(unit("http_reqs", plan::Aggregation::kRate), "per_s");
+  EXPECT_EQ(unit("vus", plan::Aggregation::kValue), "count");
+  EXPECT_EQ(unit("orders", plan::Aggregation::kRate), "per_s");
+  EXPECT_EQ(unit("price", plan::Aggregation::kMax), "EUR");
+  EXPECT_EQ(unit("paid", plan::Aggregation::kRate), "fraction");
+}
+
 }  // namespace
 }  // namespace bellwether::report
