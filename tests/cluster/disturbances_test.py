@@ -35,7 +35,7 @@ class Disturbed(nodes.Test):
         cluster, leader, _ = self.led(3, settled=True)
         rest = [name for name in cluster.names if name != leader]
         # It stands still for longer than its lease again and again.
-        cluster.running[leader].starve(assignment=0.3, period=8)
+        cluster.running[leader].starve(ratio=0.3, period=8)
         cluster.agreed(rest, other_than=leader)
         for _ in range(30):
             self.assertEqual(self.two_at_once(cluster), [])
@@ -45,7 +45,7 @@ class Disturbed(nodes.Test):
     def test_a_follower_that_gets_little_of_the_processor_deposes_nobody(self):
         cluster, leader, term = self.led(3, settled=True)
         slow = next(name for name in cluster.names if name != leader)
-        cluster.running[slow].starve(assignment=0.2, period=0.3)
+        cluster.running[slow].starve(ratio=0.2, period=0.3)
         heard = 'bellwether_datagrams_total{direction="received"}'
         start = cluster.metric(leader, heard)
         until("some time of the nodes", lambda: cluster.metric(leader, heard) > start + 30)

@@ -52,7 +52,7 @@ class Failing(nodes.Test):
         cluster = self.cluster(3, workers=2).start()
         leader = cluster.whole()
         cluster.world.set("*", "*", loss="2%", delay="10ms", jitter="5ms", duplicate="5%", reorder="10%")
-        cluster.running["w1"].starve(assignment=0.1)
+        cluster.running["w1"].starve(ratio=0.1)
         before = cluster.changes(leader[0])
         sent = 'bellwether_datagrams_total{direction="sent"}'
         until("some time of the nodes", lambda: cluster.metric("w2", sent) > 40)

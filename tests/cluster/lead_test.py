@@ -115,7 +115,7 @@ class Behaviours:
 
     def test_a_leader_that_gets_little_of_the_processor_never_acts_beside_another(self):
         cluster, leader, epoch = self.leads()
-        cluster.running[leader].starve(assignment=0.3, period=8)
+        cluster.running[leader].starve(ratio=0.3, period=8)
         cluster.works(above=epoch)
         cluster.running[leader].feed()
         cluster.all_alive()

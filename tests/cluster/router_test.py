@@ -201,7 +201,7 @@ class RouterTest(unittest.TestCase):
         self.assertFalse(talk.answered())
         self.echo["b"].resume()
         self.assertIsNotNone(talk.heard(PATIENCE), "what came meanwhile is answered")
-        self.echo["b"].starve(assignment=0.1, period=0.4)
+        self.echo["b"].starve(ratio=0.1, period=0.4)
         began = time.monotonic()
         for _ in range(20):
             self.assertTrue(talk.answered(PATIENCE))

@@ -43,9 +43,11 @@ std::optional<std::string> read_all(const std::string& path) {
 
 // The line /proc/PID/stat of a living process (proc(5) numbers the fields).
 struct Stat {
-  pid_t group = -1;             // 5
-  bool kernel = false;          // 9: a thread of the kernel
-  bool no_environment = false;  // 50 and 51: it was started with none. Both are 0 while it becomes another program
+  pid_t group = -1;     // 5
+  bool kernel = false;  // 9: a thread of the kernel
+  // 50 and 51 are equal: it was started with none. While it becomes another program, both are 0, and later equal until
+  // all is copied; the start of its code (26) is known only after that.
+  bool no_environment = false;
 
   static std::optional<Stat> read(const std::string& folder) {
     const std::string text = read_all(folder + "/stat").value_or("");
@@ -59,7 +61,7 @@ struct Stat {
     for (std::size_t i = 4; i < fields.size(); ++i) fields[i] = std::strtoull(at, &at, 10);
     constexpr unsigned long long kKernelThread = 0x00200000;  // PF_KTHREAD
     return Stat{static_cast<pid_t>(fields[5]), (fields[9] & kKernelThread) != 0,
-                fields[50] != 0 && fields[50] == fields[51]};
+                fields[26] != 0 && fields[50] != 0 && fields[50] == fields[51]};
   }
 };
 
