@@ -44,8 +44,8 @@ inline std::unique_ptr<SampleRun> open_run() {
   plan.name = "shop";
   plan.workflows.resize(1);
   plan.workflows[0].name = "browse";
-  plan.workflows[0].executor = plan::ArrivalRate{.stages = {{1050, 1050, Duration::seconds(10)}},
-                                                    .users = {.preallocated = 50, .most = 50}};
+  plan.workflows[0].executor =
+      plan::ArrivalRate{.stages = {{1050, 1050, Duration::seconds(10)}}, .users = {.preallocated = 50, .most = 50}};
   plan.workflows[0].steps = {sample_request("http://shop.example:8080/list?page=1"), plan::Step{},
                              sample_request("https://pay.example/")};
   plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true, .open_model = true},

@@ -416,9 +416,9 @@ void write_latencies(Page& page, const RunReport& run) {
       rows.push_back(latency_row("  response", step.response));
     if (!step.service.empty()) rows.push_back(latency_row("  service", step.service));
     if (step.censored > 0) {
-      const char* const why = info.open_model             ? "dropped or unfinished"
+      const char* const why = info.open_model                   ? "dropped or unfinished"
                               : plan::has_due_times(plan, info) ? "not asked in time, or unfinished"
-                                                          : "unfinished";
+                                                                : "unfinished";
       const std::string text =
           fmt::format("{} of the response times are lower bounds: {}", format_count(step.censored), why);
       for (const std::string& part : wrap(text, page.width() - 4)) rows.push_back({"  " + part});
