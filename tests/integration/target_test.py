@@ -62,21 +62,33 @@ class Examples(TargetTest):
     def readme_scenario(self):
         return re.search(r"## A first scenario.*?```yaml\n(.*?)```", README, re.S).group(1)
 
-    def test_the_first_scenario_of_the_readme(self):
+    def test_the_first_scenario_of_the_readme_is_the_first_example(self):
+        example = (product.ROOT / "examples/first.yaml").read_text(encoding="utf-8")
+        self.assertEqual(re.sub(r"\A(#.*\n)*", "", example), self.readme_scenario())
         url = self.serve()
-        text = self.readme_scenario()
-        run = self.load(text, "--set", f"BASE={url}", "--duration", "1s", code=(product.PASS, product.THRESHOLDS))
+        run = self.load(example, "--set", f"BASE={url}", "--duration", "1s", code=(product.PASS, product.THRESHOLDS))
         self.assertEqual((run.totals["failed"], {fails for _, fails in run.checks.values()}), (0, {0}))
         self.assertEqual(set(run.result["steps"]), {"browse.login", "browse.items"})
 
-    def test_the_arrival_rate_of_the_readme(self):
-        url = self.serve()
-        rate = re.search(r"replace `vus` and `duration` by:\n\n```yaml\n(.*?)```", README, re.S).group(1)
-        text, replaced = re.subn(r"    vus: 20.*\n    duration: 10s\n", rate, self.readme_scenario())
-        self.assertEqual(replaced, 1)
-        run = self.load(text, "--set", f"BASE={url}", "--rate", "50/s", "--duration", "1s",
+    def test_the_first_scenario_shows_a_stall_in_the_response_time_only(self):
+        """What `./dev run` shows, in 4 s: a quarter of the users wait, and only 20 requests meet the stall."""
+        url = self.serve("--stall-every", "3s", "--stall-for", "1s")
+        run = self.load(product.ROOT / "examples/first.yaml", "--set", f"BASE={url}", "--duration", "4s",
                         code=(product.PASS, product.THRESHOLDS))
-        self.assertEqual(run.totals["scheduled_iterations"], 50)
+        login = run.result["steps"]["browse.login"]
+        self.assertGreater(login["response_ms"]["p90"], 100)
+        self.assertLess(login["service_ms"]["p90"], login["response_ms"]["p90"])
+        self.assertEqual(run.totals["dropped_iterations"], 0)
+
+    def test_the_closed_model_of_the_readme(self):
+        url = self.serve()
+        users = re.search(r"replace `rate`, `duration`, `vus` and `max_wait` by:\n\n```yaml\n(.*?)```", README,
+                          re.S).group(1)
+        text, replaced = re.subn(r"    rate: 200/s.*?    steps:\n", users + "    steps:\n", self.readme_scenario(),
+                                 flags=re.S)
+        self.assertEqual(replaced, 1)
+        run = self.load(text, "--set", f"BASE={url}", "--duration", "1s", code=(product.PASS, product.THRESHOLDS))
+        self.assertEqual(run.result["workflows"][0]["vus"]["allocated"], 20)
 
     def test_the_scenarios_of_the_documentation(self):
         """The pieces of YAML in the reference that are whole scenarios."""
