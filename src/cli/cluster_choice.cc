@@ -43,9 +43,7 @@ std::string absolute_path(const std::string& text) {
 
 void add_cluster_option(CLI::App* command, std::string& cluster, const char* otherwise) {
   add_text(command, "--cluster", cluster, "NAME|FILE|FOLDER",
-           fmt::format("The cluster: a name that `bellwether cluster use` lists, a client's settings file, or the "
-                       "folder of a local cluster (default: {})",
-                       otherwise));
+           fmt::format("The cluster, by name, file or folder (default: {})", otherwise));
 }
 
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
@@ -125,12 +123,11 @@ Result<NamedCluster> KnownClusters::find(const std::string& text, const char* so
     names += (names.empty() ? "" : ", ") + one.name;
   }
   const std::string_view near = nearest(text, candidates);
-  return fail(
-      Errc::kInvalid,
-      fmt::format("{} '{}': no cluster has this name{}. Known: {}. Give one of these, a client's settings file, "
-                  "or the folder of a local cluster",
-                  source, text, near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near),
-                  names.empty() ? "none" : names));
+  return fail(Errc::kInvalid,
+              fmt::format("{} '{}': no cluster has this name{} Known: {}. Give one of these, a client's settings file, "
+                          "or the folder of a local cluster",
+                          source, text, near.empty() ? std::string(".") : fmt::format("; did you mean '{}'?", near),
+                          names.empty() ? "none" : names));
 }
 
 std::vector<NamedCluster> KnownClusters::all() const {

@@ -27,7 +27,7 @@ struct ClusterOptions {
 };
 // `otherwise`: what the command does without the option.
 void add_cluster_option(CLI::App* command, std::string& cluster,
-                        const char* otherwise = "BELLWETHER_CLUSTER, then `cluster use`, then local");
+                        const char* otherwise = "BELLWETHER_CLUSTER, `cluster use`, local");
 // --cluster, --node and --by.
 void add_cluster_options(CLI::App* command, ClusterOptions& options);
 

@@ -368,9 +368,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
   command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
       ->check(CLI::ExistingFile);
-  add_cluster_option(command, arguments->cluster.cluster,
-                     "BELLWETHER_CLUSTER, then this machine; current: that of "
-                     "`cluster use`");
+  add_cluster_option(command, arguments->cluster.cluster, "BELLWETHER_CLUSTER, then this machine");
   command->add_option("--by", arguments->cluster.by, "Of a cluster: who asks, for audit logs (default: $USER)");
   command->footer(
       "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; what is seen and written is the\n"
