@@ -82,7 +82,8 @@ class Load:
 
     def __init__(self, cluster, secrets, askers=2):
         self.cluster = cluster
-        self.secrets = secrets
+        self.settings = {name: [cluster.operator_settings(name, f"{one.name}-at-{name}.yaml", secret={"file": str(one)})
+                                for one in secrets] for name in cluster.names}
         self.failures = []
         self.answers = 0
         self.over = threading.Event()
@@ -103,11 +104,11 @@ class Load:
         names = self.cluster.names
         while not self.over.is_set():
             turn += 1
+            name = names[turn % len(names)]
             told = []
-            for secret in self.secrets:
-                code, text = self.cluster.operator(names[turn % len(names)], "members", "--node",
-                                                   f"{self.cluster.world[names[turn % len(names)]].ipv4}:9000",
-                                                   "--set", f"secret.file={secret}")
+            for settings in self.settings[name]:
+                code, text = self.cluster.operator(name, "members", "--node", f"{self.cluster.world[name].ipv4}:9000",
+                                                   settings=settings)
                 told.append(text)
                 if code == 0:
                     self.answers += 1

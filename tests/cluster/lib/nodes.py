@@ -79,13 +79,17 @@ class Cluster:
         until(lambda: f"'{text}' of {name}\n{self.running[name].tail()}",
               lambda: any(text in one["text"] for one in self.said(name)), seconds)
 
-    def operator(self, name, *words, json_too=True):
+    def operator_settings(self, name, file, **values):
+        """A file with the settings of this node, and `values` over them."""
+        path = self.folder / file
+        path.write_text(json.dumps({**json.loads((self.folder / f"{name}.yaml").read_text()), **values}))
+        return path
+
+    def operator(self, name, *words, settings=None, json_too=True):
         """An operator on this node asks it: (exit code, answer)."""
-        settings = self.folder / f"{name}.yaml"
+        settings = settings or self.folder / f"{name}.yaml"
         if self.operators is not None:
-            values = {**json.loads(settings.read_text()), "tls": self.operators}
-            settings = self.folder / f"operator-at-{name}.yaml"
-            settings.write_text(json.dumps(values))
+            settings = self.operator_settings(name, f"operator-at-{name}.yaml", tls=self.operators)
         code, text = self.world[name].run(self.binary, "cluster", *words, "--cluster", settings, "--by", "test",
                                           *(["--json"] if json_too else []))
         return (code, json.loads(text)) if json_too and code == 0 else (code, text)
