@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Documents tell the truth about the tree: links and named paths exist, docs/contributing/folders.md walks through
-every folder, and the commands that the README shows exist. No page is too long.
+every folder, and the commands that the README shows exist. No page is too long, but for those that the command writes.
 
 With --bellwether FILE the README's `bellwether …` commands are tried too (each with --help).
 """
@@ -20,6 +20,8 @@ FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"^(src|docs|tests|tools|cmake|examples|bench|target|include)/[\w./-]*$")
 PLACEHOLDER = re.compile(r"NNN|NAME|PRESET")
 LINES = 300
+# Pages that the command writes from its help.
+CLI = Path("docs/reference/cli")
 # The ledger also names what is still to be built.
 LEDGER = Path("docs/contributing/ledger")
 
@@ -38,7 +40,7 @@ def check(root, bellwether=None):
 def check_page(root, path):
     text = Path(root, path).read_text(encoding="utf-8")
     count = text.count("\n")
-    if count > LINES:
+    if count > LINES and path.parent != CLI:
         yield f"{path}: {count} lines; at most {LINES}, split it"
     text = FENCED.sub(lambda block: "\n" * block.group().count("\n"), text)
     for match in LINK.finditer(text):

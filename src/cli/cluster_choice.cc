@@ -48,8 +48,8 @@ void add_cluster_option(CLI::App* command, std::string& cluster, const char* oth
 
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
   add_cluster_option(command, options.cluster);
-  add_text(command, "--node", options.node, "HOST:PORT", "Ask this node of it (default: any that its settings name)");
-  command->add_option("--by", options.by, "Who asks, for audit logs (default: $USER)");
+  add_text(command, "--node", options.node, "HOST:PORT", "Ask this node (default: any node that the settings name)");
+  command->add_option("--by", options.by, "Name of the person who asks, for audit logs (default: $USER)");
 }
 
 Result<KnownClusters> KnownClusters::read(store::Environment environment) {

@@ -47,14 +47,14 @@ Result<OperatorSession> open(const OperatorOptions& options, const AskedCluster&
 }  // namespace
 
 void add_node_settings(CLI::App* command, NodeSettings& given) {
-  add_text(command, "-c,--config", given.file, "FILE", "The node's settings: YAML, or TOML where it ends in .toml");
+  add_text(command, "-c,--config", given.file, "FILE", "Settings of the node: YAML, or TOML if the name ends in .toml");
   add_list(command, "--set", given.assignments,
            "NAME=VALUE, over the file and the environment; `bellwether config show` names all settings")
       ->type_name("NAME=VALUE");
   command
       ->add_option_function<std::string>(
           "--leadership", [&given](const std::string& url) { given.assignments.push_back("leadership=" + url); },
-          "As --set leadership=URL: a store that decides who leads, or quorum")
+          "As --set leadership=URL: the store that decides who leads, or quorum")
       ->type_name("URL");
 }
 

@@ -18,7 +18,7 @@ constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // a file that is too large fo
 }  // namespace
 
 void add_sets(CLI::App* command, std::vector<std::string>& sets) {
-  add_list(command, "-e,--set", sets, "NAME=VALUE: sets a variable of the scenario");
+  add_list(command, "-e,--set", sets, "Set a variable of the scenario")->type_name("NAME=VALUE");
 }
 
 void add_permissions(CLI::App* command, script::lua::Permissions& scripts) {
@@ -96,7 +96,7 @@ Result<signature::SigningKey> read_signing_key(const std::string& path) {
 }
 
 void add_sign_option(CLI::App* command, std::string& path) {
-  add_text(command, "--sign-key", path, "KEY", "A workflow in C++: sign it with this private key (Ed25519, PEM)");
+  add_text(command, "--sign-key", path, "KEY", "Sign a workflow in C++ with this private key (Ed25519, PEM)");
 }
 
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>* warnings) {

@@ -1,10 +1,13 @@
 #include "cli/verb.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
+#include "cli/help.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
 
@@ -28,9 +31,10 @@ void add_span(CLI::App* verb, const std::string& names, Target& into, const std:
 
 }  // namespace
 
-CLI::App* new_verb(CLI::App& parent, std::string name, std::string help) {
-  CLI::App* verb = parent.add_subcommand(std::move(name), std::move(help));
-  // It would inherit the examples and exit codes of its parent, which do not apply.
+CLI::App* new_verb(CLI::App& parent, std::string name) {
+  CLI::App* verb = parent.add_subcommand(std::move(name));
+  verb->description(purpose_of(path_of(*verb)));
+  // It would inherit the exit codes of its parent, which do not apply.
   verb->footer("");
   return verb;
 }
@@ -53,6 +57,16 @@ CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& int
   return verb->add_option(names, into, std::move(help))->type_name(kind);
 }
 
+CLI::Option* add_choice(CLI::App* verb, const std::string& names, std::string& into, std::vector<std::string> choices,
+                        std::string help) {
+  const std::string known = CLI::detail::join(choices, "|");
+  const std::function<std::string(const std::string&)> judge = [choices = std::move(choices)](const std::string& word) {
+    if (std::ranges::find(choices, word) != choices.end()) return std::string();
+    return fmt::format("'{}' is not one of {}{}", word, CLI::detail::join(choices, ", "), did_you_mean(word, choices));
+  };
+  return verb->add_option(names, into, std::move(help))->type_name(known)->check(judge);
+}
+
 CLI::Option* add_list(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help) {
   return verb->add_option(names, into, std::move(help))->take_all()->allow_extra_args(false);
 }
@@ -69,8 +83,8 @@ void add_telling(CLI::App* verb, Telling& telling, std::string& audit, std::stri
     verb->add_option("--metrics", *metrics, "Serve /metrics, /healthz, /leader and /follower here")
         ->type_name("HOST:PORT");
   }
-  verb->add_flag("--json", json, "Messages as JSON, one object a line");
-  verb->add_flag("-q,--quiet", telling.quiet, "Say nothing but errors");
+  verb->add_flag("--json", json, "Print messages as JSON, one object a line");
+  verb->add_flag("-q,--quiet", telling.quiet, "Print errors only");
   verb->add_flag("-v,--verbose", telling.verbose, "Tell every " + std::string(told));
 }
 

@@ -25,8 +25,8 @@ inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in
 // Prints the error in a command line of `bellwether VERB` on stderr, and returns `code`.
 int refuse(std::string_view verb, const std::string& text, int code = kExitUsage);
 
-// Belongs to `parent`.
-CLI::App* new_verb(CLI::App& parent, std::string name, std::string help);
+// Belongs to `parent`; its help has a row in help_table.h.
+CLI::App* new_verb(CLI::App& parent, std::string name);
 
 // The exit code of a verb. An error is printed first.
 inline int answer(std::string_view verb, const Result<int>& done, int code = kExitUsage) {
@@ -49,6 +49,9 @@ void add_duration(CLI::App* verb, const std::string& names, std::optional<Durati
 // A text of a kind that the help names: "FILE".
 CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& into, const std::string& kind,
                       std::string help);
+// One of `choices`; an error names the nearest.
+CLI::Option* add_choice(CLI::App* verb, const std::string& names, std::string& into, std::vector<std::string> choices,
+                        std::string help);
 // Repeatable, with one value each time.
 CLI::Option* add_list(CLI::App* verb, const std::string& names, std::vector<std::string>& into, std::string help);
 // The same, with a help that names the kind of value once.

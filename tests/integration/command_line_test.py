@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """The command line: help with examples, wrong arguments refused in words that help, flags that do what they say."""
 
+import os
 import re
 import resource
+import shlex
+from pathlib import Path
 
 from lib import product
 from lib.server import Served, Server, response
+
+ROOT = str(Path(__file__).resolve().parent.parent.parent) + "/"
 
 # What a person might type wrongly, and the words that must come back. @URL@ is a server that counts.
 WRONG = [
@@ -14,6 +19,12 @@ WRONG = [
     ("", "--help", "run"),
     ("nope", "nope", "--help"),
     ("rnu scenario.yaml", "'rnu'", "did you mean 'run'"),
+    ("cluster memebrs", "'memebrs'", "did you mean 'members'", "See 'bellwether cluster --help'"),
+    ("cluster", "which command?", "members"),
+    ("cluster voters ad m1", "'ad'", "did you mean 'add'"),
+    ("cluster members --tiemout 3s", "--tiemout", "did you mean '--timeout'"),
+    ("ctl last pase", "'pase'", "did you mean 'pause'"),
+    ("sim --wrold quorum", "--wrold", "did you mean '--world'"),
     ("run @URL@ --vsu 3", "--vsu", "did you mean '--vus'"),
     ("run @URL@ --durration 5s", "--durration", "did you mean '--duration'"),
     ("run @URL@ another", "another"),
@@ -76,30 +87,78 @@ class Refusals(product.Test):
         self.assert_refused(self.bellwether("run", file, "--rate", "5/s"), "--rate")
 
 
+# Examples of the help that need no server and no run.
+EXAMPLES = [
+    "check examples/first.yaml --set BASE=http://127.0.0.1:8080",
+    "check --schema",
+    "ctl",
+    "budget examples/leadership/policy.yaml",
+    "budget --profile high-availability",
+    "budget --of-cluster --config examples/cluster/m1.yaml --nodes 100",
+    "alerts examples/leadership/policy.yaml",
+    "keys split --names m1,m2,m3 --out shares",
+    "keys verify --commitment shares/key.commitment shares/m1.share",
+    "sim --world leadership-redis --seed 4711",
+    "cluster use",
+    "cluster use local",
+    "help cluster up",
+    "version",
+]
+
+
 class Help(product.Test):
-    def test_each_command_explains_itself_with_examples(self):
-        for arguments in ([], ["run"], ["check"], ["target"], ["report"], ["results"], ["results", "compare"]):
-            with self.subTest(arguments):
-                run = self.bellwether(*arguments, "--help")
-                self.assertEqual((run.code, run.err), (product.PASS, ""))
-                self.assertRegex(run.out, r"Examples?:\n")
-                self.assertIn(" ".join(["  bellwether", *arguments]), run.out)
-                self.assertLessEqual(max(map(len, run.out.splitlines())), 120)
+    def commands(self, *path):
+        """Each command below `path`: (its path, the text of its help)."""
+        run = self.bellwether(*path, "--help")
+        self.assertEqual((run.code, run.err), (product.PASS, ""), path)
+        yield path, run.out
+        for group in re.findall(r"^(?:Load|Cluster|Lead|Advanced|Help|Subcommands):\n((?:  .*\n)+)", run.out, re.M):
+            for name in re.findall(r"^  ([a-z]+)", group, re.M):
+                yield from self.commands(*path, name)
+
+    def test_each_command_says_its_purpose_and_gives_an_example(self):
+        seen = 0
+        for path, out in self.commands():
+            with self.subTest(path):
+                seen += 1
+                self.assertLessEqual(max(map(len, out.splitlines())), 120)
+                if path:
+                    self.assertRegex(out, rf"^[A-Z][^\n]+\.\n\nExample:\n(?:  .*\n)*?  bellwether {' '.join(path)}\b")
+        self.assertGreater(seen, 70)
+
+    def test_examples_work(self):
+        helps = "".join(out for _, out in self.commands())
+        for line in EXAMPLES:
+            with self.subTest(line):
+                self.assertRegex(helps, rf"\n  bellwether {re.escape(line)}(?= *[\n>])")
+                words = [ROOT + word if word.startswith("examples/") else word for word in line.split()]
+                self.assertEqual(self.bellwether(*words).code, 0)
+
+    def test_the_pages_of_the_reference_are_the_help(self):
+        folder = self.folder / "cli"
+        folder.mkdir()
+        self.assertEqual(self.bellwether("help", "--markdown", folder).code, 0)
+        kept = Path(ROOT, "docs/reference/cli")
+        self.assertEqual(sorted(os.listdir(folder)), sorted(os.listdir(kept)))
+        for name in os.listdir(folder):
+            self.assertEqual(Path(folder, name).read_text(), Path(kept, name).read_text(),
+                             f"{name}: write it again with `bellwether help --markdown docs/reference/cli`")
 
     def test_the_help_names_every_exit_code_and_command_in_its_group(self):
         out = self.bellwether("--help").out
-        for code in ("1 no load", "99", "104", "105", "108", "110", "120", "121", "122", "123"):
+        for code in ("1 sent no load", "99", "104", "105", "108", "110", "120", "121", "122", "123", "124"):
             self.assertIn(code, out)
         groups = dict(re.findall(r"^(\w+):\n((?:  \w.*\n)+)", out, re.M))
-        for group, verb in {"Load": "run", "Cluster": "job", "Lead": "lead", "Advanced": "sim"}.items():
+        self.assertEqual(list(groups), ["Load", "Cluster", "Lead", "Advanced", "Help"])
+        for group, verb in {"Load": "run", "Cluster": "job", "Lead": "drill", "Advanced": "sim"}.items():
             self.assertRegex(groups[group], rf"(?m)^  {verb} ")
-        for command in ("run", "check", "target", "report", "results"):
-            self.assertRegex(out, rf"\n  {command} ")
 
     def test_help_as_a_command(self):
         self.assertEqual(self.bellwether("help").out, self.bellwether("--help").out)
         self.assertEqual(self.bellwether("help", "run").out, self.bellwether("run", "--help").out)
+        self.assertEqual(self.bellwether("help", "cluster", "up").out, self.bellwether("cluster", "up", "--help").out)
         self.assert_refused(self.bellwether("help", "rnu"), "'rnu'", "did you mean 'run'")
+        self.assert_refused(self.bellwether("help", "cluster", "memers"), "'cluster memers'", "did you mean 'members'")
 
     def test_version(self):
         for given in ("--version", "version"):

@@ -161,11 +161,11 @@ int rotate(const ClusterArguments& given) {
   return kExitOk;
 }
 
-CLI::App* add_common(CLI::App& parent, const char* name, const char* help, ClusterArguments& given) {
-  CLI::App* command = new_verb(parent, name, help);
+CLI::App* add_common(CLI::App& parent, const char* name, ClusterArguments& given) {
+  CLI::App* command = new_verb(parent, name);
   add_cluster_options(command, given);
-  add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
-  command->add_flag("--json", given.json, "As JSON");
+  add_duration(command, "--timeout", given.timeout, "Longest wait for an answer (default 5s)");
+  command->add_flag("--json", given.json, "Print JSON");
   return command;
 }
 
@@ -173,36 +173,35 @@ CLI::App* add_common(CLI::App& parent, const char* name, const char* help, Clust
 
 void add_worker_drain(CLI::App& worker, int& exit_code) {
   auto given = std::make_shared<ClusterArguments>();
-  CLI::App* drain =
-      add_common(worker, "drain", "A worker takes nothing new, finishes what it runs, leaves, and ends", *given);
+  CLI::App* drain = add_common(worker, "drain", *given);
   drain->add_option("NAME", given->name, "The worker's name")->required();
   drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
 }
 
 void add_cluster(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<ClusterArguments>();
-  CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
+  CLI::App* command = new_verb(app, "cluster");
   command->require_subcommand(1);
   add_local_cluster(*command, exit_code);
   add_cluster_use(*command, exit_code);
-  const auto add = [&](const char* name, const char* help) { return add_common(*command, name, help, *given); };
+  const auto add = [&](const char* name) { return add_common(*command, name, *given); };
   const auto asks = [&](CLI::App* verb, const node::AdminRequest& request) {
     verb->callback([given, request, &exit_code] { exit_code = question(*given, request); });
   };
-  asks(add("members", "Who is in the cluster, and in which state"), node::AskMembers());
-  asks(add("leader", "Who leads, since when, and on which evidence"), node::AskLeader());
-  asks(add("quorum", "Who votes, who of them is alive, and how many are needed"), node::AskQuorum());
-  CLI::App* votes = add("votes", "The last election by scores: who stood, what each is worth, who voted for whom");
-  votes->add_flag("--messages", given->messages, "Also the last messages of elections, the newest 200 of that node");
+  asks(add("members"), node::AskMembers());
+  asks(add("leader"), node::AskLeader());
+  asks(add("quorum"), node::AskQuorum());
+  CLI::App* votes = add("votes");
+  votes->add_flag("--messages", given->messages, "Also show the last 200 election messages of that node");
   votes->callback([given, &exit_code] { exit_code = question(*given, node::AskVotes{given->messages}); });
-  CLI::App* elect = add("elect", "Where nodes vote by scores: the admin gives up its office, and all elect again");
-  elect->add_flag("--force", given->force, "Also soon after the last election");
+  CLI::App* elect = add("elect");
+  elect->add_flag("--force", given->force, "Elect even if the last election was a short time ago");
   elect->callback([given, &exit_code] {
     const node::CallElection request{given->force};
     // Without an admin any node may begin: the named one.
     exit_code = given->node.empty() ? ask_leader(*given, request) : question(*given, request);
   });
-  CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");
+  CLI::App* leave = add("leave");
   leave->callback([given, &exit_code] {
     if (given->node.empty()) {
       exit_code = refuse("cluster", "which node shall leave? Name it: --node HOST:PORT");
@@ -211,38 +210,29 @@ void add_cluster(CLI::App& app, int& exit_code) {
     exit_code = question(*given, node::Leave());
   });
   add_worker_drain(*command, exit_code);
-  CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
-  add_text(transfer, "--to", given->to, "NAME", "The node that shall lead (default: the fittest)");
+  CLI::App* transfer = add("transfer");
+  add_text(transfer, "--to", given->to, "NAME", "The next leader (default: the best node)");
   transfer->callback([given, &exit_code] { exit_code = ask_leader(*given, node::Transfer{given->to}); });
-  CLI::App* voters = new_verb(*command, "voters", "Change who votes, one at a time");
+  CLI::App* voters = new_verb(*command, "voters");
   voters->require_subcommand(1);
   for (const bool more : {true, false}) {
-    CLI::App* change = add_common(*voters, more ? "add" : "remove", more ? "One voter more" : "One voter less", *given);
+    CLI::App* change = add_common(*voters, more ? "add" : "remove", *given);
     change->add_option("NAME", given->name, "The node's name")->required();
     change->callback([given, more, &exit_code] {
       exit_code = ask_leader(*given, node::ChangeVoters{more, given->name});
     });
   }
-  CLI::App* keys = new_verb(*command, "keys", "The cluster's shared secret");
+  CLI::App* keys = new_verb(*command, "keys");
   keys->require_subcommand(1);
-  asks(add_common(*keys, "list", "By what names a node knows its secrets; the one in use first", *given),
-       node::AskSecrets());
-  CLI::App* rotation =
-      add_common(*keys, "rotate", "Replace the secret of the running cluster; nothing is lost", *given);
+  asks(add_common(*keys, "list", *given), node::AskSecrets());
+  CLI::App* rotation = add_common(*keys, "rotate", *given);
   add_text(rotation, "--secret-file", given->secret_file, "FILE", "The new secret")->required();
   rotation->callback([given, &exit_code] { exit_code = rotate(*given); });
   command->footer(
-      "An operator needs what a node needs: the cluster's name and its secret, or a certificate with the role\n"
-      "`operator`. FILE may also be the settings of any node.\n\n"
-      "Examples:\n"
-      "  bellwether cluster up                      a whole cluster on this machine\n"
-      "  bellwether cluster members                 of the current cluster\n"
-      "  bellwether cluster use client.yaml         the current cluster from now on\n"
-      "  bellwether cluster leader --cluster m1.yaml --json\n"
-      "  bellwether cluster transfer --cluster perf --to m2\n"
-      "  bellwether cluster leave --cluster perf --node 10.0.0.3:9000\n"
-      "  bellwether cluster keys rotate --cluster perf --secret-file new-secret\n\n"
-      "Exit codes: 0 done, 1 refused or nobody could be asked, 104 wrong command line or settings.");
+      "An operator needs the cluster's name and its secret, or a certificate with the role `operator`. FILE may be the "
+      "settings of any node.\n"
+      "\n"
+      "Exit codes: 0 done, 1 refused or no node answered, 104 wrong command line or settings.");
 }
 
 }  // namespace bellwether::cli

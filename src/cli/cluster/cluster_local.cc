@@ -214,47 +214,47 @@ Result<int> local_status(const LocalClusterArguments& given) {
 
 void add_folder(CLI::App* command, LocalClusterArguments& given) {
   add_cluster_option(command, given.cluster);
-  command->add_flag("--json", given.json, "As JSON");
+  command->add_flag("--json", given.json, "Print JSON");
 }
 
 }  // namespace
 
 void add_local_cluster(CLI::App& cluster, int& exit_code) {
   auto given = std::make_shared<LocalClusterArguments>();
-  CLI::App* start = new_verb(cluster, "up", "Start a whole cluster on this machine, with secrets and certificates");
+  CLI::App* start = new_verb(cluster, "up");
   add_folder(start, *given);
   local_cluster::WantedShape& shape = given->up.shape;
-  start->add_option("--managers", shape.managers, "Managers, all of which vote (default 3)")->type_name("N");
-  start->add_option("--workers", shape.workers, "Workers (default 2)")->type_name("N");
+  start->add_option("--managers", shape.managers, "Number of managers; all of them vote (default 3)")->type_name("N");
+  start->add_option("--workers", shape.workers, "Number of workers (default 2)")->type_name("N");
   start->add_option("--cores-per-worker", shape.cores, "Cores that each worker may use (default: all)")->type_name("N");
-  start->add_option("--datacenters", shape.datacenters, "Spread them over so many names of datacenters (default 1)")
+  start
+      ->add_option("--datacenters", shape.datacenters,
+                   "Number of datacenters to spread the nodes over, by name (default 1)")
       ->type_name("N");
-  start->add_option("--base-port", given->up.base_port, "The first of two ports a node (default: any that are free)")
+  start->add_option("--base-port", given->up.base_port, "First port; each node takes two (default: free ports)")
       ->type_name("PORT");
-  start->add_flag("--no-tls", given->no_tls, "Without certificates: a role is what any holder of the secret says");
+  start->add_flag("--no-tls", given->no_tls, "No certificates: any holder of the secret can claim any role");
   add_text(start, "--trust-keys", given->trust_keys, "PATH",
-           "Public keys, of a file or a folder: workers run C++ that they have signed (default: none)");
-  add_duration(start, "--timeout", given->up.limit, "Give up when it is not complete by then (default 60s)");
+           "File or folder of public keys; workers run C++ programs that these keys signed (default: none)");
+  add_duration(start, "--timeout", given->up.limit, "Give up if the cluster is not complete by then (default 60s)");
   start->footer(
-      "What runs already is left alone, what does not is started, with its data. Ctrl-C while it waits ends what it\n"
-      "has started. A cluster in a FOLDER, which may be new, gets the name of the folder.\n\n"
-      "Examples:\n"
-      "  bellwether cluster up\n"
-      "  bellwether cluster up --managers 5 --workers 4 --cluster /tmp/flock\n\n"
-      "Exit codes: 0 it runs and has a leader, 1 it runs already, or could not be started, 104 wrong command line,\n"
-      "  settings or folder, 105 interrupted.");
+      "The command leaves running nodes alone, and starts the others with their data. Ctrl-C during the wait stops the "
+      "nodes that it has started. A cluster in a FOLDER, which may be new, gets the name of the folder.\n"
+      "\n"
+      "Exit codes: 0 it runs and has a leader, 1 it ran already or did not start, 104 wrong command line, settings or "
+      "folder, 105 interrupted.");
   start->callback([given, &exit_code] { exit_code = told_local(up(*given)); });
 
-  CLI::App* end = new_verb(cluster, "down", "End the cluster on this machine");
+  CLI::App* end = new_verb(cluster, "down");
   add_folder(end, *given);
-  end->add_flag("--purge", given->down.purge, "Remove its folder too, with all data");
-  add_duration(end, "--timeout", given->down.limit, "Kill what has not ended by then (default 20s)");
-  end->footer("Exit codes: 0 nothing of it runs any more, 1 there is no such cluster, or it does not end.");
+  end->add_flag("--purge", given->down.purge, "Also remove the folder of the cluster, with all data");
+  add_duration(end, "--timeout", given->down.limit, "Kill the processes that have not ended by then (default 20s)");
+  end->footer("Exit codes: 0 all its processes have ended, 1 there is no such cluster, or a process does not end.");
   end->callback([given, &exit_code] { exit_code = told_local(down(*given)); });
 
-  CLI::App* look = new_verb(cluster, "status", "The cluster on this machine: processes, members, leader");
+  CLI::App* look = new_verb(cluster, "status");
   add_folder(look, *given);
-  look->footer("Exit codes: 0 all its nodes run, are members, and one leads; 1 not so, or there is no such cluster.");
+  look->footer("Exit codes: 0 all nodes run and are members, and one leads; 1 otherwise, or there is no such cluster.");
   look->callback([given, &exit_code] { exit_code = told_local(local_status(*given)); });
 }
 

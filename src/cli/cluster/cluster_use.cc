@@ -87,26 +87,21 @@ Result<int> use_cluster(const UseArguments& given) {
 
 void add_cluster_use(CLI::App& cluster, int& exit_code) {
   auto given = std::make_shared<UseArguments>();
-  CLI::App* command =
-      new_verb(cluster, "use", "Choose the cluster that commands without --cluster mean; list all known");
+  CLI::App* command = new_verb(cluster, "use");
   CLI::Option* which = add_text(command, "CLUSTER", given->cluster, "NAME|FILE|FOLDER",
-                                "As --cluster; `local` is the standard one. Without it: the list of known clusters");
-  CLI::Option* unset = command->add_flag("--unset", given->unset, "Back to the standard one");
+                                "As --cluster; `local` is the default. None: list the known clusters");
+  CLI::Option* unset = command->add_flag("--unset", given->unset, "Return to the default cluster");
   add_text(command, "--as", given->name, "NAME",
-           "Remember it by this name (default: `cluster` of the FILE, the last part of the FOLDER)")
+           "Name to remember it by (default: `cluster` in the FILE, or the last part of the FOLDER)")
       ->needs(which);
   add_text(command, "--forget", given->forgotten, "NAME", "Remove this name from the list");
-  command->add_flag("--json", given->json, "As JSON");
+  command->add_flag("--json", given->json, "Print JSON");
   which->excludes(unset);
   command->footer(
-      "A command talks to the cluster of the first of these: --cluster, BELLWETHER_CLUSTER, `cluster use`, local.\n"
-      "Only --cluster and BELLWETHER_CLUSTER move `bellwether run` to a cluster. The list is in\n"
-      "~/.config/bellwether/clusters.json.\n\n"
-      "Examples:\n"
-      "  bellwether cluster use\n"
-      "  bellwether cluster use /etc/bellwether/client.yaml\n"
-      "  bellwether cluster use client.yaml --as staging\n"
-      "  bellwether cluster use local\n\n"
+      "The cluster of a command is the first of: --cluster, BELLWETHER_CLUSTER, `cluster use`, local. Only --cluster "
+      "and BELLWETHER_CLUSTER move `bellwether run` to a cluster. The known clusters are in "
+      "~/.config/bellwether/clusters.json.\n"
+      "\n"
       "Exit codes: 0 done, 104 no such cluster, or unusable settings.");
   command->callback([given, &exit_code] {
     auto done = use_cluster(*given);

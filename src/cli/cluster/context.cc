@@ -304,57 +304,50 @@ int generation(const ContextArguments& given, bool start) {
   return kExitOk;
 }
 
-CLI::App* add_asking(CLI::App& command, const std::shared_ptr<ContextArguments>& given, const char* name,
-                     const char* help) {
-  CLI::App* verb = new_verb(command, name, help);
+CLI::App* add_asking(CLI::App& command, const std::shared_ptr<ContextArguments>& given, const char* name) {
+  CLI::App* verb = new_verb(command, name);
   add_cluster_options(verb, given->how);
-  add_duration(verb, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
+  add_duration(verb, "--timeout", given->how.timeout, "Give up after this time (default 60s)");
   return verb;
 }
 
 void add_requests(CLI::App& command, const std::shared_ptr<ContextArguments>& given, int& exit_code) {
-  CLI::App* submitting =
-      add_asking(command, given, "submit", "A request, from a file or from standard input; prints its id");
-  submitting->add_option("FILE", given->payload, "The payload, at most 64 KiB; - is standard input")
+  CLI::App* submitting = add_asking(command, given, "submit");
+  submitting->add_option("FILE", given->payload, "File with the payload, at most 64 KiB; -: standard input")
       ->capture_default_str();
-  submitting->add_option("--id", given->id, "32 hexadecimal digits: the same request again, which is done once");
-  submitting->add_option("--priority", given->priority, "0 to 255; the highest goes first")->check(CLI::Range(0, 255));
+  submitting->add_option("--id", given->id, "32 hexadecimal digits; a request with a known id is not run again");
+  submitting->add_option("--priority", given->priority, "0 to 255; the highest runs first")->check(CLI::Range(0, 255));
   submitting->add_flag("--wait", given->wait, "Wait for the end, and print the result in place of the id");
-  submitting->add_flag("--json", given->json, "With --wait: the outcome as JSON");
+  submitting->add_flag("--json", given->json, "With --wait: print the outcome as JSON");
   submitting->footer(
-      "When it ends with 1, the request may have been kept all the same: submit it again with the id that was "
-      "told.\n\n"
-      "Exit codes: 0 kept by a majority (with --wait: completed), 1 refused, or nobody could be asked, 2 it has "
-      "failed,\n"
-      "  3 it has not ended in time, 104 wrong command line or payload.");
+      "After exit code 1 the cluster may still have the request: submit it again with the printed id.\n"
+      "\n"
+      "Exit codes: 0 a majority has the request (with --wait: completed), 1 refused, or no node answered, 2 failed, 3 "
+      "not finished in time, 104 wrong command line or payload.");
   submitting->callback([given, &exit_code] { exit_code = submit_request(*given); });
 
-  CLI::App* result = add_asking(command, given, "result", "What has become of a request, and its result");
-  result->add_option("ID", given->id, "As `submit` printed it")->required();
+  CLI::App* result = add_asking(command, given, "result");
+  result->add_option("ID", given->id, "Id that `submit` printed")->required();
   result->add_flag("--wait", given->wait, "Wait for the end");
-  result->add_flag("--json", given->json, "As JSON");
-  result->footer(
-      "Exit codes: 0 completed, 1 nobody knows it, or nobody could be asked, 2 it has failed, 3 it has not ended yet.");
+  result->add_flag("--json", given->json, "Print JSON");
+  result->footer("Exit codes: 0 completed, 1 unknown id, or no node answered, 2 failed, 3 not finished yet.");
   result->callback([given, &exit_code] { exit_code = show_result(*given); });
 }
 
 void add_leading(CLI::App& command, const std::shared_ptr<ContextArguments>& given, int& exit_code) {
-  CLI::App* looking =
-      add_asking(command, given, "status", "Who leads, what is queued and done, and how well all nodes are");
-  looking->add_flag("--json", given->json, "As JSON");
+  CLI::App* looking = add_asking(command, given, "status");
+  looking->add_flag("--json", given->json, "Print JSON");
   looking->callback([given, &exit_code] { exit_code = context_status(*given); });
 
-  CLI::App* moving =
-      add_asking(command, given, "transfer", "The leader hands over to a node: what runs ends, nothing is lost");
-  moving->add_option("NODE", given->target, "Its name")->required();
-  add_text(moving, "--reason", given->reason, "TEXT", "For the record");
+  CLI::App* moving = add_asking(command, given, "transfer");
+  moving->add_option("NODE", given->target, "Name of the node")->required();
+  add_text(moving, "--reason", given->reason, "TEXT", "Reason, for the audit log");
   moving->add_flag("--no-wait", given->no_wait, "Do not wait for the end");
-  moving->footer("Exit codes: 0 that node leads, 1 it does not, and why, 104 wrong command line.");
+  moving->footer("Exit codes: 0 that node leads, 1 it does not lead (the reason is printed), 104 wrong command line.");
   moving->callback([given, &exit_code] { exit_code = transfer(*given); });
 
   for (const bool begin : {true, false}) {
-    CLI::App* verb = add_asking(command, given, begin ? "start" : "stop",
-                                begin ? "The leader makes contexts" : "The leader makes no contexts for now");
+    CLI::App* verb = add_asking(command, given, begin ? "start" : "stop");
     verb->callback([given, begin, &exit_code] { exit_code = generation(*given, begin); });
   }
 }
@@ -363,18 +356,12 @@ void add_leading(CLI::App& command, const std::shared_ptr<ContextArguments>& giv
 
 void add_context(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<ContextArguments>();
-  CLI::App* command = new_verb(app, "context", "Requests for contexts, and the node that leads the making of them");
+  CLI::App* command = new_verb(app, "context");
   command->require_subcommand(1);
   add_context_serve(*command, exit_code);
   add_requests(*command, given, exit_code);
   add_leading(*command, given, exit_code);
-  command->footer(
-      "Examples:\n"
-      "  bellwether context serve m1.yaml --manager './make-context'\n"
-      "  bellwether context submit request.json --cluster m1.yaml --priority 5 --wait\n"
-      "  bellwether context status --cluster m1.yaml\n"
-      "  bellwether context transfer m2 --cluster m1.yaml --reason maintenance\n\n"
-      "What the command of --manager sees, and all settings: docs/advanced/contexts.md.");
+  command->footer("docs/advanced/contexts.md lists the environment of the --manager command, and all settings.");
 }
 
 }  // namespace bellwether::cli

@@ -168,10 +168,9 @@ int list_jobs(const JobArguments& given, client::Client& client) { return show(g
 int workers(const JobArguments& given, client::Client& client) { return show(given, client.workers()); }
 int datacenters(const JobArguments& given, client::Client& client) { return show(given, client.datacenters()); }
 
-CLI::App* verb(CLI::App* job, const std::shared_ptr<JobArguments>& given, const char* name, const char* help,
-               bool of_a_job) {
-  CLI::App* command = new_verb(*job, name, help);
-  if (of_a_job) command->add_option("JOB", given->job, "Its id")->required();
+CLI::App* verb(CLI::App* job, const std::shared_ptr<JobArguments>& given, const char* name, bool of_a_job) {
+  CLI::App* command = new_verb(*job, name);
+  if (of_a_job) command->add_option("JOB", given->job, "Id of the job")->required();
   add_cluster_options(command, given->cluster);
   return command;
 }
@@ -180,7 +179,7 @@ CLI::App* verb(CLI::App* job, const std::shared_ptr<JobArguments>& given, const 
 
 void add_job(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<JobArguments>();
-  CLI::App* job = new_verb(app, "job", "Load tests that a cluster runs");
+  CLI::App* job = new_verb(app, "job");
   job->require_subcommand(1);
 
   // A command that asks a manager one question.
@@ -189,72 +188,66 @@ void add_job(CLI::App& app, int& exit_code) {
       exit_code = with_client(*given, [&](client::Client& client) { return ask(*given, client); });
     });
   };
-  CLI::App* submitting = verb(job, given, "submit", "Give a scenario to the cluster, and do not wait for it", false);
+  CLI::App* submitting = verb(job, given, "submit", false);
   submitting->add_option("FILE", given->file, "Scenario file")->required();
   add_sets(submitting, given->sets);
   add_sign_option(submitting, given->sign_key);
-  submitting->add_option("--timeout", given->timeout, "Ends the job when it has run for so long, for example 2h");
-  submitting->add_option("--id", given->id, "The job's id: giving the same twice starts it once (usual: drawn)");
-  submitting->add_option("--seed", given->seed, "Seed of everything random (default: from the system)");
-  submitting->add_flag("--json", given->json, "As JSON");
+  submitting->add_option("--timeout", given->timeout, "End the job after this time, for example 2h");
+  submitting->add_option("--id", given->id,
+                         "Id of the job; a job with a known id is not started again (default: random)");
+  submitting->add_option("--seed", given->seed, "Seed of all random values (default: random)");
+  submitting->add_flag("--json", given->json, "Print JSON");
   submitting->callback([given, &exit_code] { exit_code = submit_job(*given); });
 
-  CLI::App* showing = verb(job, given, "status", "How it stands: its workflows, workers, losses", true);
-  showing->add_flag("--json", given->json, "As JSON, with its events");
-  showing->add_flag("--steps", given->steps, "With each step, as measured so far");
-  showing->add_flag("--series", given->series, "With each past second");
+  CLI::App* showing = verb(job, given, "status", true);
+  showing->add_flag("--json", given->json, "Print JSON, with the events");
+  showing->add_flag("--steps", given->steps, "Also show each step, as measured so far");
+  showing->add_flag("--series", given->series, "Also show each past second");
   asks(showing, &job_status);
 
-  CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
+  CLI::App* watching = verb(job, given, "watch", true);
   add_out_option(watching, given->outs);
   add_store_option(watching, given->store);
   watching->add_option("--ui", given->ui, kUiHelp);
   add_text(watching, "--windows", given->windows, "FILE",
-           "Writes each tenth of a second as it closes, a JSON line each");
+           "Write each tenth of a second when it closes, one JSON line each");
   watching->callback([given, &exit_code] { exit_code = watch(*given); });
 
-  CLI::App* showing_results = verb(job, given, "results", "The result of one that has ended", true);
+  CLI::App* showing_results = verb(job, given, "results", true);
   add_out_option(showing_results, given->outs);
   add_store_option(showing_results, given->store);
   asks(showing_results, &results);
 
-  CLI::App* cancelling = verb(job, given, "cancel", "Stop it, or some of its workflows", true);
-  cancelling->add_option("WORKFLOW", given->workflows, "Only these");
-  cancelling->add_option("--why", given->why, "For the audit log and the report");
-  cancelling->add_flag("--graceful", given->graceful, "Iterations that run may finish");
-  cancelling->add_flag("--json", given->json, "As JSON");
+  CLI::App* cancelling = verb(job, given, "cancel", true);
+  cancelling->add_option("WORKFLOW", given->workflows, "Stop only these workflows");
+  cancelling->add_option("--why", given->why, "Reason, for the audit log and the report");
+  cancelling->add_flag("--graceful", given->graceful, "Let running iterations finish");
+  cancelling->add_flag("--json", given->json, "Print JSON");
   asks(cancelling, &cancel);
 
-  CLI::App* scaling = verb(job, given, "vus", "Give a workflow with the executor externally-controlled N users", true);
-  scaling->add_option("N", given->vus, "So many, from 0 to its max_vus")->required();
-  scaling->add_option("--workflow", given->workflow, "Of this workflow (default: the only such one)");
-  scaling->add_flag("--json", given->json, "As JSON");
+  CLI::App* scaling = verb(job, given, "vus", true);
+  scaling->add_option("N", given->vus, "Number of virtual users, 0 to max_vus of the workflow")->required();
+  scaling->add_option("--workflow", given->workflow, "The workflow (default: the only one with that executor)");
+  scaling->add_flag("--json", given->json, "Print JSON");
   asks(scaling, &scale);
 
-  CLI::App* listing = verb(job, given, "list", "All jobs that the managers know, the newest first", false);
-  listing->add_flag("--json", given->json, "As JSON");
+  CLI::App* listing = verb(job, given, "list", false);
+  listing->add_flag("--json", given->json, "Print JSON");
   asks(listing, &list_jobs);
 
-  CLI::App* showing_workers = verb(job, given, "workers", "The workers, and what of their cores is free", false);
-  showing_workers->add_flag("--json", given->json, "As JSON");
+  CLI::App* showing_workers = verb(job, given, "workers", false);
+  showing_workers->add_flag("--json", given->json, "Print JSON");
   asks(showing_workers, &workers);
 
-  CLI::App* showing_datacenters =
-      verb(job, given, "datacenters", "The datacenters: managers, workers, free cores, health", false);
-  showing_datacenters->add_flag("--json", given->json, "As JSON");
+  CLI::App* showing_datacenters = verb(job, given, "datacenters", false);
+  showing_datacenters->add_flag("--json", given->json, "Print JSON");
   asks(showing_datacenters, &datacenters);
 
   job->footer(
-      "Any manager answers.\n\n"
-      "Examples:\n"
-      "  bellwether job submit scenario.yaml\n"
-      "  bellwether job watch 5f0c2a9e11d04b7a\n"
-      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster perf\n"
-      "  bellwether job vus 5f0c2a9e11d04b7a 200\n"
-      "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster client.yaml\n"
-      "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json\n\n"
-      "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"
-      "  of watch and results those of `bellwether run`.");
+      "Any manager answers.\n"
+      "\n"
+      "Exit codes: 0 done, 1 refused, or no manager answered, 104 wrong command line, settings or scenario; watch and "
+      "results: those of `bellwether run`.");
 }
 
 }  // namespace bellwether::cli

@@ -126,17 +126,17 @@ Status split_key(const SplitGiven& given) {
 
 void add_split(CLI::App& keys, int& exit_code) {
   auto given = std::make_shared<SplitGiven>();
-  CLI::App* command = new_verb(keys, "split", "A key becomes a key share for each node, and a public commitment");
-  command->add_option("--names", given->names, "The nodes: those in `voters`")
+  CLI::App* command = new_verb(keys, "split");
+  command->add_option("--names", given->names, "Names of the nodes: those in `voters`")
       ->required()
       ->delimiter(',')
       ->type_name("NAME,…");
-  command->add_option("--threshold", given->threshold, "So many key shares give the key (default: the majority)")
+  command
+      ->add_option("--threshold", given->threshold, "Number of key shares that recover the key (default: a majority)")
       ->check(CLI::Range(std::size_t{1}, secret::kMaxKeyShares));
-  add_text(command, "--key", given->key, "FILE",
-           "The key: a file of 1 to 4,096 bytes, taken as it is (default: 32 drawn)");
+  add_text(command, "--key", given->key, "FILE", "File with the key, 1 to 4,096 bytes (default: 32 random bytes)");
   add_text(command, "--out", given->folder, "FOLDER",
-           "The folder for NAME.share and key.commitment, made if need be (default: this one)");
+           "Folder for NAME.share and key.commitment; created if missing (default: the current folder)");
   command->add_flag("--hides-nothing", given->hides_nothing, "Allow a threshold of 1");
   command->callback([given, &exit_code] { exit_code = ended(split_key(*given), "split"); });
 }
@@ -183,9 +183,9 @@ Status combine_shares(const SharesGiven& given) {
   return {};
 }
 
-CLI::App* add_shares(CLI::App& keys, const char* name, const char* help, SharesGiven& given) {
-  CLI::App* command = new_verb(keys, name, help);
-  add_text(command, "--commitment", given.commitment, "FILE", "What was written with the key shares")->required();
+CLI::App* add_shares(CLI::App& keys, const char* name, SharesGiven& given) {
+  CLI::App* command = new_verb(keys, name);
+  add_text(command, "--commitment", given.commitment, "FILE", "The commitment that `keys split` wrote")->required();
   command->add_option("SHARE", given.shares, "Files of key shares")->required()->expected(1, secret::kMaxKeyShares);
   return command;
 }
@@ -229,47 +229,42 @@ Status attest_node(const AttestGiven& given) {
 
 void add_attest(CLI::App& keys, int& exit_code) {
   auto given = std::make_shared<AttestGiven>();
-  CLI::App* command = new_verb(keys, "attest", "Sign what a node can do, so that no node can give itself capabilities");
+  CLI::App* command = new_verb(keys, "attest");
   add_text(command, "--key", given->key, "FILE", "The operator's private key (Ed25519, PEM)")->required();
-  add_text(command, "--cluster-name", given->cluster, "NAME", "Of the node: `cluster` in its settings")->required();
-  add_text(command, "--environment", given->environment, "NAME", "Of the node (default: default)");
-  add_text(command, "--node", given->node, "NAME", "The node")->required();
-  command->add_option("--capabilities", given->capabilities, "What it can do")
+  add_text(command, "--cluster-name", given->cluster, "NAME", "Cluster of the node: `cluster` in its settings")
+      ->required();
+  add_text(command, "--environment", given->environment, "NAME", "Environment of the node (default: default)");
+  add_text(command, "--node", given->node, "NAME", "Name of the node")->required();
+  command->add_option("--capabilities", given->capabilities, "Capabilities of the node")
       ->required()
       ->delimiter(',')
       ->type_name("NAME,…");
-  add_duration(command, "--for", given->good_for, "It counts for so long (default 2160h, 90 days)");
-  add_text(command, "--out", given->out, "FILE", "The file (default: NODE.attestation)");
+  add_duration(command, "--for", given->good_for, "Time until the attestation expires (default 2160h, 90 days)");
+  add_text(command, "--out", given->out, "FILE", "File to write (default: NODE.attestation)");
   command->callback([given, &exit_code] { exit_code = ended(attest_node(*given), "attest"); });
 }
 
 }  // namespace
 
 void add_keys(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      new_verb(app, "keys", "A key that only an elected admin has, and what nodes may say of themselves");
+  CLI::App* command = new_verb(app, "keys");
   command->require_subcommand(1);
   add_split(*command, exit_code);
   auto given = std::make_shared<SharesGiven>();
-  add_shares(*command, "verify", "Whether key shares are those that were split", *given)->callback([given, &exit_code] {
+  add_shares(*command, "verify", *given)->callback([given, &exit_code] {
     exit_code = ended(verify_shares(*given), "verify");
   });
-  CLI::App* combine = add_shares(*command, "combine", "The key, of enough key shares: for a disaster", *given);
-  add_text(combine, "--out", given->out, "FILE", "The file for the key, which must not exist")->required();
+  CLI::App* combine = add_shares(*command, "combine", *given);
+  add_text(combine, "--out", given->out, "FILE", "File for the key; it must not exist")->required();
   combine->callback([given, &exit_code] { exit_code = ended(combine_shares(*given), "combine"); });
   add_attest(*command, exit_code);
   command->footer(
-      "Fewer key shares than the threshold say nothing about the key. They protect against a stolen disk and against "
-      "a\n"
-      "node that acts without an election. They do not protect against as many nodes as the threshold that are in it\n"
-      "together, against an admin that is broken into, or against whoever splits: docs/advanced/keys.md.\n"
-      "Nothing is ever overwritten.\n\n"
-      "Examples:\n"
-      "  bellwether keys split --names m1,m2,m3 --out shares\n"
-      "  bellwether keys verify --commitment shares/key.commitment shares/m1.share\n"
-      "  bellwether keys combine --commitment key.commitment m1.share m3.share --out admin.key\n"
-      "  bellwether keys attest --key operator.key --cluster-name flock --node m1 --capabilities admin_election\n\n"
-      "Exit codes: 0 done, 1 a key share is not what was split, or there are too few, 104 anything else.");
+      "Fewer key shares than the threshold reveal nothing about the key. They protect it against a stolen disk, and "
+      "against a node that acts without an election. They do not protect it against a threshold of nodes that collude, "
+      "against an admin that is compromised, or against the person who splits it: docs/advanced/keys.md. No file is "
+      "overwritten.\n"
+      "\n"
+      "Exit codes: 0 done, 1 a key share does not match, or there are too few, 104 any other error.");
 }
 
 }  // namespace bellwether::cli

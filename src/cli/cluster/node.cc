@@ -171,23 +171,23 @@ int show_config(const NodeArguments& given) {
 }
 
 constexpr const char* kLeaving =
-    "A first SIGTERM or Ctrl-C lets it hand over and leave, a second one ends it at once.\n"
-    "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, ports\n"
-    "  or secrets, 128 + N ended at once by signal N.";
+    "The first SIGTERM or Ctrl-C makes the node hand over and leave; the second ends it at once.\n"
+    "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, ports "
+    "or secrets, 128 + N ended at once by signal N.";
 
 // A verb that is a node, with its own settings.
 CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<NodeArguments>& given,
-                        std::vector<std::string> over, const char* name, const char* help, const std::string& footer) {
+                        std::vector<std::string> over, const char* name, const std::string& footer) {
   given->over = std::move(over);
-  CLI::App* command = new_verb(parent, name, help);
+  CLI::App* command = new_verb(parent, name);
   add_node_settings(command, given->settings);
   add_telling(command, given->telling, given->audit_file, nullptr, given->json, "event");
   const bool may_vote = given->over.empty() || given->over.front() != "role=worker";
   if (may_vote) {
     command->add_flag("--first-start", given->options.first_start,
-                      "This voter has never voted in this cluster: needed once, at its very first start");
+                      "This voter has never voted in this cluster; needed once, at its first start");
     command->add_flag("--found", given->options.found,
-                      "Begin a new cluster when none of the seeds answers: for the first node only");
+                      "Found a new cluster if no seed answers; for the first node only");
   }
   command->footer(fmt::format("{}\n\n{}", footer, kLeaving));
   command->callback([given, command, &exit_code] {
@@ -222,84 +222,58 @@ int run_assignment(int socket) {
 }  // namespace
 
 void add_node(CLI::App& app, int& exit_code) {
-  add_node_verb(
-      app, exit_code, std::make_shared<NodeArguments>(), {}, "node",
-      "Be a node of a cluster: member, voter, gate, manager or worker",
-      "The settings are those of --config, then those of the environment (BELLWETHER_NAME, ...), then those of --set;\n"
-      "`bellwether config show` lists them all, with where each value comes from. The cluster's shared secret comes\n"
-      "from secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.\n\n"
-      "Examples:\n"
-      "  openssl rand -base64 32 > secret && chmod 600 secret\n"
-      "  bellwether node --config m1.yaml --first-start\n"
-      "  bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"
-      "      --set secret.file=secret\n"
-      "  bellwether cluster members --config m1.yaml");
+  add_node_verb(app, exit_code, std::make_shared<NodeArguments>(), {}, "node",
+                "Settings come from --config, then the environment (BELLWETHER_NAME, ...), then --set; the last one "
+                "wins. `bellwether config show` lists them with their sources. The shared secret comes from "
+                "secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.");
 }
 
 void add_manager(CLI::App& app, int& exit_code) {
-  add_node_verb(
-      app, exit_code, std::make_shared<NodeArguments>(), {"role=manager"}, "manager",
-      "Be a manager: take jobs, and hand them out to workers",
-      "As `bellwether node` with the role manager. A cluster that is to survive the loss of one manager has three.\n\n"
-      "Examples:\n"
-      "  bellwether manager --config m1.yaml --first-start\n"
-      "  bellwether manager --config m1.yaml");
+  add_node_verb(app, exit_code, std::make_shared<NodeArguments>(), {"role=manager"}, "manager",
+                "The same as `bellwether node` with the role manager. To survive the loss of one manager, a cluster "
+                "needs three.");
 }
 
 void add_worker(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<NodeArguments>();
   CLI::App* command = add_node_verb(
-      app, exit_code, given, {"role=worker"}, "worker", "Be a worker: make load for the jobs of managers",
-      "As `bellwether node` with the role worker. `cores` says how many of its processors make load.\n\n"
-      "Examples:\n"
-      "  bellwether worker --config w1.yaml\n"
-      "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
-      "      --set cores=3\n"
-      "  bellwether worker --config w1.yaml --trust-keys load.pub");
+      app, exit_code, given, {"role=worker"}, "worker",
+      "The same as `bellwether node` with the role worker. `cores` is the number of processors that make load.");
   command->require_subcommand(0, 1);
   command
       ->add_option_function<std::string>(
           "--trust-keys",
           [given](const std::string& path) { given->settings.assignments.push_back("trust_keys=" + path); },
-          "As --set trust_keys=PATH: public keys, of a file or a folder; what they have signed may run as C++")
+          "File or folder of public keys; the worker runs C++ programs that these keys signed")
       ->type_name("PATH");
   add_worker_drain(*command, exit_code);
 }
 
 void add_context_serve(CLI::App& context, int& exit_code) {
   auto given = std::make_shared<NodeArguments>();
-  CLI::App* command = add_node_verb(
-      context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
-      "Be a manager that leads contexts when it leads its cluster",
-      "The command reads a request from its standard input and writes the context to its standard output.\n"
-      "Exit code 0: done; else it is tried again, three times in all. docs/advanced/contexts.md has the\n"
-      "environment that it sees.\n\n"
-      "Examples:\n"
-      "  bellwether context serve m1.yaml --manager './make-context --model small' --first-start\n"
-      "  bellwether context serve m1.yaml");
+  CLI::App* command = add_node_verb(context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
+                                    "The command reads a request from its standard input and writes the context to its "
+                                    "standard output. Exit code 0 means done; after any other code it runs again, "
+                                    "three times at most. docs/advanced/contexts.md lists its environment.");
   add_text(command, "NODE.yaml", given->settings.file, "FILE", "As --config");
-  add_text(command, "--manager", given->manager, "CMD", "What makes a context, for /bin/sh -c: as context.manager");
+  add_text(command, "--manager", given->manager, "CMD", "Shell command that makes a context; as context.manager");
 }
 
 void add_config(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<NodeArguments>();
-  CLI::App* command = new_verb(app, "config", "The settings of a node");
+  CLI::App* command = new_verb(app, "config");
   command->require_subcommand(1);
-  CLI::App* show = new_verb(*command, "show", "Each setting, its value, and where it comes from");
+  CLI::App* show = new_verb(*command, "show");
   add_node_settings(show, given->settings);
-  show->add_flag("--json", given->json, "As JSON");
-  show->footer(
-      "Examples:\n"
-      "  bellwether config show\n"
-      "  bellwether config show --config m1.yaml --set profile=wan\n\n"
-      "Exit codes: 0 a node could start with these, 104 it could not, and why.");
+  show->add_flag("--json", given->json, "Print JSON");
+  show->footer("Exit codes: 0 a node can start with these settings, 104 it cannot (the reason is printed).");
   show->callback([given, &exit_code] { exit_code = show_config(*given); });
 }
 
 void add_assignment(CLI::App& app, int& exit_code) {
   auto socket = std::make_shared<int>(-1);
-  CLI::App* command = new_verb(app, "assignment", "Run a part of a load test for the worker that starts this");
-  command->group("");  // not in the list of commands
+  CLI::App* command = app.add_subcommand("assignment", "Run a part of a load test for the worker that starts this");
+  command->group("")->footer("");  // not in the list of commands
   command->add_option("--socket", *socket, "Descriptor of the socket to the worker");
   command->callback([socket, &exit_code] { exit_code = run_assignment(*socket); });
 }

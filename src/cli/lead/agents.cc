@@ -203,24 +203,24 @@ int run_agents(const std::string& act, AgentsOptions& options) {
       "agents", [&](auto& runtime) { return runtime.run(run_act(runtime, act, options, ages)); }, kExitNo);
 }
 
-CLI::App* add_act(CLI::App* agents, const char* act, const char* help, const std::shared_ptr<AgentsOptions>& options,
-                  int& exit_code) {
-  CLI::App* command = new_verb(*agents, act, help);
+CLI::App* add_act(CLI::App* agents, const char* act, const std::shared_ptr<AgentsOptions>& options, int& exit_code) {
+  CLI::App* command = new_verb(*agents, act);
   add_fleet_folder(command, options->places);
-  add_text(command, "--registry", options->places.registry, "PATH", "... or the registry of agents alone");
-  command->add_option("--profile", options->profile, "production, high-availability or lenient: sets the ages");
-  add_duration(command, "--stale-after", options->stale_after, "An agent silent for so long is stale");
-  add_duration(command, "--dead-after", options->dead_after, "... dead, and forgotten by the leader's next cleanup");
+  add_text(command, "--registry", options->places.registry, "PATH", "The registry file of agents, without --dir");
+  command->add_option("--profile", options->profile, "Profile for the ages: production, high-availability or lenient");
+  add_duration(command, "--stale-after", options->stale_after, "An agent is stale after this silence");
+  add_duration(command, "--dead-after", options->dead_after,
+               "An agent is dead after this silence; the leader's next cleanup removes it");
   command->callback([options, &exit_code, act] { exit_code = run_agents(act, *options); });
   return command;
 }
 
 void add_lease(CLI::App* command, AgentsOptions& options) {
-  CLI::Option* via = add_text(command, "--via", options.places.via, "URL", "Where the leader's lease is kept");
+  CLI::Option* via = add_text(command, "--via", options.places.via, "URL", "The store with the leader's lease");
   CLI::Option* key = command->add_option("-k,--key", options.places.key, "The key of the lease");
   via->needs(key);
   key->needs(via);
-  command->add_flag("--json", options.json, "One JSON document");
+  command->add_flag("--json", options.json, "Print one JSON document");
 }
 
 struct FleetArguments {
@@ -305,52 +305,56 @@ Result<int> run_fleet_lead(FleetArguments& given) {
 void add_fleet_options(CLI::App* command, FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   add_fleet_folder(command, given.places);
-  add_text(command, "--registry", given.places.registry, "PATH", "... or the registry of agents alone");
-  add_text(command, "--queue", given.places.queue, "PATH", "... the queue of tasks");
-  add_text(command, "--via", given.places.via, "URL", "... and where the lease is kept, as for `lead`");
+  add_text(command, "--registry", given.places.registry, "PATH", "The registry file of agents, without --dir");
+  add_text(command, "--queue", given.places.queue, "PATH", "The queue file of tasks, without --dir");
+  add_text(command, "--via", given.places.via, "URL", "The store with the lease, as for `bellwether lead`");
   command->add_option("-k,--key", given.places.key, "The key of the lease (default default)");
   add_text(command, "--id,--agent", options.id, "NAME", "This agent's name, unique in the fleet (default HOST:PID)");
   options.role = "orchestrator";
   command->add_option("--role", options.role, "Its role in the registry (default orchestrator)");
-  command->add_option("--region", options.region, "Its region: a successor in the leader's region goes first");
-  add_duration(command, "--cross-region-wait", options.cross_region_wait, "... by so long");
-  command->add_flag("--exit-if-follower", options.exit_if_follower, "End with 0 when a healthy leader is seen");
+  command->add_option("--region", options.region, "Region of this agent; candidates in the leader's region go first");
+  add_duration(command, "--cross-region-wait", options.cross_region_wait,
+               "Candidates in other regions wait this much longer");
+  command->add_flag("--exit-if-follower", options.exit_if_follower, "End with 0 if there is a healthy leader");
   command->add_flag("--trust-empty", options.trust_empty,
-                    "A store without any record of us is new, not emptied: do not wait a lease at first use");
-  command->add_flag("--back-off", options.back_off, "Wait between elections that follow each other: 0, 5-10s, 15-30s");
+                    "Treat a store without records as new, not as emptied: do not wait for a lease at first use");
+  command->add_flag("--back-off", options.back_off, "Wait longer between elections in a row: 0, 5-10s, 15-30s");
 }
 
 void add_time_options(CLI::App* command, FleetArguments& given) {
-  command->add_option("--profile", given.profile, "production, high-availability or lenient: sets the times");
-  add_duration(command, "--ttl", given.ttl, "The lease (default by profile: 180s); the other times keep proportion");
-  add_duration(command, "--heartbeat", given.heartbeat, "Renew the lease, and say so in the registry, so often (60s)");
-  add_duration(command, "--stale-after", given.stale_after, "An agent silent for so long is stale (120s)");
-  add_duration(command, "--dead-after", given.dead_after, "... dead, and forgotten (600s)");
+  command->add_option("--profile", given.profile, "Profile for the times: production, high-availability or lenient");
+  add_duration(command, "--ttl", given.ttl,
+               "Length of the lease (default by profile: 180s); the other times scale with it");
+  add_duration(command, "--heartbeat", given.heartbeat,
+               "Interval of renewals and of heartbeats in the registry (default 60s)");
+  add_duration(command, "--stale-after", given.stale_after, "An agent is stale after this silence (default 120s)");
+  add_duration(command, "--dead-after", given.dead_after,
+               "An agent is dead after this silence, and removed (default 600s)");
   CLI::Option* adaptive =
       command->add_flag("--adaptive", given.adaptive,
                         "The lease follows the store: longer when renewals are slow, with three renewals in it always");
   adaptive->excludes(command->get_option("--heartbeat"));
-  add_lease_bounds(command, given.bounds, "... not shorter than this (default --ttl)",
-                   "... nor longer (default four times --ttl)");
+  add_lease_bounds(command, given.bounds, "With --adaptive: shortest lease (default --ttl)",
+                   "With --adaptive: longest lease (default four times --ttl)");
   command->get_option("--ttl-min")->needs(adaptive);
   command->get_option("--ttl-max")->needs(adaptive);
 }
 
 void add_work_options(CLI::App* command, FleetArguments& given) {
   lead::FleetOptions& options = given.options;
-  command->add_option("--parallel", options.parallel, "Tasks at a time (default 1)")->check(CLI::Range(1, 64));
-  command->add_option("--attempts", options.tries_most, "Put a task aside after so many (default 5)")
+  command->add_option("--parallel", options.parallel, "Number of tasks at a time (default 1)")
+      ->check(CLI::Range(1, 64));
+  command->add_option("--attempts", options.tries_most, "Number of attempts before a task counts as failed (default 5)")
       ->check(CLI::Range(1, 1'000'000));
-  add_duration(command, "--retry-after", options.retry_after, "Begin a task that failed again after so long (10s)");
-  add_duration(command, "--poll", options.poll, "Look for new tasks so often (default 1s)");
-  add_duration(command, "--grace", options.grace, "From SIGTERM to SIGKILL when work is stopped in good order (10s)");
-  command->add_flag("--until-done", options.until_done,
-                    "End when no task is left to do: with 0, or 1 when some failed");
+  add_duration(command, "--retry-after", options.retry_after, "Wait before a failed task runs again (default 10s)");
+  add_duration(command, "--poll", options.poll, "Interval between looks for new tasks (default 1s)");
+  add_duration(command, "--grace", options.grace, "Time from SIGTERM to SIGKILL when tasks are stopped (default 10s)");
+  command->add_flag("--until-done", options.until_done, "End when no task is left: with 0, or with 1 if a task failed");
   add_text(command, "--health-cmd", options.health_command, "TEXT",
-           "Shell command that fails when this agent's work is not sound: then it gives the leadership up");
-  add_duration(command, "--health-every", options.health_every, "... run so often (default 5s)");
+           "Shell command that checks this agent; if it fails, the agent gives up the leadership");
+  add_duration(command, "--health-every", options.health_every, "Interval of --health-cmd (default 5s)");
   add_telling(command, given.telling, options.audit_file, &options.metrics_at, options.json);
-  command->add_option("COMMAND", options.command, "Behind '--': what runs for each task");
+  command->add_option("COMMAND", options.command, "Command after '--'; it runs once for each task");
 }
 
 }  // namespace
@@ -390,56 +394,45 @@ void add_fleet_folder(CLI::App* command, FleetPlaces& places) {
 
 void add_agents(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentsOptions>();
-  CLI::App* agents = new_verb(app, "agents", "The agents of a fleet, and who leads it");
+  CLI::App* agents = new_verb(app, "agents");
   agents->require_subcommand(1);
   add_agents_lead(*agents, exit_code);
   add_agents_tasks(*agents, exit_code);
-  add_lease(add_act(agents, "list", "Who there is, who leads, who is next", options, exit_code), *options);
-  CLI::App* joins = add_act(agents, "register", "Adds an agent, or renews what is known of it", options, exit_code);
+  add_lease(add_act(agents, "list", options, exit_code), *options);
+  CLI::App* joins = add_act(agents, "register", options, exit_code);
   joins->add_option("--id", options->id, "The agent's name, unique in the fleet")->required();
-  joins->add_option("--role", options->role, "What it does (default worker)");
-  joins->add_option("--pid", options->pid, "Its process (default: the one that runs this command)");
-  CLI::App* beats = add_act(agents, "heartbeat", "Says that an agent lives", options, exit_code);
+  joins->add_option("--role", options->role, "Role of the agent (default worker)");
+  joins->add_option("--pid", options->pid, "Process id of the agent (default: the parent of this command)");
+  CLI::App* beats = add_act(agents, "heartbeat", options, exit_code);
   beats->add_option("--id", options->id, "The agent's name")->required();
-  CLI::Option* clean = beats->add_flag("--clean", options->clean, "It leads: mark the silent, forget the dead");
+  CLI::Option* clean =
+      beats->add_flag("--clean", options->clean, "As the leader: mark stale agents and remove dead agents");
   CLI::Option* epoch = beats->add_option("--epoch", options->epoch, "The leader's epoch")->needs(clean);
-  add_text(beats, "--queue", options->places.queue, "PATH", "Hand the tasks of the silent back in this file")
+  add_text(beats, "--queue", options->places.queue, "PATH", "Return the tasks of stale agents to this queue file")
       ->needs(epoch);
   add_lease(beats, *options);
-  CLI::App* leaves = add_act(agents, "deregister", "Takes an agent out", options, exit_code);
+  CLI::App* leaves = add_act(agents, "deregister", options, exit_code);
   leaves->add_option("--id", options->id, "The agent's name")->required();
   agents->footer(
-      "Examples:\n"
-      "  bellwether agents lead --dir fleet --id a1 -- ./do-task.sh\n"
-      "  bellwether agents tasks add --dir fleet nightly --payload '{\"day\": 1}'\n"
-      "  bellwether agents list --dir fleet\n"
-      "  bellwether agents register --registry fleet.json --id w1 --role worker\n"
-      "  bellwether agents list --registry fleet.json --via file:lease.json --key default\n\n"
-      "Exit codes: 0 done, 1 not done (no such agent, not the leader, a file or store that fails), 104 wrong command\n"
+      "Exit codes: 0 done, 1 not done (no such agent, not the leader, or a file or store failed), 104 wrong command "
       "line.");
 }
 
 void add_agents_lead(CLI::App& agents, int& exit_code) {
   auto given = std::make_shared<FleetArguments>();
-  CLI::App* command = new_verb(agents, "lead", "Leads the fleet and works its queue off, or follows who does");
+  CLI::App* command = new_verb(agents, "lead");
   add_fleet_options(command, *given);
   add_time_options(command, *given);
   add_work_options(command, *given);
   command->footer(
-      "The command runs once for each task, with BELLWETHER_TASK (its name), BELLWETHER_TASK_NUMBER,\n"
-      "BELLWETHER_TASK_PAYLOAD, BELLWETHER_TASK_ATTEMPT and BELLWETHER_EPOCH, the fencing token. Exit code 0: the "
-      "task\n"
-      "is done, and never begun again. Else it is begun again, --attempts times at most. A task whose leader dies is\n"
-      "begun again by the next one, under a higher epoch.\n\n"
-      "Examples:\n"
-      "  bellwether agents lead --dir fleet --id a1 -- ./do-task.sh\n"
-      "  bellwether agents lead --dir fleet --via redis://10.0.0.5 --profile high-availability -- ./do-task.sh\n"
-      "  bellwether agents tasks add --dir fleet nightly --payload '{\"day\": 1}'\n\n"
-      "Exit codes: 0 ended by a signal, as a follower (--exit-if-follower), or with all done (--until-done); 1 "
-      "nothing\n"
-      "  is left to do but tasks have failed (--until-done); 104 wrong command line, or a store or file that cannot "
-      "be\n"
-      "  used; 126 the command cannot be executed, 127 there is no such command.");
+      "The command runs once for each task, with BELLWETHER_TASK (its name), BELLWETHER_TASK_NUMBER, "
+      "BELLWETHER_TASK_PAYLOAD, BELLWETHER_TASK_ATTEMPT and BELLWETHER_EPOCH, the fencing token. After exit code 0 the "
+      "task is done and never runs again. After any other code it runs again, --attempts times at most. If the leader "
+      "dies, the next leader runs the task again under a higher epoch.\n"
+      "\n"
+      "Exit codes: 0 ended by a signal, as a follower (--exit-if-follower), or with all tasks done (--until-done); 1 "
+      "tasks have failed (--until-done); 104 wrong command line, or an unusable store or file; 126 the command cannot "
+      "be executed, 127 there is no such command.");
   command->callback([given, &exit_code] { exit_code = answer("agents lead", run_fleet_lead(*given)); });
 }
 

@@ -257,11 +257,10 @@ int run_tasks(const std::string& act, TasksOptions& options) {
       "agents tasks", [&](auto& runtime) { return runtime.run(run_act(runtime, act, options)); }, kExitNo);
 }
 
-CLI::App* add_act(CLI::App* tasks, const char* act, const char* help, int& exit_code,
-                  const std::shared_ptr<TasksOptions>& options) {
-  CLI::App* command = new_verb(*tasks, act, help);
+CLI::App* add_act(CLI::App* tasks, const char* act, int& exit_code, const std::shared_ptr<TasksOptions>& options) {
+  CLI::App* command = new_verb(*tasks, act);
   add_fleet_folder(command, options->places);
-  add_text(command, "--queue", options->places.queue, "PATH", "... or the queue alone");
+  add_text(command, "--queue", options->places.queue, "PATH", "The queue file, without --dir");
   command->callback([options, &exit_code, act] { exit_code = run_tasks(act, *options); });
   return command;
 }
@@ -270,39 +269,36 @@ CLI::App* add_act(CLI::App* tasks, const char* act, const char* help, int& exit_
 
 void add_agents_tasks(CLI::App& agents, int& exit_code) {
   auto options = std::make_shared<TasksOptions>();
-  CLI::App* tasks = new_verb(agents, "tasks", "The queue of the fleet");
+  CLI::App* tasks = new_verb(agents, "tasks");
   tasks->require_subcommand(1);
-  CLI::App* list =
-      add_act(tasks, "list", "What waits, runs and failed, and how far the queue has come", exit_code, options);
-  list->add_flag("--all", options->all, "Also the last that are done");
-  list->add_option("--state", options->state, "Only those that are waiting, running, failed, done or dropped")
-      ->check(CLI::IsMember({"waiting", "running", "failed", "done", "dropped"}));
-  list->add_flag("--json", options->json, "One JSON document");
-  CLI::App* add = add_act(tasks, "add", "Adds tasks; a name that is known adds nothing", exit_code, options);
+  CLI::App* list = add_act(tasks, "list", exit_code, options);
+  list->add_flag("--all", options->all, "Also list the last completed tasks");
+  add_choice(list, "--state", options->state, {"waiting", "running", "failed", "done", "dropped"},
+             "Only tasks in this state");
+  list->add_flag("--json", options->json, "Print one JSON document");
+  CLI::App* add = add_act(tasks, "add", exit_code, options);
   add->add_option("NAME", options->which, "Names of tasks");
-  CLI::Option* payload = add->add_option("--payload", options->payload, "What the command gets: text, 16 KiB at most");
-  CLI::Option* file = add_text(add, "--payload-file", options->payload_file, "FILE", "... from this file");
+  CLI::Option* payload =
+      add->add_option("--payload", options->payload, "Payload for the command: text, at most 16 KiB");
+  CLI::Option* file = add_text(add, "--payload-file", options->payload_file, "FILE", "File with the payload");
   payload->excludes(file);
-  add_text(add, "--from", options->from, "FILE", "One task a line, {\"name\": …, \"payload\": …}; '-': standard input")
+  add_text(add, "--from", options->from, "FILE",
+           "File with one task a line, {\"name\": …, \"payload\": …}; -: standard input")
       ->excludes(payload)
       ->excludes(file);
-  add->add_flag("--json", options->json, "One JSON document");
-  CLI::App* retry = add_act(tasks, "retry", "Lets failed tasks wait again", exit_code, options);
-  CLI::App* drop = add_act(tasks, "drop", "Takes tasks out that nobody works on", exit_code, options);
+  add->add_flag("--json", options->json, "Print one JSON document");
+  CLI::App* retry = add_act(tasks, "retry", exit_code, options);
+  CLI::App* drop = add_act(tasks, "drop", exit_code, options);
   for (CLI::App* act : {retry, drop}) {
     act->add_option("TASK", options->which, "Numbers or names of tasks");
-    act->add_flag("--all", options->all, "All that failed");
+    act->add_flag("--all", options->all, "All failed tasks");
   }
-  (void)add_act(tasks, "resume", "Begins anew with a queue that was halted", exit_code, options);
+  (void)add_act(tasks, "resume", exit_code, options);
   tasks->footer(
-      "Examples:\n"
-      "  bellwether agents tasks add --dir fleet nightly --payload '{\"day\": 1}'\n"
-      "  bellwether agents tasks list --dir fleet --state failed\n"
-      "  bellwether agents tasks retry --dir fleet --all\n\n"
-      "A queue holds 10,000 tasks that are not done, with 16 MiB of payloads. It remembers the names of the last 1000\n"
-      "that are done. Exit codes: 0 done, 1 not done (no such task, the queue is full, a file fails), 104 wrong "
-      "command\n"
-      "line.");
+      "A queue holds 10,000 open tasks with 16 MiB of payloads. It remembers the names of the last 1,000 completed "
+      "tasks.\n"
+      "\n"
+      "Exit codes: 0 done, 1 not done (no such task, the queue is full, or a file failed), 104 wrong command line.");
 }
 
 }  // namespace bellwether::cli

@@ -303,52 +303,44 @@ void print_sums(const Fields& sums) {
 
 void add_budget(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BudgetOptions>();
-  CLI::App* command = new_verb(app, "budget", "How long is a key without a holder? Asked before anything runs");
+  CLI::App* command = new_verb(app, "budget");
   CLI::Option* file = command->add_option("POLICY", options->policy, "Policy sheet (YAML)");
   CLI::Option* profile = command->add_option(
       "--profile", options->profile,
-      "production, high-availability or lenient (fleets of agents); with --of-cluster lan, wan or local");
+      "production, high-availability or lenient, for fleets of agents; with --of-cluster: lan, wan or local");
   add_text(command, "--via", options->via, "URL",
-           "Store, where the sheet names none; a group, vote:FILE or quorum:FILE; with --of-cluster also vote");
-  CLI::Option* ttl = add_text(command, "--ttl", options->ttl, "TIME", "Of a single candidate: its lease");
-  add_text(command, "--renew", options->renew, "TIME", "Renew so often (default TTL / 3)")->needs(ttl);
-  add_text(command, "--retry", options->retry, "TIME", "Look so often (default TTL x 2/15)")->needs(ttl);
-  add_text(command, "--store-p99", options->store_p99, "TIME",
-           "One operation of the store, 99 of 100 times (default 50ms)");
-  command->add_flag("--json", options->json, "One JSON document instead of the table; times in seconds");
-  CLI::Option* cluster = command->add_flag("--of-cluster", options->of_cluster, "Of a cluster of nodes");
-  add_text(command, "-c,--config", options->file, "FILE", "A node's settings")->needs(cluster);
-  command->add_option("--nodes", options->nodes, "So many (default as many as vote, at least 5)")->needs(cluster);
-  command->add_option("--voters", options->voters, "So many vote (default those of --config, or 5)")->needs(cluster);
-  add_duration(command, "--rtt", options->round_trip, "Between voters (default 2ms, wan 250ms)");
-  add_duration(command, "--sync", options->sync, "Of a voter's disk, 99 of 100 times (default 10ms)");
+           "Store for loops that name none; a group: vote:FILE or quorum:FILE; with --of-cluster also vote");
+  CLI::Option* ttl = add_text(command, "--ttl", options->ttl, "TIME", "Length of the lease");
+  add_text(command, "--renew", options->renew, "TIME", "Interval of renewals (default TTL / 3)")->needs(ttl);
+  add_text(command, "--retry", options->retry, "TIME", "Interval of looks by candidates (default TTL x 2/15)")
+      ->needs(ttl);
+  add_text(command, "--store-p99", options->store_p99, "TIME", "p99 of one operation of the store (default 50ms)");
+  command->add_flag("--json", options->json, "Print one JSON document in place of the table; times are in seconds");
+  CLI::Option* cluster = command->add_flag("--of-cluster", options->of_cluster, "Compute for a cluster of nodes");
+  add_text(command, "-c,--config", options->file, "FILE", "Settings of a node")->needs(cluster);
+  command->add_option("--nodes", options->nodes, "Number of nodes (default: the voters, at least 5)")->needs(cluster);
+  command->add_option("--voters", options->voters, "Number of voters (default: those in --config, or 5)")
+      ->needs(cluster);
+  add_duration(command, "--rtt", options->round_trip, "Round-trip time between voters (default 2ms; wan: 250ms)");
+  add_duration(command, "--sync", options->sync, "p99 of a sync of a voter's disk (default 10ms)");
   for (const char* name : {"--rtt", "--sync"}) command->get_option(name)->needs(cluster);
   file->excludes(profile)->excludes(ttl)->excludes(cluster);
   command->footer(
-      "Examples:\n"
-      "  bellwether budget examples/leadership/policy.yaml\n"
-      "  bellwether budget --profile high-availability\n"
-      "  bellwether budget --via redis://127.0.0.1:6379 --ttl 15s\n"
-      "  bellwether budget --of-cluster --config examples/cluster/m1.yaml --nodes 100\n\n"
-      "Exit codes: 0 every promise can be kept, 1 a takeover_slo or stale_window cannot hold (with the arithmetic and\n"
-      "values that would), 104 wrong sheet or command line.");
+      "Exit codes: 0 all promises can be kept, 1 a takeover_slo or stale_window cannot be kept (the arithmetic and "
+      "sufficient values are printed), 104 wrong sheet or command line.");
   command->callback([options, &exit_code] { exit_code = answer("budget", run_budget(*options)); });
 }
 
 void add_alerts(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AlertOptions>();
-  CLI::App* command = new_verb(app, "alerts", "Prometheus rules for the loops of a policy sheet");
+  CLI::App* command = new_verb(app, "alerts");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
-  add_text(command, "--via", options->via, "URL", "Store, where the sheet names none");
-  add_text(command, "--store-p99", options->store_p99, "TIME",
-           "One operation of the store, 99 of 100 times (default 50ms)");
-  add_text(command, "--scrape", options->scrape, "TIME", "How often Prometheus looks (default 15s)");
+  add_text(command, "--via", options->via, "URL", "Store for loops that name none");
+  add_text(command, "--store-p99", options->store_p99, "TIME", "p99 of one operation of the store (default 50ms)");
+  add_text(command, "--scrape", options->scrape, "TIME", "Scrape interval of Prometheus (default 15s)");
   add_text(command, "--runbook-url", options->runbook_url, "URL",
-           "Page that each alert links to, with its name as fragment");
-  command->footer(
-      "Example:\n"
-      "  bellwether alerts examples/leadership/policy.yaml > rules.yaml && promtool check rules rules.yaml\n\n"
-      "Exit codes: 0 printed, 104 wrong sheet or command line.");
+           "Page that each alert links to; the name of the alert is the fragment");
+  command->footer("Exit codes: 0 printed, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] { exit_code = answer("alerts", run_alerts(*options)); });
 }
 

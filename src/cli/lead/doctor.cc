@@ -425,33 +425,28 @@ Result<int> run_doctor(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = new_verb(app, "doctor", "Is leadership healthy? What to do where it is not");
-  add_text(command, "--policy", options->policy, "FILE", "All loops of this policy sheet");
-  add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, where the sheet names none");
-  command->add_option("-k,--key", options->fleet.key, "A key of that store, or of the fleet's");
+  CLI::App* command = new_verb(app, "doctor");
+  add_text(command, "--policy", options->policy, "FILE", "Check all loops of this policy sheet");
+  add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, the store for loops that name none");
+  command->add_option("-k,--key", options->fleet.key, "A key of the store");
   add_fleet_folder(command, options->fleet);
   add_cluster_options(command, options->cluster);
   for (const char* name : {"--node", "--by"}) command->get_option(name)->needs(command->get_option("--cluster"));
-  add_text(command, "--registry", options->fleet.registry, "PATH", "A registry of agents");
-  add_text(command, "--queue", options->fleet.queue, "PATH", "A queue of tasks");
-  add_text(command, "--watch", options->watch_state, "PATH", "The state file of a watchdog (bellwether watch --state)");
+  add_text(command, "--registry", options->fleet.registry, "PATH", "Check this registry of agents");
+  add_text(command, "--queue", options->fleet.queue, "PATH", "Check this queue of tasks");
+  add_text(command, "--watch", options->watch_state, "PATH",
+           "Check a watchdog by its state file (bellwether watch --state)");
   add_text(command, "--history", options->history, "PATH",
-           "Keep epochs in this file from run to run, to count changes");
-  command->add_option("--profile", options->profile, "production, high-availability or lenient: ages of agents");
+           "Keep epochs in this file between runs, to count changes of leader");
+  command->add_option("--profile", options->profile,
+                      "Profile for the ages of agents: production, high-availability or lenient");
   add_duration(command, "--for", options->watch_for,
-               "Look at each key for so long, and at a cluster that nobody leads (default 1s)");
-  add_duration(command, "--timeout", options->timeout, "Wait so long for a store or a node (default 5s)");
+               "How long to observe each key, or a cluster without a leader (default 1s)");
+  add_duration(command, "--timeout", options->timeout, "Longest wait for a store or a node (default 5s)");
   add_duration(command, "--store-p99", options->store_p99, "As for `bellwether budget` (default 50ms)");
-  command->add_flag("--offline", options->offline, "Ask no store: judge only what the sheet says");
-  command->add_flag("--json", options->json, "One JSON document");
-  command->footer(
-      "Examples:\n"
-      "  bellwether doctor --policy examples/leadership/policy.yaml\n"
-      "  bellwether doctor --dir /srv/fleet --history epochs.json\n"
-      "  bellwether doctor --via redis://10.0.0.5 --key orders\n"
-      "  bellwether doctor                              the leader and the votes of the current cluster\n"
-      "  bellwether doctor --cluster perf               the same of a named cluster\n\n"
-      "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
+  command->add_flag("--offline", options->offline, "Ask no store; check the sheet only");
+  command->add_flag("--json", options->json, "Print one JSON document");
+  command->footer("Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] {
     complete_options(*options);
     exit_code = answer("doctor", run_doctor(*options));

@@ -199,7 +199,7 @@ void add_drill_act(CLI::App& app, int& exit_code) {
     int64_t ms = 0;
   };
   auto act = std::make_shared<Act>();
-  CLI::App* command = new_verb(app, "drill-act", "")->group("");
+  CLI::App* command = app.add_subcommand("drill-act")->group("");
   command->add_option("FILE", act->file)->required();
   command->add_option("MS", act->ms)->required();
   command->callback([act, &exit_code] { exit_code = lead::act_for(act->file, Duration::millis(act->ms)); });
@@ -207,19 +207,17 @@ void add_drill_act(CLI::App& app, int& exit_code) {
 
 void add_attach(CLI::App* command, DrillArguments& given) {
   lead::DrillOptions& options = given.options;
-  command->add_flag("--attach", options.attach,
-                    "Break the processes that run the loop now, instead of starting\n"
-                    "some; takeovers are measured by the key");
-  command->add_flag("--yes", given.yes, "Yes, although --attach breaks the real leader");
-  add_more(command, "--pid", given.pids, "Process of a holder whose name is not HOST:PID; may be given again",
-           "HOLDER=PID");
+  command->add_flag(
+      "--attach", options.attach,
+      "Break the processes that run the loop now, instead of starting some; takeovers are measured by the key");
+  command->add_flag("--yes", given.yes, "Confirm that --attach may break the real leader");
+  add_more(command, "--pid", given.pids, "Process of a holder whose name is not HOST:PID; repeatable", "HOLDER=PID");
   add_text(command, "--break-with", options.break_command, "COMMAND",
-           "Break the leader by this shell command, which sees\n"
-           "BELLWETHER_HOLDER, _EPOCH, _KEY and _PID");
-  add_text(command, "--repair-with", options.repair_command, "COMMAND", "Run this after each takeover; sees the same");
+           "Break the leader by this shell command, which sees BELLWETHER_HOLDER, _EPOCH, _KEY and _PID");
+  add_text(command, "--repair-with", options.repair_command, "COMMAND",
+           "Shell command after each takeover, with the same variables");
   add_text(command, "--acts", options.acts, "FILE",
-           "File to which the contenders append a line for each act:\n"
-           "HOLDER EPOCH NANOSECONDS (of the boot clock)");
+           "File to which the contenders append a line for each act: HOLDER EPOCH NANOSECONDS (of the boot clock)");
 }
 
 // --- sim: the simulated worlds that ship with the product, or one run of one of them --------------------------------
@@ -258,60 +256,51 @@ int run_sim(const sim::SimRequest& request, bool list) {
 void add_drill(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<DrillArguments>();
   lead::DrillOptions& options = given->options;
-  CLI::App* command = new_verb(app, "drill", "Break the leader of a loop, and measure the takeover");
+  CLI::App* command = new_verb(app, "drill");
   command->add_option("POLICY", options.policy_file, "Policy sheet (YAML)")->required();
-  add_text(command, "--loop", given->loop, "NAME", "The loop")->required();
-  add_text(command, "--via", given->via, "URL", "Store, in place of that of the sheet");
-  command->add_option("--fault", given->fault, "kill (SIGKILL), pause (SIGSTOP past the TTL), cut (from the store)")
-      ->check(CLI::IsMember({"kill", "pause", "cut"}));
-  command->add_option("--rounds", options.rounds, "So many takeovers (default 5)")->check(CLI::Range(1, 1000));
-  command->add_option("--contenders", options.contenders, "So many processes (default 3)")->check(CLI::Range(2, 50));
-  add_text(command, "--load", options.command, "COMMAND",
-           "A shell command that also runs in each tick, such as a short\n"
-           "'bellwether run' against what the loop works on");
+  add_text(command, "--loop", given->loop, "NAME", "Name of the loop")->required();
+  add_text(command, "--via", given->via, "URL", "Store in place of the one in the sheet");
+  add_choice(command, "--fault", given->fault, {"kill", "pause", "cut"},
+             "kill (SIGKILL), pause (SIGSTOP beyond the TTL) or cut (from the store)");
+  command->add_option("--rounds", options.rounds, "Number of takeovers (default 5)")->check(CLI::Range(1, 1000));
+  command->add_option("--contenders", options.contenders, "Number of processes (default 3)")->check(CLI::Range(2, 50));
+  add_text(
+      command, "--load", options.command, "COMMAND",
+      "A shell command that also runs in each tick, such as a short 'bellwether run' against what the loop works on");
   command->add_option("--key-suffix", options.suffix,
-                      "Appended to the lock key (default :drill), so that the real loop\n"
-                      "goes on beside the drill");
+                      "Appended to the lock key (default :drill), so that the real loop goes on beside the drill");
   add_text(command, "--scenario", options.scenario, "FILE|URL",
-           "Load from the first round to the last: what 'bellwether run' runs");
+           "Scenario or URL; its load runs from the first round to the last");
   add_attach(command, *given);
-  add_duration(command, "--store-p99", options.operation, "One operation of the store, 99 of 100 times (default 50ms)");
-  add_text(command, "--report", given->report_file, "FILE", "Write the report here too, as JSON");
-  command->add_flag("--json", given->json, "The report as JSON instead of the table");
-  command->add_flag("-q,--quiet", options.quiet, "No progress");
+  add_duration(command, "--store-p99", options.operation, "p99 of one operation of the store (default 50ms)");
+  add_text(command, "--report", given->report_file, "FILE", "Also write the report to this file, as JSON");
+  command->add_flag("--json", given->json, "Print the report as JSON in place of the table");
+  command->add_flag("-q,--quiet", options.quiet, "Print no progress");
   command->footer(
-      "Contenders are processes of this program ('bellwether loops run'), whose ticks note each act with its epoch. "
-      "The\n"
-      "time from the fault to the first act of the next leader is compared with takeover_slo, or else the budget.\n\n"
-      "Examples:\n"
-      "  bellwether drill policy.yaml --loop delay_poller --fault pause --rounds 10 --report drill.json\n"
-      "  bellwether drill policy.yaml --loop delay_poller --attach --yes --rounds 1 --scenario peak.yaml\n\n"
-      "Exit codes: 0 every takeover in time, 1 one was late or did not come, 2 two acted at once, 104 wrong sheet,\n"
-      "  store or command line, 105 ended by a signal.");
+      "The contenders are processes of this program ('bellwether loops run'); their ticks record each act with its "
+      "epoch. The time from the fault to the first act of the next leader is compared with takeover_slo, or else with "
+      "the budget.\n"
+      "\n"
+      "Exit codes: 0 all takeovers in time, 1 one was late or missing, 2 two processes acted at once, 104 wrong sheet, "
+      "store or command line, 105 ended by a signal.");
   command->callback([given, &exit_code] { exit_code = answer("drill", run_drill_command(*given)); });
   add_drill_act(app, exit_code);
 }
 
 void add_sim(CLI::App& app, int& exit_code) {
-  auto* command = new_verb(app, "sim", "Break leadership in virtual time, a million times if you like");
+  auto* command = new_verb(app, "sim");
   static sim::SimRequest request;
   static bool list = false;
-  command->add_option("--world", request.world, "Which world (see --list)")->type_name("NAME");
-  command->add_option("--seed", request.seed, "Repeat one run and tell what happened in it");
-  command->add_option("--seeds", request.seeds, "Run so many seeds (default 1000)")->check(CLI::PositiveNumber);
-  command->add_option("--from", request.from, "The first of them (default 1)");
-  command->add_option("--mistake", request.mistake, "Put a well-known mistake in, to see it found out")
+  command->add_option("--world", request.world, "Name of the world (see --list)")->type_name("NAME");
+  command->add_option("--seed", request.seed, "Repeat the run of this seed, and print its events");
+  command->add_option("--seeds", request.seeds, "Number of seeds (default 1000)")->check(CLI::PositiveNumber);
+  command->add_option("--from", request.from, "First seed (default 1)");
+  command->add_option("--mistake", request.mistake, "Add a known mistake, to see that the checker finds it")
       ->type_name("NAME");
-  command->add_flag("--list", list, "Name the worlds and the mistakes");
+  command->add_flag("--list", list, "List the worlds and the mistakes");
   command->footer(
-      "Examples:\n"
-      "  bellwether sim --world leadership-redis --seeds 100000\n"
-      "  bellwether sim --world leadership-redis --seed 4711\n"
-      "  bellwether sim --world leadership-redis --mistake counts-from-answer\n"
-      "  bellwether sim --world quorum --seeds 10000\n"
-      "  bellwether sim --world membership-grid\n\n"
-      "Exit codes: 0 everything held, 1 something was violated (also by a mistake that was put in: it is found),\n"
-      "2 a mistake was put in and not found, 104 wrong command line.");
+      "Exit codes: 0 all invariants held, 1 an invariant was violated (with --mistake: the mistake was found), 2 the "
+      "mistake was not found, 104 wrong command line.");
   command->callback([&exit_code] { exit_code = run_sim(request, list); });
 }
 

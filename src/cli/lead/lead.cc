@@ -170,82 +170,90 @@ Result<int> run_lead(LeadArguments& given) {
 
 void add_election_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
-  add_text(command, "--via", options.via, "URL", "Who decides who leads (see below)")->required();
+  add_text(command, "--via", options.via, "URL", "Store or group that decides who leads (see below)")->required();
   add_text(command, "-k,--key", options.key, "KEY",
-           "What to lead; any text. Of vote: and quorum: the name of the cluster");
-  add_text(command, "--id", options.holder, "NAME", "Our name in the lease (default HOST:PID)");
+           "The key to lead: any text; with vote: and quorum: the name of the cluster");
+  add_text(command, "--id", options.holder, "NAME", "Name of this process in the lease (default HOST:PID)");
   add_duration(command, "--ttl", given.ttl,
-               "The lease: others wait so long after the last renewal (default 15s; flock: 10s)");
-  add_duration(command, "--renew", given.renew, "Renew so often (default a third of the lease)");
+               "Length of the lease: how long candidates wait after the last renewal (default 15s; flock: 10s)");
+  add_duration(command, "--renew", given.renew, "Interval of renewals (default: a third of the lease)");
   add_duration(command, "--renew-deadline", given.deadline,
-               "Without a renewal confirmed for so long the term ends (default two thirds of the lease)");
-  add_duration(command, "--grace", given.grace, "From SIGTERM to SIGKILL when a term ends (default: what is left)");
-  add_duration(command, "--retry", given.retry, "Look so often while somebody else leads (default 2/15 of the lease)");
+               "The term ends after this time without a confirmed renewal (default: two thirds of the lease)");
+  add_duration(command, "--grace", given.grace,
+               "Time from SIGTERM to SIGKILL when a term ends (default: the rest of the lease)");
+  add_duration(command, "--retry", given.retry,
+               "Interval of looks while another process leads (default: 2/15 of the lease)");
   add_duration(command, "--store-timeout", given.store_timeout,
-               "Wait so long for the store (default a tenth of the lease)");
-  add_lease_bounds(command, given.bounds,
-                   "The lease follows the store: shorter while renewals are quick, at least this",
-                   "... and longer while they are slow, at most this");
-  command->add_option("--region", options.region, "Our region: a successor in the leader's region goes first");
-  add_duration(command, "--cross-region-wait", options.cross_region_wait, "... by so long");
+               "Longest wait for the store (default: a tenth of the lease)");
+  add_lease_bounds(command, given.bounds, "Adapt the lease to the speed of the store; this is the shortest lease",
+                   "Adapt the lease to the speed of the store; this is the longest lease");
+  command->add_option("--region", options.region, "Region of this process; candidates in the leader's region go first");
+  add_duration(command, "--cross-region-wait", options.cross_region_wait,
+               "Candidates in other regions wait this much longer");
   command->add_flag("--trust-empty", options.trust_empty,
-                    "A store without any record of us is new, not emptied: do not wait a lease at first use");
-  command->add_flag("--back-off", options.back_off, "Wait between elections that follow each other: 0, 5-10s, 15-30s");
+                    "Treat a store without records as new, not as emptied: do not wait for a lease at first use");
+  command->add_flag("--back-off", options.back_off, "Wait longer between elections in a row: 0, 5-10s, 15-30s");
   command->add_flag("--flap-damping", options.flap_damping,
-                    "After 4 changes of leader within a minute stand for the key only 30s later");
+                    "After 4 changes of leader in a minute, wait 30s before the next candidacy");
   command->add_flag("--first-start", given.group.first_start,
-                    "vote:, quorum: this node has never voted in its group: needed once, at its very first start");
+                    "vote:, quorum: this node has never voted in its group; needed once, at its first start");
   command->add_flag("!--no-minted-id", options.may_mint_id,
-                    "Without --id and a name in the environment: refuse to start (profile nip-le: lead unelected)");
+                    "Refuse to start without --id or a name in the environment (profile nip-le: lead unelected)");
 }
 
 void add_command_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
-  command->add_flag("-n,--nonblock,--try", options.nonblock, "Do not wait when somebody else leads: end with -E");
-  add_duration(command, "-w,--wait,--timeout", options.wait_most, "Wait at most so long for the leadership");
-  command->add_option("-E,--conflict-exit-code", options.conflict_exit_code, "Exit code of -n and -w (default 1)")
-      ->check(CLI::Range(0, 255));
-  command->add_flag("-o,--close", options.close_lock, "flock: the command does not hold the lock itself");
-  command->add_flag("-F,--no-fork", given.no_fork, "Taken for flock(1)'s sake; the command always has a guardian");
-  add_text(command, "-c,--command", given.shell, "TEXT", "A shell command, in place of -- COMMAND");
-  command->add_flag("--once", options.once, "End after the first term, also when it was lost");
-  command->add_flag("--observe", options.observe, "Only tell who leads, and each change");
+  command->add_flag("-n,--nonblock,--try", options.nonblock,
+                    "Do not wait while another process leads: end with the code of -E");
+  add_duration(command, "-w,--wait,--timeout", options.wait_most, "Longest wait for the leadership");
   command
-      ->add_option("--stop-signal", options.stop_signal, "The number of the signal that stops the command (default 15)")
+      ->add_option("-E,--conflict-exit-code", options.conflict_exit_code, "Exit code if -n or -w gives up (default 1)")
+      ->check(CLI::Range(0, 255));
+  command->add_flag("-o,--close", options.close_lock, "flock: do not pass the lock to the command");
+  command->add_flag("-F,--no-fork", given.no_fork,
+                    "Accepted as in flock(1), without effect: the command always has a guardian");
+  add_text(command, "-c,--command", given.shell, "TEXT", "Shell command, in place of -- COMMAND");
+  command->add_flag("--once", options.once, "End after the first term, even if the leadership was lost");
+  command->add_flag("--observe", options.observe, "Only print the leader and each change");
+  command->add_option("--stop-signal", options.stop_signal, "Number of the signal that stops the command (default 15)")
       ->check(CLI::Range(1, 64));
-  add_duration(command, "--drain", options.drain_most,
-               "Kill a command that takes longer than this to stop in good order");
-  add_text(command, "--on-elected", options.on_elected, "TEXT", "Shell command, at each election");
-  add_text(command, "--on-deposed", options.on_deposed, "TEXT", "Shell command, at each end of a term");
-  add_text(command, "--on-leader-changed", options.on_leader_changed, "TEXT", "Shell command, when the leader changes");
+  add_duration(command, "--drain", options.drain_most, "Kill the command if it takes longer than this to stop");
+  add_text(command, "--on-elected", options.on_elected, "TEXT", "Shell command that runs at each election");
+  add_text(command, "--on-deposed", options.on_deposed, "TEXT", "Shell command that runs at each end of a term");
+  add_text(command, "--on-leader-changed", options.on_leader_changed, "TEXT",
+           "Shell command that runs when the leader changes");
   add_text(command, "--health-cmd", options.health_command, "TEXT",
-           "Shell command that fails when the work is not sound: then the key is given up");
-  add_duration(command, "--health-every", options.health_every, "... run so often (default 5s)");
-  add_duration(command, "--progress-within", options.progress_within,
-               "The command writes to descriptor BELLWETHER_PROGRESS_FD at least so often, or loses the key");
-  add_text(command, "--disk-probe", options.disk_probe, "DIR", "A folder whose disk must answer");
+           "Shell command that checks the work; if it fails, the process gives up the key");
+  add_duration(command, "--health-every", options.health_every, "Interval of --health-cmd (default 5s)");
+  add_duration(
+      command, "--progress-within", options.progress_within,
+      "Longest time between writes of the command to descriptor BELLWETHER_PROGRESS_FD; else it loses the key");
+  add_text(command, "--disk-probe", options.disk_probe, "DIR",
+           "Folder on a disk that must answer, else the process gives up the key");
   add_telling(command, given.telling, options.audit_file, &options.metrics_at, options.json);
-  command->add_option("COMMAND", options.command, "Behind '--': what runs while leading");
+  command->add_option("COMMAND", options.command, "Command after '--'; it runs while this process leads");
 }
 
 }  // namespace
 
 void add_lead(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<LeadArguments>();
-  CLI::App* command = new_verb(app, "lead", "Run a command only while leading a key; one leader at a time");
+  CLI::App* command = new_verb(app, "lead");
   add_election_options(command, *given);
   add_command_options(command, *given);
-  command->footer(fmt::format(
-      "A store, where a lease is kept:\n{}A group of such processes, which elect one of them; FILE has the settings of "
-      "a node, as for `bellwether node`:\n{}\nThe command sees BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, "
-      "the fencing token: hand it on\nwith every act, so that what is acted upon can refuse one that comes too "
-      "late.\n\nExamples:\n  bellwether lead --via flock: --key nightly -- ./report.sh\n  bellwether lead --via "
-      "redis://10.0.0.5 --key orders --ttl 10s -- ./worker\n  bellwether lead --via etcd://a,b,c --key orders "
-      "--observe\n  bellwether lead --via quorum:m1.yaml --first-start -- ./worker\n  bellwether lead --via "
-      "k8s:default --key orders -n -E 9 -c 'echo epoch $BELLWETHER_EPOCH'\n\nExit codes: the command's own, 128 + N "
-      "when signal N ended it; 1 (or -E) not elected with -n or -w,\n  75 the leadership was lost (--once), 104 wrong "
-      "command line, 126 the command cannot be executed,\n  127 there is no such command.",
-      store::store_schemes_help(), store::group_schemes_help()));
+  command->footer(
+      fmt::format("Stores, which keep a lease:\n"
+                  "{}Groups without a store, which elect a leader themselves; FILE has the settings of a node, as for "
+                  "`bellwether node`:\n"
+                  "{}\n"
+                  "The command gets BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fencing token. Pass "
+                  "the token on with each\n"
+                  "write, so that the resource can refuse a former leader: docs/lead/fencing.md.\n"
+                  "\n"
+                  "Exit codes: that of the command, 128 + N if signal N ended it; 1 (or -E) not elected with -n or -w, "
+                  "75 the leadership was lost (--once), 104 wrong command line, 126 the command cannot be executed, "
+                  "127 there is no such command.",
+                  store::store_schemes_help(), store::group_schemes_help()));
   command->callback([given, command, &exit_code] {
     for (const char* name : kOfStores) {
       if (command->get_option(name)->count() > 0) given->group.of_stores.emplace_back(name);

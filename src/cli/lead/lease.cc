@@ -193,13 +193,12 @@ int list_or_policy(const LeaseOptions& options) {
   return refuse("lease", "say where the leases are kept: --via URL, or --policy FILE");
 }
 
-CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& options, const char* name, const char* help,
-                   bool one_key) {
-  CLI::App* verb = new_verb(*command, name, help);
-  add_text(verb, "--via", options->via, "URL", "Where the leases are kept")->required();
-  if (one_key) verb->add_option("KEY,-k,--key", options->key, "Which one")->required();
-  verb->add_flag("--json", options->json, "As JSON");
-  add_duration(verb, "--store-timeout", options->timeout, "Wait so long for the store (default 5s)");
+CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& options, const char* name, bool one_key) {
+  CLI::App* verb = new_verb(*command, name);
+  add_text(verb, "--via", options->via, "URL", "The store with the leases")->required();
+  if (one_key) verb->add_option("KEY,-k,--key", options->key, "The key")->required();
+  verb->add_flag("--json", options->json, "Print JSON");
+  add_duration(verb, "--store-timeout", options->timeout, "Longest wait for the store (default 5s)");
   return verb;
 }
 
@@ -278,25 +277,23 @@ int run_repair(const LeaseRepairArguments& given) {
 
 void add_lease_repair(CLI::App& lease, int& exit_code) {
   auto given = std::make_shared<LeaseRepairArguments>();
-  CLI::App* verb = new_verb(lease, "repair", "Let a key go on whose epochs were lost, or are in doubt");
-  add_text(verb, "--via", given->via, "URL", "Where the leases are kept")->required();
-  verb->add_option("KEY,-k,--key", given->key, "Which one")->required();
+  CLI::App* verb = new_verb(lease, "repair");
+  add_text(verb, "--via", given->via, "URL", "The store with the leases")->required();
+  verb->add_option("KEY,-k,--key", given->key, "The key")->required();
   verb->add_option("--epoch-floor", given->floor,
-                   "The highest epoch that anybody may have seen (default: as far as\nknown)")
+                   "Highest epoch that any process may have seen (default: the highest known)")
       ->type_name("N");
-  verb->add_flag("--forget", given->forget, "Forget what this machine remembers of the key's epochs, first");
-  verb->add_option("--by", given->by, "Who repairs (default $USER)");
-  add_text(verb, "--audit", given->audit, "FILE", "Append what was done to this file, as JSON");
-  verb->add_flag("--yes", given->yes, "Yes: all candidates are stopped, and no higher epoch was given out");
-  add_duration(verb, "--store-timeout", given->timeout, "Wait so long for the store (default 5s)");
+  verb->add_flag("--forget", given->forget, "First forget the epochs of the key that this machine remembers");
+  verb->add_option("--by", given->by, "Name of the person who repairs (default $USER)");
+  add_text(verb, "--audit", given->audit, "FILE", "Append the change to this file, as JSON");
+  verb->add_flag("--yes", given->yes, "Confirm that all candidates are stopped, and that no higher epoch was issued");
+  add_duration(verb, "--store-timeout", given->timeout, "Longest wait for the store (default 5s)");
   verb->footer(
-      "For a lock or lease file whose epochs (NAME.epoch) are gone or damaged, and for a store that says that it may\n"
-      "have lost data: afterwards the key is free, nobody waits for a lease, and the next term has a higher epoch "
-      "than\n"
-      "the floor, than any that the store shows, and than any that this machine has seen. An epoch never goes down.\n"
-      "Where the store gives out epochs itself (etcd), only --forget helps, on each machine.\n\n"
-      "Example:\n"
-      "  bellwether lease repair orders --via flock:/run/locks --epoch-floor 41 --yes\n\n"
+      "For a lock or lease file whose epochs (NAME.epoch) are missing or damaged, and for a store that may have lost "
+      "data. Afterwards the key is free, no candidate waits for a lease, and the next term has a higher epoch than the "
+      "floor, than any in the store, and than any that this machine has seen. An epoch never decreases. Where the "
+      "store issues epochs itself (etcd), only --forget helps, on each machine.\n"
+      "\n"
       "Exit codes: 0 done, 1 not done, 104 wrong command line.");
   verb->callback([given, &exit_code] { exit_code = run_repair(*given); });
 }
@@ -324,35 +321,28 @@ int serve(LeaseServeArguments& given) {
 void add_lease_serve(CLI::App& lease, int& exit_code) {
   auto given = std::make_shared<LeaseServeArguments>();
   lead::LeaseWebOptions& options = given->options;
-  CLI::App* verb = new_verb(lease, "serve", "A web page of all keys: who holds them; hand over, take away");
-  add_text(verb, "--via", options.via, "URL", "Where the leases are kept")->required();
+  CLI::App* verb = new_verb(lease, "serve");
+  add_text(verb, "--via", options.via, "URL", "The store with the leases")->required();
   add_text(verb, "--listen", options.listen, "HOST:PORT",
-           "Where the page is (default 127.0.0.1:8461; port 0: a free one)");
+           "Address of the page (default 127.0.0.1:8461; port 0: a free port)");
   add_more(verb, "--name", options.names,
-           "Another host name under which it is asked for, as behind a\n"
-           "proxy; may be given again; needs --secret-file or --read-only",
+           "Another host name under which it is asked for, as behind a proxy; may be given again; needs --secret-file "
+           "or --read-only",
            "HOST");
   add_text(verb, "--secret-file", given->secret_file, "FILE",
-           "Every request must carry what is in this file; required\n"
-           "where other machines reach the page");
-  verb->add_flag("--read-only", options.read_only, "Show, and change nothing");
-  verb->add_option("--most", options.most, "At most so many keys on the page (default 1,000)")
+           "Every request must carry what is in this file; required where other machines reach the page");
+  verb->add_flag("--read-only", options.read_only, "Show the keys, and refuse all changes");
+  verb->add_option("--most", options.most, "Largest number of keys on the page (default 1,000)")
       ->check(CLI::Range(1, 100'000));
-  add_text(verb, "--audit", options.audit_file, "FILE",
-           "Append what is asked for through the page to this file, as JSON");
-  add_duration(verb, "--store-timeout", options.timeout, "Wait so long for the store (default 5s)");
+  add_text(verb, "--audit", options.audit_file, "FILE", "Append each request made on the page to this file, as JSON");
+  add_duration(verb, "--store-timeout", options.timeout, "Longest wait for the store (default 5s)");
   verb->footer(
-      "GET / is the page, GET /leases.json the same as JSON. What acts on a key names the epoch that was seen, and is\n"
-      "refused when that is over. The holder is told who asked. Whoever reaches the page acts with the rights that "
-      "this\n"
-      "process has in the store; without a secret that is every user of this machine. A secret is sent as "
-      "'Authorization: Bearer SECRET', "
-      "or\n"
-      "typed in as the password for which the browser asks; it goes over the network as it is, so put a proxy with "
-      "TLS\n"
-      "in front where that is not your own.\n\n"
-      "Example:\n"
-      "  bellwether lease serve --via redis://10.0.0.5 --audit /var/log/leases.json\n\n"
+      "GET / is the page; GET /leases.json is the same as JSON. A change names the epoch that the user saw, and is "
+      "refused if that epoch is over. The holder learns who asked. All users of the page act with the rights of this "
+      "process in the store; without a secret, these are all users of this machine. The secret is sent as "
+      "'Authorization: Bearer SECRET', or as the password that the browser asks for. It travels in clear text: on a "
+      "network that is not yours, put a TLS proxy in front.\n"
+      "\n"
       "Exit codes: 0 ended by a signal, 104 wrong command line, store or address.");
   verb->callback([given, &exit_code] { exit_code = serve(*given); });
 }
@@ -370,53 +360,47 @@ runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& run
 
 void add_lease(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<LeaseOptions>();
-  CLI::App* command = new_verb(app, "lease", "Who holds which key; ask for it, or take it away");
+  CLI::App* command = new_verb(app, "lease");
   command->require_subcommand(1);
-  CLI::App* verb = add_verb(command, options, "list", "All keys", false);
-  CLI::Option* prefix = verb->add_option("--prefix", options->prefix, "Only keys that begin so");
-  CLI::Option* most = verb->add_option("--most", options->most, "At most so many (default 10,000)");
+  CLI::App* verb = add_verb(command, options, "list", false);
+  CLI::Option* prefix = verb->add_option("--prefix", options->prefix, "Only keys with this prefix");
+  CLI::Option* most = verb->add_option("--most", options->most, "Largest number of keys (default 10,000)");
   most->check(CLI::PositiveNumber);
   verb->get_option("--via")->required(false);
-  CLI::Option* policy = verb->add_option("--policy", options->policy,
-                                         "The loops of this policy sheet, with what is known of their locks");
+  CLI::Option* policy =
+      verb->add_option("--policy", options->policy, "List the loops of this policy sheet and the state of their locks");
   policy->type_name("FILE")->excludes(prefix)->excludes(most);
   add_more(verb, "--metrics", options->metrics,
-           "With --policy: page of metrics of a process that runs\nthe loops; may be given again", "HOST:PORT");
+           "With --policy: page of metrics of a process that runs the loops; may be given again", "HOST:PORT");
   verb->get_option("--metrics")->needs(policy);
   verb->callback([options, &exit_code] { exit_code = list_or_policy(*options); });
   const auto acts = [&](Action action) {
     verb->callback([options, action, &exit_code] { exit_code = run_action(*options, action); });
   };
-  verb = add_verb(command, options, "show", "One key: holder, epoch, since when, valid for how long", true);
+  verb = add_verb(command, options, "show", true);
   acts(&show);
-  verb = add_verb(command, options, "watch", "Tell each change of leader, until Ctrl-C", false);
-  verb->add_option("KEY,-k,--key", options->key, "Which one (default: all)");
-  verb->add_option("--prefix", options->prefix, "Only keys that begin so");
+  verb = add_verb(command, options, "watch", false);
+  verb->add_option("KEY,-k,--key", options->key, "The key (default: all keys)");
+  verb->add_option("--prefix", options->prefix, "Only keys with this prefix");
   verb->callback([options, &exit_code] { exit_code = watch(*options); });
   for (const bool to : {false, true}) {
-    verb = add_verb(
-        command, options, to ? "transfer" : "release",
-        to ? "Ask the holder to hand over to another candidate" : "Ask the holder to stop and give the key up", true);
-    if (to) verb->add_option("--to", options->to, "Its name (bellwether lead --id)")->required();
-    verb->add_option("--by", options->by, "Who asks (default $USER)");
-    add_duration(verb, "--wait", options->wait, "Wait so long for it (default two leases)");
+    verb = add_verb(command, options, to ? "transfer" : "release", true);
+    if (to) verb->add_option("--to", options->to, "Name of the candidate (bellwether lead --id)")->required();
+    verb->add_option("--by", options->by, "Name of the person who asks (default $USER)");
+    add_duration(verb, "--wait", options->wait, "Longest wait for the handover (default: two leases)");
     acts(&hand_over);
   }
-  verb = add_verb(command, options, "steal", "Take the key away at once", true);
-  verb->add_option("--to", options->to, "For this candidate (else for anybody)");
-  verb->add_option("--by", options->by, "Who takes it (default $USER)");
-  verb->add_flag("--yes", options->yes, "Yes, although both may act until the holder notices");
+  verb = add_verb(command, options, "steal", true);
+  verb->add_option("--to", options->to, "Reserve the key for this candidate (default: any)");
+  verb->add_option("--by", options->by, "Name of the person who takes the key (default $USER)");
+  verb->add_flag("--yes", options->yes, "Confirm that both may act until the holder notices");
   acts(&steal);
   add_lease_repair(*command, exit_code);
   add_lease_serve(*command, exit_code);
   command->footer(
-      "Examples:\n"
-      "  bellwether lease list --via redis://10.0.0.5\n"
-      "  bellwether lease list --policy policy.yaml --metrics node-1:9464 --metrics node-2:9464\n"
-      "  bellwether lease show orders --via etcd://a,b,c --json\n"
-      "  bellwether lease transfer orders --to node-2 --via redis://10.0.0.5\n\n"
-      "'valid for' counts by the wall clocks of two machines where the store does not tell: it is for people. What\n"
-      "contenders go by is how long a lease has not changed as they see it.\n\n"
+      "'valid for' is for people: for some stores it compares the wall clocks of two machines. Candidates go by how "
+      "long they have seen a lease unchanged.\n"
+      "\n"
       "Exit codes: 0 done (show: held), 1 not done (show: not held), 104 wrong command line.");
 }
 

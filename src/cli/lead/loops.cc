@@ -275,27 +275,25 @@ Fields fields_of(const LoopRow& row, const LockPressure& pressure, WallTime now)
 }
 
 void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& options, int& exit_code) {
-  CLI::App* command = new_verb(*parent, "run", "Run loops of a policy sheet, each only while holding its lock");
+  CLI::App* command = new_verb(*parent, "run");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
-  add_more(command, "--loop", options->names, "Only this loop; may be given again", "NAME");
-  add_more(command, "--on-tick", options->on_tick, "The shell command that is one tick of a loop; may be given again",
+  add_more(command, "--loop", options->names, "Only this loop; repeatable", "NAME");
+  add_more(command, "--on-tick", options->on_tick, "Shell command that is one tick of a loop; repeatable",
            "NAME=COMMAND");
-  add_text(command, "--via", options->via, "URL", "Store, in place of those of the sheet");
-  add_text(command, "--id", options->host.holder, "NAME", "Our name in the locks (default HOST:PID)");
+  add_text(command, "--via", options->via, "URL", "Store in place of those in the sheet");
+  add_text(command, "--id", options->host.holder, "NAME", "Name of this process in the locks (default HOST:PID)");
   add_text(command, "--key-suffix", options->key_suffix, "TEXT",
-           "Appended to each lock key: a rehearsal beside the real loops");
+           "Suffix of each lock key, for a rehearsal beside the real loops");
   command->add_flag("--trust-empty", options->host.trust_empty,
-                    "A store without any record of us is new, not emptied: do not wait a lease at first use");
+                    "Treat a store without records as new, not as emptied: do not wait for a lease at first use");
   add_telling(command, options->telling, options->host.audit_file, &options->host.metrics_at, options->host.json,
               "transition", "tick and every decision");
   command->footer(
-      "A tick sees BELLWETHER_LOOP, BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fencing token. It may\n"
-      "write 'stale_jobs N' and 'orphan_replayed N' to descriptor BELLWETHER_REPORT_FD. It is ended when its lock is\n"
-      "lost; a tick that fails is counted, and the loop goes on.\n\n"
-      "Example:\n"
-      "  bellwether loops run policy.yaml --loop delay_poller --on-tick 'delay_poller=./poll-delays' --metrics "
-      "127.0.0.1:9464\n\n"
-      "Exit codes: 0 ended by a signal, all locks given back; 104 wrong sheet, store or command line.");
+      "A tick gets BELLWETHER_LOOP, BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fencing token. It may "
+      "write 'stale_jobs N' and 'orphan_replayed N' to descriptor BELLWETHER_REPORT_FD. It is stopped when its lock is "
+      "lost. A failed tick is counted, and the loop continues.\n"
+      "\n"
+      "Exit codes: 0 ended by a signal, all locks released; 104 wrong sheet, store or command line.");
   command->callback([options, &exit_code] { exit_code = answer("loops", run_these(*options)); });
 }
 
@@ -332,18 +330,14 @@ int list_policy(const PolicyListing& options) {
 
 void add_loops(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<LoopOptions>();
-  CLI::App* command = new_verb(app, "loops", "The loops of a policy sheet: who holds each, and running them");
+  CLI::App* command = new_verb(app, "loops");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)");
-  add_more(command, "--loop", options->names, "Only this loop; may be given again", "NAME");
-  add_text(command, "--via", options->via, "URL", "Store, in place of those of the sheet");
-  add_duration(command, "--timeout", options->timeout, "Wait so long for a store (default 5s)");
-  command->add_flag("--json", options->json, "One JSON document instead of the table");
+  add_more(command, "--loop", options->names, "Only this loop; repeatable", "NAME");
+  add_text(command, "--via", options->via, "URL", "Store in place of those in the sheet");
+  add_duration(command, "--timeout", options->timeout, "Longest wait for a store (default 5s)");
+  command->add_flag("--json", options->json, "Print one JSON document in place of the table");
   add_run_command(command, options, exit_code);
-  command->footer(
-      "Examples:\n"
-      "  bellwether loops policy.yaml\n"
-      "  bellwether loops run policy.yaml --on-tick 'reconciler=./reconcile --once'\n\n"
-      "Exit codes: 0 shown, 1 a store did not answer, 104 wrong sheet or command line.");
+  command->footer("Exit codes: 0 shown, 1 a store did not answer, 104 wrong sheet or command line.");
   command->callback([options, command, &exit_code] {
     if (command->get_subcommands().empty()) exit_code = answer("loops", list_loops(*options));
   });

@@ -255,32 +255,30 @@ int run_watch(const WatchOptions& options) {
 
 void add_watch(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WatchOptions>();
-  CLI::App* command = new_verb(app, "watch", "Keep the leader's process alive; restart one that is frozen");
-  CLI::Option* via = add_text(command, "--via", options->via, "URL", "The heartbeat is this store's lease");
-  CLI::Option* key = command->add_option("-k,--key", options->key, "... of this key");
+  CLI::App* command = new_verb(app, "watch");
+  CLI::Option* via = add_text(command, "--via", options->via, "URL", "Use a lease in this store as the heartbeat");
+  CLI::Option* key = command->add_option("-k,--key", options->key, "Key of the lease");
   CLI::Option* registry =
-      add_text(command, "--registry", options->registry, "PATH", "The heartbeat is in this registry of agents");
-  CLI::Option* id = command->add_option("--id", options->id, "... of this agent");
+      add_text(command, "--registry", options->registry, "PATH", "Use this registry of agents for the heartbeat");
+  CLI::Option* id = command->add_option("--id", options->id, "Name of the agent in the registry");
   via->needs(key)->excludes(registry);
   key->needs(via);
   registry->needs(id);
   id->needs(registry);
-  command->add_option("--profile", options->profile, "production, high-availability or lenient: sets the times");
-  add_duration(command, "--interval", options->interval, "Look so often (default by profile: 60s)");
+  command->add_option("--profile", options->profile, "Profile for the times: production, high-availability or lenient");
+  add_duration(command, "--interval", options->interval, "Interval of checks (default by profile: 60s)");
   add_duration(command, "--stale-after", options->stale_after,
-               "Alive without a heartbeat for so long is frozen (default by profile: 120s)");
-  add_duration(command, "--grace", options->grace, "From SIGTERM to SIGKILL (default 10s)");
-  add_text(command, "--state", options->state, "PATH",
-           "Keep count in this file, for --restart and `bellwether doctor`");
+               "A live process is frozen after this time without a heartbeat (default by profile: 120s)");
+  add_duration(command, "--grace", options->grace, "Time from SIGTERM to SIGKILL (default 10s)");
+  add_text(command, "--state", options->state, "PATH", "State file, for --restart and `bellwether doctor`");
   command->add_flag("--restart", options->restart,
-                    "Restart now: asks the watchdog of --state, or else starts one that begins with a restart");
-  command->add_option("COMMAND", options->command, "The leader's process, behind --");
+                    "Restart now: ask the watchdog of --state, or start one that begins with a restart");
+  command->add_option("COMMAND", options->command, "Command of the leader's process, after --");
   command->footer(
-      "Example:\n"
-      "  bellwether watch --via file:lease.json --key default --state watch.json -- ./orchestrator\n"
-      "  bellwether watch --restart --state watch.json\n\n"
-      "SIGHUP restarts, SIGTERM and SIGINT end it with its process. A process that ends with 0 while another one's\n"
-      "heartbeat goes on is left alone. Exit codes: 0 ended by a signal, 1 no runtime, 104 wrong command line.");
+      "SIGHUP restarts the process. SIGTERM and SIGINT end the watchdog and the process. A process that ends with 0 "
+      "while the heartbeat of another one continues is not restarted.\n"
+      "\n"
+      "Exit codes: 0 ended by a signal, 1 no runtime, 104 wrong command line.");
   command->callback([options, &exit_code] { exit_code = run_watch(*options); });
 }
 

@@ -151,37 +151,32 @@ Status run_build(BuildArguments arguments) {
 
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = new_verb(app, "check", "Check a scenario file; sends nothing");
+  CLI::App* command = new_verb(app, "check");
   command->add_option("FILE", options->file, "Scenario: FILE.yaml, FILE.lua, FILE.cc or FILE.bw");
-  command->add_flag("--schema", options->schema,
-                    "Print the JSON Schema of scenario files, for editors; checks nothing");
+  command->add_flag("--schema", options->schema, "Print the JSON Schema of scenario files for editors; check nothing");
   add_sets(command, options->sets);
   add_permissions(command, options->scripts);
-  command->footer(
-      "Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).\n"
-      "Examples:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080\n"
-      "  bellwether check --schema > scenario.schema.json");
+  command->footer("Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).");
   command->callback([options, &exit_code] { exit_code = answer("check", run_check(*options)); });
 }
 
 void add_build(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<BuildArguments>();
-  CLI::App* command = new_verb(app, "build", "Compile a workflow in C++");
-  command->add_option("FILE", arguments->build.file, "Source of the workflow: FILE.cc")->required();
-  command->add_option("-o,--output", arguments->out, "The artifact (default: FILE.bw beside the source)");
+  CLI::App* command = new_verb(app, "build");
+  command->add_option("FILE", arguments->build.file, "Source file of the workflow: FILE.cc")->required();
+  command->add_option("-o,--output", arguments->out, "File to write (default: FILE.bw beside the source)");
   command->add_option("--compiler", arguments->build.compiler,
-                      "Default: clang++-16, clang++ or g++, whichever is there");
+                      "Compiler (default: the first found of clang++-16, clang++ and g++)");
   add_sign_option(command, arguments->sign_key);
-  command->add_flag("--verbose", arguments->build.verbose, "All that the compiler says, not just the first errors");
+  command->add_flag("--verbose", arguments->build.verbose,
+                    "Print all messages of the compiler, not only the first errors");
   command->footer(
-      "`bellwether run FILE.cc` builds by itself; what is built once is kept in $XDG_CACHE_HOME/bellwether. How a\n"
-      "workflow is written: docs/load/guides/cpp.md. Exit codes: 0 built, 104 it cannot be.\n"
-      "On clusters only what is signed runs, by a key that the workers trust: docs/cluster/programs.md.\n"
-      "Examples:\n"
-      "  bellwether build examples/shop.cc -o shop.bw\n"
-      "  openssl genpkey -algorithm ed25519 -out load.key\n"
-      "  openssl pkey -in load.key -pubout -out load.pub       for the workers\n"
-      "  bellwether build examples/shop.cc -o shop.bw --sign-key load.key");
+      "`bellwether run FILE.cc` builds by itself, and keeps the result in $XDG_CACHE_HOME/bellwether. Clusters run "
+      "only programs signed by a key that the workers trust: docs/cluster/programs.md. How to write a workflow in "
+      "C++:\n"
+      "docs/load/guides/cpp.md.\n"
+      "\n"
+      "Exit codes: 0 built, 104 not built.");
   command->callback([arguments, &exit_code] {
     const Status built = run_build(*arguments);
     exit_code = built ? kExitOk : refuse("build", built.error().message);

@@ -195,23 +195,19 @@ Result<Running> find_running(const std::string& name) {
 
 void add_ctl(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CtlArguments>();
-  CLI::App* command = new_verb(app, "ctl", "Look at and control the runs on this machine that go on");
-  command->add_option("RUN", arguments->run, "Its id, the beginning of that, or last; without: lists all runs");
-  command->add_option("WHAT", arguments->what, "What to do (default status)")
-      ->check(CLI::IsMember({"status", "vus", "pause", "resume", "stop"}));
-  command->add_option("N", arguments->vus, "vus: how many virtual users");
+  CLI::App* command = new_verb(app, "ctl");
+  command->add_option("RUN", arguments->run, "Id of the run, the beginning of the id, or last; none: list all runs");
+  add_choice(command, "ACTION", arguments->what, {"status", "vus", "pause", "resume", "stop"},
+             "What to do (default status)");
+  command->add_option("N", arguments->vus, "For vus: number of virtual users");
   command->add_option("-w,--workflow", arguments->workflow,
-                      "vus: of which workflow, when several are externally-controlled");
-  command->add_flag("--json", arguments->json, "As JSON");
+                      "For vus: the workflow, if several are externally-controlled");
+  command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
-      "vus changes the users of a workflow with the executor externally-controlled. While a run is paused nothing\n"
-      "begins, and its clock goes on. stop lets iterations that run finish; once more ends them.\n\n"
-      "Examples:\n"
-      "  bellwether ctl\n"
-      "  bellwether ctl last vus 50\n"
-      "  bellwether ctl 3f2a pause\n"
-      "  bellwether ctl last stop\n\n"
-      "Exit codes: 0 done, 1 there is no such run, or it refuses, 104 wrong command line.");
+      "vus sets the users of a workflow with the executor externally-controlled. A paused run starts nothing, and its "
+      "clock continues. stop lets running iterations finish; a second stop ends them.\n"
+      "\n"
+      "Exit codes: 0 done, 1 there is no such run, or it refused, 104 wrong command line.");
   command->callback(
       [arguments, &exit_code] { exit_code = arguments->run.empty() ? list(*arguments) : control(*arguments); });
 }

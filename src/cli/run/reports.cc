@@ -189,16 +189,11 @@ Result<int> report_command(const ReportArguments& given) {
 
 void add_report(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<ReportArguments>();
-  CLI::App* command = new_verb(app, "report", "Make reports of a run that is over");
+  CLI::App* command = new_verb(app, "report");
   command->add_option("RUN|FILE", given->run, "A stored run (its id, last, last~1), or a result file")->required();
   add_list(command, "--to", given->to, std::string(kOutHelp))->required();
   add_store_option(command, given->store);
-  command->footer(
-      "Exit codes: 0 all were written, 104 not all.\n"
-      "Examples:\n"
-      "  bellwether report last --to html=report.html\n"
-      "  bellwether report result.json --to csv=series.csv --to junit=junit.xml\n"
-      "  bellwether report last~1 --to hdr:browse.list=list.hgrm");
+  command->footer("Exit codes: 0 all reports were written, 104 a report was not written.");
   command->callback([given, &exit_code] { exit_code = answer("report", report_command(*given)); });
 }
 

@@ -182,17 +182,18 @@ Result<int> export_run(const ResultsArguments& given) {
   return kExitOk;
 }
 
-CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::shared_ptr<ResultsArguments>& given) {
-  CLI::App* made = new_verb(parent, name, help);
+CLI::App* verb(CLI::App& parent, const char* name, const std::shared_ptr<ResultsArguments>& given) {
+  CLI::App* made = new_verb(parent, name);
   add_store_option(made, given->store);
-  made->add_flag("--json", given->json, "As JSON");
+  made->add_flag("--json", given->json, "Print JSON");
   return made;
 }
 
 }  // namespace
 
 void add_store_option(CLI::App* command, std::string& store) {
-  command->add_option("--store", store, "FILE of stored runs (default: this user's, see docs/load/guides/compare.md)");
+  command->add_option("--store", store,
+                      "File of stored runs (default: the file of this user, see docs/load/guides/compare.md)");
 }
 
 Result<std::string> store_path(const std::string& given) {
@@ -243,42 +244,34 @@ Result<std::string> document_of(const std::string& name, const std::string& stor
 
 void add_results(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<ResultsArguments>();
-  CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
+  CLI::App* command = new_verb(app, "results");
   command->require_subcommand(1);
-  command->footer(
-      "Every `bellwether run` of this machine is stored, also of runs on a cluster,\n"
-      "unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
-      "Examples:\n"
-      "  bellwether results list\n"
-      "  bellwether results show last\n"
-      "  bellwether results compare last~1 last --tolerance 5%\n"
-      "  bellwether results export last baseline.db");
+  command->footer("Each `bellwether run` on this machine is stored, except with --no-store or BELLWETHER_NO_STORE=1.");
 
-  CLI::App* of_list = verb(*command, "list", "Stored runs, the newest first", given);
-  of_list->add_option("--most", given->most, "How many at most")
+  CLI::App* of_list = verb(*command, "list", given);
+  of_list->add_option("--most", given->most, "Largest number of runs")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  of_list->add_flag("--all", given->all, "All of them");
-  of_list->footer("Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list --json");
+  of_list->add_flag("--all", given->all, "List all runs");
+  of_list->footer("Exit codes: 0, or 104 when the store cannot be read.");
   of_list->callback([given, &exit_code] { exit_code = answer("results list", list_runs(*given)); });
 
-  CLI::App* of_show = verb(*command, "show", "What a run came to; --json: its result file", given);
+  CLI::App* of_show = verb(*command, "show", given);
   of_show->add_option("RUN", given->run, std::string(kRunHelp))->required();
-  of_show->footer(
-      "Exit codes: 0, or 104 when there is no such run.\nExample:\n  bellwether results show last~1 --json");
+  of_show->footer("Exit codes: 0, or 104 when there is no such run.");
   of_show->callback([given, &exit_code] { exit_code = answer("results show", show(*given)); });
 
-  CLI::App* of_delete = verb(*command, "delete", "Delete runs", given);
+  CLI::App* of_delete = verb(*command, "delete", given);
   of_delete->add_option("RUN", given->runs, "Ids or beginnings of ids, last, last~1 …")->required();
-  of_delete->footer("All or none, if one of them is not there.\nExample:\n  bellwether results delete 5f0c last~9");
+  of_delete->footer("Deletes all of them, or none if one does not exist.");
   of_delete->callback([given, &exit_code] { exit_code = answer("results delete", remove(*given)); });
 
-  CLI::App* of_export = verb(*command, "export", "Write a run into a file of its own", given);
+  CLI::App* of_export = verb(*command, "export", given);
   of_export->add_option("RUN", given->run, std::string(kRunHelp))->required();
-  of_export->add_option("FILE", given->file, "NAME.json: its result file; any other: with all seconds, to compare with")
+  of_export
+      ->add_option("FILE", given->file,
+                   "NAME.json: the result file; any other name: a file with all seconds, for comparisons")
       ->required();
-  of_export->footer(
-      "Examples:\n  bellwether results export last baseline.db\n  bellwether results compare baseline.db last");
   of_export->callback([given, &exit_code] { exit_code = answer("results export", export_run(*given)); });
 
   add_results_compare(*command, exit_code);

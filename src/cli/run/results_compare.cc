@@ -244,21 +244,14 @@ Result<int> compare_command(const ResultsCompareArguments& given) {
 
 void add_results_compare(CLI::App& results, int& exit_code) {
   auto given = std::make_shared<ResultsCompareArguments>();
-  CLI::App* command = new_verb(results, "compare", "Whether a run is worse than others before it");
-  command->add_option("RUN", given->runs, "One baseline or several, and then the run to judge")
-      ->required()
-      ->expected(2, 50);
-  command->add_option("--tolerance", given->tolerance, "How much worse a rate or a time may be")->capture_default_str();
-  command->add_option("--errors", given->errors, "How much the ratio of failed requests may grow")
+  CLI::App* command = new_verb(results, "compare");
+  command->add_option("RUN", given->runs, "One or more baselines, then the run to judge")->required()->expected(2, 50);
+  command->add_option("--tolerance", given->tolerance, "Allowed worsening of a rate or a time")->capture_default_str();
+  command->add_option("--errors", given->errors, "Allowed growth of the ratio of failed requests")
       ->capture_default_str();
   add_store_option(command, given->store);
-  command->add_flag("--json", given->json, "As JSON");
-  command->footer(
-      "Exit codes: 0 no regression, 99 regression, 104 a run that is not there, 123 too little was measured.\n"
-      "Examples:\n"
-      "  bellwether results compare last~1 last\n"
-      "  bellwether results compare last~3 last~2 last~1 last --tolerance 10%\n"
-      "  bellwether results compare baseline.db last --json");
+  command->add_flag("--json", given->json, "Print JSON");
+  command->footer("Exit codes: 0 no regression, 99 regression, 104 there is no such run, 123 too few samples.");
   command->callback([given, &exit_code] { exit_code = answer("results compare", compare_command(*given)); });
 }
 

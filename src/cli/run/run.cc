@@ -340,47 +340,44 @@ Result<int> run_command(const RunArguments& arguments) {
 
 void add_run(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = new_verb(app, "run", "Run a scenario file, or load one URL");
+  CLI::App* command = new_verb(app, "run");
   command
       ->add_option("FILE|URL", arguments->what,
                    "Scenario (FILE.yaml, .lua, .cc, .bw), or a URL with http:// or https://")
       ->required();
-  command->add_option("-u,--vus", arguments->vus, "Virtual users (a scenario's own number unless given)");
-  command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");
+  command->add_option("-u,--vus", arguments->vus,
+                      "Number of virtual users (default: those of the scenario; 1 for a URL)");
+  command->add_option("-d,--duration", arguments->duration, "Duration, for example 30s or 5m");
   command->add_option("-R,--rate", arguments->rate,
-                      "Arrivals, for example 500/s: an open model, never slowed by the target");
-  command->add_option("--timeout", arguments->timeout, "Ends the run when it has taken so long, for example 2h");
+                      "Arrival rate, for example 500/s: an open model, which the target cannot slow down");
+  command->add_option("--timeout", arguments->timeout, "End the run after this time, for example 2h");
   add_sets(command, arguments->sets);
   add_out_option(command, arguments->outs);
   add_store_option(command, arguments->store);
-  command->add_flag("--no-store", arguments->no_store, "Do not keep the run for `bellwether results`");
+  command->add_flag("--no-store", arguments->no_store, "Do not store the run for `bellwether results`");
   command->add_option("--ui", arguments->ui, kUiHelp);
-  command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
+  command->add_option("--cores", arguments->cores, "Number of load threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
-  command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
+  command->add_option("--seed", arguments->seed, "Seed of all random values (default: random)");
   add_permissions(command, arguments->scripts);
   add_sign_option(command, arguments->sign_key);
-  command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
-  add_list(command, "-H,--header", arguments->headers, "URL only: 'Name: value'");
+  command->add_flag("--ignore-limits", arguments->ignore_limits, "Start even if the limit of open files is too low");
+  add_list(command, "-H,--header", arguments->headers, "URL only: a header field")->type_name("'NAME: VALUE'");
   command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
   command->add_option("-b,--body", arguments->body, "URL only: body of the request");
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
   command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
       ->check(CLI::ExistingFile);
   add_cluster_option(command, arguments->cluster.cluster, "BELLWETHER_CLUSTER, then this machine");
-  command->add_option("--by", arguments->cluster.by, "Of a cluster: who asks, for audit logs (default: $USER)");
+  command->add_option("--by", arguments->cluster.by,
+                      "With a cluster: name of the person who asks, for audit logs (default: $USER)");
   command->footer(
-      "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; what is seen and written is the\n"
-      "same. `--cluster current` is the cluster of `bellwether cluster use`, which alone does not move a run.\n"
-      "A workflow in C++ is signed for that, with --sign-key or by `bellwether build` (docs/cluster/programs.md).\n"
-      "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
-      "On the screen: q stops the run after a question, n shows the next workflow, ? all keys.\n"
-      "Examples:\n"
-      "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
-      "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"
-      "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none\n"
-      "  bellwether run scenario.yaml --cluster local         on the cluster of `bellwether cluster up`");
+      "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; screen and reports are the same. "
+      "`--cluster current` is the cluster of `bellwether cluster use`. A cluster runs workflows in C++ only if they "
+      "are signed, with --sign-key or by `bellwether build`: docs/cluster/programs.md. First Ctrl-C: running "
+      "iterations finish, then comes the summary. Second: they end at once. On the screen: q stops the run after a "
+      "question, n shows the next workflow, ? lists all keys.");
   command->callback([arguments, &exit_code] { exit_code = answer("run", run_command(*arguments)); });
 }
 

@@ -32,12 +32,7 @@ constexpr const char* kFooter =
     "  /bytes/N          N bytes                    /stream/N    N lines, chunked\n"
     "  /status/CODE      this status                /delay/50ms  answers that late\n"
     "  /redirect/N       N redirects, then 200\n"
-    "  /fault/NAME       reset, close, hang, truncate, garbage, long-header, bad-length, bad-chunk, bad-gzip\n"
-    "Examples:\n"
-    "  bellwether target\n"
-    "  bellwether target --latency 20ms-80ms --error-rate 0.01\n"
-    "  bellwether target --stall-every 20s --stall-for 1s     nothing is answered in the last second of each 20 s\n"
-    "  bellwether target --tls --ca-out ca.pem                a certificate made for the occasion, written to ca.pem";
+    "  /fault/NAME       reset, close, hang, truncate, garbage, long-header, bad-length, bad-chunk, bad-gzip";
 
 // "20ms", or "20ms-80ms".
 Status set_latency(const std::string& text, target::FaultOptions& faults) {
@@ -132,23 +127,24 @@ Result<int> run_command(const TargetArguments& arguments) {
 
 void add_target(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TargetArguments>();
-  CLI::App* command = new_verb(app, "target", "Serve something to load, with faults on demand");
+  CLI::App* command = new_verb(app, "target");
   command->add_option("-l,--listen", arguments->listen, "Address and port; port 0 takes a free one")
       ->capture_default_str();
-  command->add_option("--latency", arguments->latency, "Each answer waits that long: 20ms, or evenly 20ms-80ms");
+  command->add_option("--latency", arguments->latency, "Delay of each response: 20ms, or uniformly 20ms-80ms");
   command->add_option("--stall-every", arguments->stall_every, "Period of stalls, for example 20s");
   command->add_option("--stall-for", arguments->stall_for, "Length of a stall, at the end of each period");
   command->add_option("--error-rate", arguments->error_rate, "Fraction of requests answered with 500, 0 to 1");
   command->add_flag("--tls", arguments->tls, "Serve HTTPS");
-  command->add_option("--cert", arguments->certificate, "HTTPS with this certificate chain (PEM)");
-  command->add_option("--key", arguments->key, "Its private key (PEM)");
-  command->add_option("--ca-out", arguments->ca_out, "With --tls: writes what clients must trust to this file");
-  command->add_option("--cores", arguments->cores, "Threads (default: all processors)")
+  command->add_option("--cert", arguments->certificate, "Serve HTTPS with this certificate chain (PEM)");
+  command->add_option("--key", arguments->key, "Private key of the certificate (PEM)");
+  command->add_option("--ca-out", arguments->ca_out,
+                      "With --tls: write the certificate that clients must trust to this file");
+  command->add_option("--cores", arguments->cores, "Number of threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the threads, for example 1 or 0,2-3");
-  command->add_option("--seed", arguments->seed, "Seed of latency and errors (default: from the system)");
-  command->add_option("--for", arguments->run_for, "Ends after that long (default: by Ctrl-C)");
-  command->add_flag("-q,--quiet", arguments->quiet, "Prints nothing but errors");
+  command->add_option("--seed", arguments->seed, "Seed of latency and errors (default: random)");
+  command->add_option("--for", arguments->run_for, "End after this time (default: at Ctrl-C)");
+  command->add_flag("-q,--quiet", arguments->quiet, "Print errors only");
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = answer("target", run_command(*arguments)); });
 }
