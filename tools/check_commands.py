@@ -7,7 +7,6 @@ A command is a line of a fenced block, or code in a sentence, that begins with `
 """
 
 import re
-import sys
 from pathlib import Path
 
 import house
@@ -82,6 +81,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    found = check(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent)
-    print("\n".join(found))
-    sys.exit(1 if found else 0)
+    house.main(check)

@@ -1,14 +1,8 @@
 #!/usr/bin/env python3
-"""Documents tell the truth about the tree: links and named paths exist, docs/contributing/folders.md walks through
-every folder, and the commands that the README shows exist. No page is too long, but for those that the command writes.
+"""Documents tell the truth about the tree: links, named paths and verbs of ./dev exist, docs/contributing/folders.md
+walks through every folder, and no page is too long but those that the command writes."""
 
-With --bellwether FILE the README's `bellwether …` commands are tried too (each with --help).
-"""
-
-import argparse
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import house
@@ -26,14 +20,14 @@ CLI = Path("docs/reference/cli")
 LEDGER = Path("docs/contributing/ledger")
 
 
-def check(root, bellwether=None):
+def check(root):
     complaints = []
     for path in house.files(root, "*.md"):
         complaints += check_page(root, path)
     complaints += check_walk(root)
     readme = Path(root, "README.md")
     if readme.is_file():
-        complaints += check_commands(root, readme.read_text(encoding="utf-8"), bellwether)
+        complaints += check_verbs(root, readme.read_text(encoding="utf-8"))
     return complaints
 
 
@@ -89,24 +83,14 @@ def check_walk(root):
             yield f"{page}: nothing about {name}"
 
 
-def check_commands(root, readme, bellwether):
+def check_verbs(root, readme):
     blocks = re.findall(r"^```(?:sh|console|bash)?\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     commands = [line.split("#")[0].split() for block in blocks for line in block.splitlines()]
     verbs = set(re.findall(r"^verb_(\w+)\(\)", Path(root, "dev").read_text(encoding="utf-8"), re.MULTILINE))
     for command in filter(None, commands):
         if command[0] == "./dev" and len(command) > 1 and command[1] not in verbs | {"--help"}:
             yield f"README.md: ./dev has no verb '{command[1]}'"
-        if command[0] == "bellwether" and bellwether and len(command) > 1:
-            help_text = subprocess.run([bellwether, command[1], "--help"], capture_output=True, text=True)
-            if help_text.returncode != 0:
-                yield f"README.md: 'bellwether {command[1]} --help' fails: {help_text.stderr.strip()}"
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--root", default=Path(__file__).resolve().parent.parent, type=Path)
-    parser.add_argument("--bellwether", help="the built command")
-    arguments = parser.parse_args()
-    found = check(arguments.root, arguments.bellwether)
-    print("\n".join(found))
-    sys.exit(1 if found else 0)
+    house.main(check)

@@ -41,7 +41,7 @@ void add_groups(CLI::App& app, int& exit_code) {
 }  // namespace
 }  // namespace bellwether::cli
 
-// NOLINTNEXTLINE(bugprone-exception-escape): a mistake in the declarations below may as well end here
+// NOLINTNEXTLINE(bugprone-exception-escape): a mistake in the declarations below ends the program
 int main(int argc, char** argv) {
   // The process that `bellwether lead` puts between itself and its command; not for people.
   if (bellwether::lead::GuardianCall::is_one(argc, argv)) {

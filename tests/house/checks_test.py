@@ -11,6 +11,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
+import check_commands  # noqa: E402
 import check_docs  # noqa: E402
 import check_format  # noqa: E402
 import check_includes  # noqa: E402
@@ -18,6 +19,7 @@ import check_ledger  # noqa: E402
 import links  # noqa: E402
 import check_names  # noqa: E402
 import check_periods  # noqa: E402
+import check_prose  # noqa: E402
 import check_scopes  # noqa: E402
 import check_sources  # noqa: E402
 import check_text  # noqa: E402
@@ -266,10 +268,41 @@ class Docs(TreeTest):
     def test_a_verb_that_does_not_exist_is_refused(self):
         self.refuses(check_docs.check, self.GOOD | {"README.md": "```sh\n./dev fly\n```\n"}, "no verb 'fly'")
 
-    def test_a_command_that_does_not_exist_is_refused(self):
-        tree = self.GOOD | {"README.md": "```sh\nbellwether fly high\n```\n"}
-        self.refuses(lambda root: check_docs.check(root, bellwether="false"), tree, "'bellwether fly --help' fails")
-        self.accepts(lambda root: check_docs.check(root, bellwether="true"), tree)
+
+class Commands(TreeTest):
+    CLI = {"docs/reference/cli/run.md": "# bellwether run\n\n| `-u,--vus N` | users |\n",
+           "docs/reference/cli/job.md": "# bellwether job\n\n## bellwether job list\n\n| `--json` | JSON |\n"}
+
+    def page(self, text):
+        return self.CLI | {"docs/a.md": text}
+
+    def test_what_exists_is_accepted(self):
+        self.accepts(check_commands.check, self.page("`bellwether run -u 3 --vus 4`, `--json`\n"
+                                                     "```sh\n./dev run -- job list --json | jq --raw\n```\n"))
+
+    def test_what_does_not_exist_is_refused(self):
+        for text, complaint in (("`bellwether fly`", "there is no command 'fly'"),
+                                ("```sh\nbellwether job fly x\n```", "there is no command 'job fly'"),
+                                ("```sh\nX=1 ./bellwether run a.yaml \\\n    --wings 2\n```",
+                                 "'run' has no option '--wings'"),
+                                ("`--wings`", "no command has the option '--wings'")):
+            self.refuses(check_commands.check, self.page(text + "\n"), complaint)
+
+    def test_pages_about_other_tools_name_their_options(self):
+        self.accepts(check_commands.check, self.CLI | {"docs/load/guides/from-k6.md": "`--wings`\n"})
+
+    def test_missing_pages_are_refused(self):
+        self.refuses(check_commands.check, {"docs/a.md": "a\n"}, "no pages")
+
+
+class Prose(TreeTest):
+    def test_plain_words_and_quotations_are_accepted(self):
+        self.accepts(check_prose.check, {"docs/a.md": "The leader writes. `whoever`\n```\nwhoever\n```\n",
+                                         "src/a.h": "int whoever;  // The user.\n"})
+
+    def test_riddles_are_refused(self):
+        self.refuses(check_prose.check, {"docs/a.md": "a\n\nWhoever leads writes.\n"}, "docs/a.md:3: 'Whoever'")
+        self.refuses(check_prose.check, {"src/a.h": "int a;  // the usual one\n"}, "src/a.h:1: 'the usual one'")
 
 
 class Ledger(TreeTest):

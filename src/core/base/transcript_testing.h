@@ -3,7 +3,7 @@
 //
 // A file of stories holds the acts, and behind each its results:
 //
-//   == a share runs until it is told to stop
+//   == an assignment runs until its stop
 //   run 1
 //   stop 1 at_once  -> noted; stop 1 how=at_once
 //   wait 5s         -> at 5s: kill 1

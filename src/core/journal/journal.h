@@ -43,7 +43,7 @@ class Journal {
   void step(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
     say(now, 2, event, text, fields);
   }
-  // News is told from verbosity 1 on, and is no transition.
+  // News is printed from verbosity 1 on, and is no transition.
   void news(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
     say(now, 1, event, text, fields);
   }

@@ -2,13 +2,13 @@
 // states comes out. The state decides which messages the node accepts (below, and in request_limiter.h).
 //
 // Three views, of which the worst wins:
-//   - the duration of operations against the usual one here: the average of the last ten samples against a moving
-//     average that is learnt (a baseline), and whether it grows, by linear regression over the last twenty. So it
-//     learns the normal state of a machine. It says nothing before the third sample.
+//   - the duration of operations against a baseline: the average of the last ten samples against a moving average that
+//     is learnt, and whether it grows, by linear regression over the last twenty. So it learns the normal state of a
+//     machine. It says nothing before the third sample.
 //   - the absolute duration of operations, because the baseline may have been learnt in a slow state;
 //   - the load of processor, memory and queues, which rises before operations take longer.
 //
-// The baseline is not learnt while the node is stressed or worse: else the bad state would become usual.
+// The baseline is not learnt while the node is stressed or worse: else the bad state would become normal.
 //
 // A state gets worse after two samples in a row that say so, and better after ten, with a margin, so that it does not
 // flap. A kernel: no clock; the sampler samples at even intervals.
