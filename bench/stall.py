@@ -31,7 +31,7 @@ def one_run(program, vus, seconds, frozen):
     if iterations["on_time"] + iterations["late"] + iterations["dropped"] != iterations["scheduled"]:
         raise Failure(f"{vus} virtual users: on time + late + dropped is not what was scheduled: {iterations}")
     return {"vus": vus, **{name: step["response_ms"][name] for name in EXPECTED_MS},
-            "service_p99": step["service_ms"]["p99"], "requests": step["count"], "censored": step["censored"],
+            "service_p99": step["service_ms"]["p99"], "requests": step["count"],
             **{name: iterations[name] for name in ("scheduled", "on_time", "late", "dropped")}}
 
 

@@ -72,7 +72,7 @@ struct Work {
         step.bytes_sent += 200;
         step.bytes_received += 2'000;
         step.service.record(took);
-        step.response.record(took + Duration::micros(prng.between(1, 20)));
+        step.response.answered.record(took + Duration::micros(prng.between(1, 20)));
         step.phases[static_cast<std::size_t>(metrics::Phase::kWait)].record(took - Duration::micros(30));
         step.phases[static_cast<std::size_t>(metrics::Phase::kReceive)].record(Duration::micros(prng.between(5, 30)));
       }

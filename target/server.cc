@@ -127,6 +127,9 @@ Result<TargetTotals> run_target(const TargetOptions& options, OnListening on_lis
     if (!written) return tl::unexpected(written.error());
   }
 
+  // Threads share a port, and so would a second target of this user: only a listener that does not share finds it out.
+  if (const auto alone = (*control)->listen(options.listen, {}); !alone) return tl::unexpected(alone.error());
+
   std::vector<std::unique_ptr<Worker>> workers;
   runtime::Endpoint at = options.listen;
   for (uint32_t i = 0; i < options.threads; ++i) {

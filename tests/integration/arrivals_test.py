@@ -67,7 +67,7 @@ class Arrivals(product.Test):
         self.assertGreater(counts["dropped"], 50)
         self.assertEqual(counts["on_time"] + counts["late"] + counts["dropped"], 300)
         self.assertEqual(len(self.server.requests), counts["on_time"] + counts["late"])
-        self.assertEqual(step["censored"], counts["dropped"])
+        self.assertEqual(step["unfinished"], counts["dropped"])
         self.assertEqual(step["response_ms"]["count"], 300, "who was dropped is in the percentiles")
         self.assertEqual(step["service_ms"]["count"], step["count"])
         self.assertGreater(step["response_ms"]["p90"], STALL * 200)

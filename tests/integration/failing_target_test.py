@@ -89,7 +89,47 @@ workflows:
         self.assertGreater(run.result["steps"]["calm.get"]["count"], 3)
 
 
+class HalfTheRequests(product.Test):
+    """Half the requests get no response. No figure is better for that, and a limit that needs it is not kept."""
+
+    def run_against(self, respond, *arguments):
+        answered = [0]
+
+        def every_second(request, connection):
+            answered[0] += 1
+            return response(b"ok") if answered[0] % 2 else respond(connection)
+
+        with Server(every_second) as server:
+            run = self.load(f"""\
+workflows:
+  w: {{vus: 4, duration: 600ms, steps: {{s: {{http: {{get: "{server.url}", timeout: 100ms}}}}}}}}
+thresholds: {{http_req_duration: ["p(95)<5000", "p(25)<5000"]}}
+""", *arguments, code=product.THRESHOLDS)
+        late, early = run.result["thresholds"]
+        self.assertTrue(late["at_least"])
+        self.assertEqual((late["ok"], early["ok"], "at_least" in early), (False, True, False))
+        times = run.result["steps"]["w.s"]["response_ms"]
+        self.assertIn("p95", times["lower_bounds"])
+        self.assertRegex(run.out, r"response .*≥")
+        self.assertIn("1 of 2 thresholds: http_req_duration p(95)≥", run.out)
+        return times
+
+    def test_that_time_out_count_with_their_wait(self):
+        self.assertGreaterEqual(self.run_against(lambda connection: connection.wait_for_close())["p95"], 100)
+
+    def test_that_are_closed_at_once_are_slower_than_every_response(self):
+        times = self.run_against(lambda _: None)
+        self.assertGreaterEqual(times["p95"], max(low for low, _ in times["histogram"]["buckets"]) / 1e6)
+
+
 class DeadTarget(product.Test):
+    def test_a_dead_target_is_not_asked_a_million_times_a_second(self):
+        run = self.load(f"http://127.0.0.1:{closed_port()}/", "--duration", "700ms", "--vus", "3",
+                        code=product.ALL_FAILED)
+        # After 0, 10, 30, 70, 150, 310 and 630 ms.
+        self.assertLessEqual(run.totals["requests"], 3 * 7)
+        self.assertGreater(run.totals["requests"], 3)
+
     def test_nobody_listens(self):
         run = self.load(f"http://127.0.0.1:{closed_port()}/", "--duration", "200ms", code=product.ALL_FAILED)
         self.assertEqual(set(run.errors), {"connect_refused"})

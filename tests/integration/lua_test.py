@@ -159,10 +159,10 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
         dropped = run.totals["dropped_iterations"]
         self.assertGreater(dropped, 10)
         a, b = (run.result["steps"]["w." + step] for step in "ab")
-        self.assertEqual(a["censored"], dropped)
+        self.assertEqual(a["unfinished"], dropped)
         self.assertEqual(a["response_ms"]["count"], a["count"] + dropped)
         self.assertGreater(a["response_ms"]["max"], 200)
-        self.assertEqual(b["censored"], 0, "it is due when the step before it has ended")
+        self.assertEqual(b["unfinished"], 0, "it is due when the step before it has ended")
 
     def test_values_between_scripts_and_settings(self):
         self.one("""

@@ -197,7 +197,7 @@ class Signals(Outcome):
         self.assertEqual(run.errors, {"interrupted": 2})
         self.assertIn("still running when the run ended", run.out)
         # The two that were sent, and what the pace said meanwhile: 30 in all for each user who began at once.
-        self.assertIn(run.result["steps"]["w.s"]["censored"], range(3, 61))
+        self.assertIn(run.result["steps"]["w.s"]["unfinished"], range(3, 61))
 
     def test_the_reader_of_its_output_goes_away(self):
         """`bellwether … | head`: the run goes on, and its result file is written."""

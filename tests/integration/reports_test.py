@@ -113,7 +113,8 @@ class Reports(product.Test):
         times = {"histogram": {"unit": "ns", "buckets": buckets, "sum": 8_000_000_000_000, "min": buckets[0][0],
                                "max": buckets[-1][0]}}
         step = {"count": 5_000_000, "failed": 0, "rate_per_s": 1_388.9, "bytes_sent": 1, "bytes_received": 1,
-                "censored": 0, "service_ms": times, "response_ms": times, "status": {"200": 5_000_000}, "errors": {}}
+                "unanswered": 0, "unfinished": 0, "service_ms": times, "response_ms": times,
+                "status": {"200": 5_000_000}, "errors": {}}
         point = {"p50": 1.25, "p95": 2.5, "p99": 5.125}
         step["series"] = [{"t": t, "covered_s": 32, "requests": 44_444, "failed": 32, "duration_ms": point}
                           for t in range(0, 3_600, 32)]

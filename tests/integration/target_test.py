@@ -207,6 +207,11 @@ class Options(TargetTest):
             self.target.send_signal(signal_number)
             self.assertEqual(self.target.wait(20), product.PASS)
 
+    def test_two_targets_do_not_share_a_port(self):
+        url = self.serve("--cores", "2")
+        port = url.rsplit(":", 1)[1].strip("/")
+        self.assert_refused(self.bellwether("target", "--listen", f"127.0.0.1:{port}", "--cores", "2"), port, "in use")
+
     def test_what_it_cannot_do_is_said(self):
         with Server() as taken:
             for line, *words in (

@@ -39,10 +39,6 @@ bool looks_like_file(const std::string& name) { return name.find_first_of("./") 
 using report::decimal;
 using report::percent;
 
-std::string millis(const metrics::Histogram& times, double at) {
-  return times.empty() ? "-" : decimal(times.percentile(at).millis_f());
-}
-
 Value cluster_of(const results::Run& run) {
   if (!run.cluster) return {};
   std::istringstream names(run.cluster->workers);
@@ -81,11 +77,14 @@ std::string text_of(const report::ResultFile& run) {
     out += fmt::format("  {}{}{}\n", one.ok ? "✓ " : "✗ ", printable(fmt::format("{} {}", one.metric, one.expression)),
                        one.value ? fmt::format("  ({})", decimal(*one.value)) : "  (no samples)");
   }
-  Table table({"STEP", "REQUESTS", "PER S", "FAILED", "P50 MS", "P90", "P95", "P99", "LONGEST"});
+  Table table({"STEP", "REQUESTS", "RATE", "FAILED", "P50", "P90", "P95", "P99", "MAX"});
   for (const report::ResultStep& step : run.steps) {
-    const metrics::Histogram& times = step.response;
-    table.add({step.name, std::to_string(step.count), decimal(step.rate_per_s), percent(step.failed, step.count),
-               millis(times, 50), millis(times, 90), millis(times, 95), millis(times, 99), millis(times, 100)});
+    std::vector<std::string> row{step.name, format_count(step.count), decimal(step.rate_per_s) + "/s",
+                                 percent(step.failed, step.count)};
+    for (const double percent : {50.0, 90.0, 95.0, 99.0, 100.0}) {
+      row.push_back(step.response.empty() ? "-" : report::figure_text(step.response.percentile(percent)));
+    }
+    table.add(std::move(row));
   }
   out += "\n" + table.text();
   if (run.metrics.empty()) return out;

@@ -103,7 +103,7 @@ Result<Batches> batches_of(Opened& run, const std::vector<std::string>& names) {
   std::vector<Batcher::Step> steps;
   for (const std::string& name : names) {
     for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
-      if (run.plan.steps[s].name == name) steps.push_back({name, s, run.plan.steps[s].open_model});
+      if (run.plan.steps[s].name == name) steps.push_back({name, s});
     }
   }
   Extent extent;
@@ -179,7 +179,7 @@ struct Said {
   int exit_code = 0;
 };
 
-Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
+Said verdict_of(const Comparison& of, const ResultsCompareArguments& given, const results::Tolerance& tolerance) {
   if (of.judged == 0) {
     return {"not judged",
             fmt::format(
@@ -188,15 +188,23 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
                 results::kLeastBatches),
             aggregate::kExitNoSamples};
   }
-  if (of.any(Judgement::kWorse)) {
+  if (of.count(Judgement::kWorse) > 0) {
     return {"regression",
             fmt::format("REGRESSION: something is worse by more than {} (errors: {})", given.tolerance, given.errors),
             aggregate::kExitThresholds};
   }
-  const bool unclear = of.any(Judgement::kUnclear);
-  return {"no regression",
-          std::string("No regression") + (unclear ? "; where it says unclear, longer runs would tell more" : ""),
-          aggregate::kExitPass};
+  if (const std::size_t unclear = of.count(Judgement::kUnclear); unclear > 0) {
+    constexpr double kMost = 1'000;
+    const double longer = std::ceil(of.longer(tolerance));
+    return {
+        "inconclusive",
+        fmt::format("INCONCLUSIVE: {} unclear, chance may explain the difference. Runs {} times as long would tell, "
+                    "or a greater --tolerance",
+                    format_count(unclear, "figure") + (unclear == 1 ? " is" : " are"),
+                    longer > kMost ? "more than 1,000" : fmt::format("about {:.0f}", longer)),
+        aggregate::kExitNoSamples};
+  }
+  return {"no regression", "No regression", aggregate::kExitPass};
 }
 
 Result<int> compare_command(const ResultsCompareArguments& given) {
@@ -215,8 +223,9 @@ Result<int> compare_command(const ResultsCompareArguments& given) {
     }
   }
   BW_TRY(const auto after, batches_of(runs.back(), names));
-  const Comparison compared = compare(before, after, {.relative = tolerance, .errors = errors});
-  const Said said = verdict_of(compared, given);
+  const results::Tolerance allowed{.relative = tolerance, .errors = errors};
+  const Comparison compared = compare(before, after, allowed);
+  const Said said = verdict_of(compared, given, allowed);
   std::size_t skipped = 0;
   for (const Opened& run : runs) {
     for (const plan::StepInfo& step : run.plan.steps) {
@@ -251,7 +260,8 @@ void add_results_compare(CLI::App& results, int& exit_code) {
       ->capture_default_str();
   add_store_option(command, given->store);
   command->add_flag("--json", given->json, "Print JSON");
-  command->footer("Exit codes: 0 no regression, 99 regression, 104 there is no such run, 123 too few samples.");
+  command->footer(
+      "Exit codes: 0 no regression, 99 regression, 104 there is no such run, 123 inconclusive, or too few samples.");
   command->callback([given, &exit_code] { exit_code = answer("results compare", compare_command(*given)); });
 }
 

@@ -56,7 +56,7 @@ StepFigures step_of(const plan::Plan& plan, const metrics::Window& window, std::
   out.bytes_received = step.bytes_received;
   out.rate_per_s = per_second(step.count, covered);
   out.service = times_of(step.service);
-  out.response = times_of(step.response);
+  out.response = times_of(step.response.waits());
   return out;
 }
 
@@ -141,7 +141,7 @@ Status status_of(const dispatch::Watched& watched, const plan::Plan* plan) {
 Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Duration covered) {
   Figures out;
   Histogram service;
-  Histogram response;
+  metrics::ResponseTimes response;
   out.covered = span_of(covered);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     if (!plan.steps[s].measured) continue;
@@ -153,7 +153,7 @@ Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Durati
   }
   out.rate_per_s = per_second(out.requests, covered);
   out.service = times_of(service);
-  out.response = times_of(response);
+  out.response = times_of(response.waits());
   for (std::size_t w = 0; w < plan.workflows.size(); ++w) out.workflows.push_back(workflow_of(plan, window, w));
   return out;
 }

@@ -26,7 +26,7 @@ metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
   out.second = second;
   for (std::size_t s = 0; s < out.steps.size(); ++s) {
     for (int64_t i = 1; i <= 100; ++i) out.steps[s].service.record(Duration::millis(i * static_cast<int64_t>(s + 1)));
-    out.steps[s].response = metrics::Histogram();
+    out.steps[s].response = metrics::ResponseTimes();
     out.steps[s].count = 100;
     out.steps[s].failed = s;
     out.workflows[s].iterations = 50 + s;

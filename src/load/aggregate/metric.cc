@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
@@ -21,7 +22,6 @@ enum class Source : uint8_t {
   kBytesReceived,
   kDuration,
   kService,
-  kResponse,
   kPhase,
   kIterations,
   kIterationDuration,
@@ -43,7 +43,6 @@ constexpr std::array<Origin, 19> kOrigins{{
     {"http_req_failed", Source::kFailed},
     {"http_req_duration", Source::kDuration},
     {"http_req_service", Source::kService},
-    {"http_req_response", Source::kResponse},
     {"http_req_looking_up", Source::kPhase, Phase::kDns},
     {"http_req_connecting", Source::kPhase, Phase::kConnect},
     {"http_req_tls_handshaking", Source::kPhase, Phase::kTls},
@@ -98,10 +97,9 @@ void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Samp
       add(step.failed, out);
       out.total += step.count;
       break;
-    case Source::kDuration: out.trend.merge(duration_of(totals, id)); break;
-    case Source::kService: out.trend.merge(step.service); break;
-    case Source::kResponse: out.trend.merge(step.response); break;
-    case Source::kPhase: out.trend.merge(step.phases[static_cast<std::size_t>(origin.phase)]); break;
+    case Source::kDuration: out.trend.merge(step.response); break;
+    case Source::kService: out.trend.answered.merge(step.service); break;
+    case Source::kPhase: out.trend.answered.merge(step.phases[static_cast<std::size_t>(origin.phase)]); break;
     default: break;
   }
 }
@@ -110,7 +108,7 @@ void take_workflow(const Origin& origin, const metrics::WorkflowWindow& workflow
   switch (origin.source) {
     case Source::kIterations: add(workflow.iterations, out); break;
     case Source::kDropped: add(workflow.dropped, out); break;
-    case Source::kIterationDuration: out.trend.merge(workflow.iteration); break;
+    case Source::kIterationDuration: out.trend.answered.merge(workflow.iteration); break;
     default: break;
   }
 }
@@ -145,37 +143,47 @@ Sample custom_sample(const Totals& totals, std::size_t metric, const Filter& fil
   out.total = sum.count;
   out.last = sum.last;
   out.greatest = sum.greatest;
-  out.trend = std::move(sum.trend);
+  out.trend.answered = std::move(sum.trend);
   out.scale = plan.metrics[metric].scale();
   return out;
 }
 
-std::optional<double> trend_value(const Histogram& trend, double scale, plan::Aggregation aggregation,
-                                  double percentile) {
-  if (aggregation == plan::Aggregation::kCount) return static_cast<double>(trend.count());
+std::optional<Value> trend_value(const metrics::ResponseTimes& trend, double scale, plan::Aggregation aggregation,
+                                 double percentile) {
+  if (aggregation == plan::Aggregation::kCount) return Value{static_cast<double>(trend.count())};
   if (trend.empty()) return std::nullopt;
-  const bool is_time = scale == kMillisecond;
+  const auto figure = [&](const metrics::ResponseFigure& of) {
+    Value out{in_units(of.value, scale), !of.known(), {}};
+    if (of.most) out.most = in_units(*of.most, scale);
+    return out;
+  };
   switch (aggregation) {
     case plan::Aggregation::kAvg: {
-      const double mean = static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count());
-      return is_time ? mean * 1e-6 : mean / scale;
+      const metrics::ResponseFigure mean = trend.mean();
+      if (!mean.most) return figure(mean);
+      // More exact than a duration: values of small scales are fractions of a nanosecond apart.
+      const Histogram& all = trend.answered;
+      const double exact = static_cast<double>(all.sum_ns()) / static_cast<double>(all.count());
+      return Value{scale == kMillisecond ? exact * 1e-6 : exact / scale};
     }
-    case plan::Aggregation::kMin: return in_units(trend.min(), scale);
-    case plan::Aggregation::kMax: return in_units(trend.max(), scale);
-    case plan::Aggregation::kMed: return in_units(trend.percentile(50), scale);
-    case plan::Aggregation::kPercentile: return in_units(trend.percentile(percentile), scale);
+    case plan::Aggregation::kMin: return Value{in_units(trend.waits().min(), scale), trend.answered.empty(), {}};
+    case plan::Aggregation::kMax: return figure(trend.max());
+    case plan::Aggregation::kMed: return figure(trend.percentile(50));
+    case plan::Aggregation::kPercentile: return figure(trend.percentile(percentile));
     default: return std::nullopt;
   }
 }
 
-bool holds(double value, plan::Op op, double bound) {
+// Of a lower bound only what is true up to the upper one.
+bool holds(const Value& seen, plan::Op op, double bound) {
+  const double most = seen.at_least ? seen.most.value_or(HUGE_VAL) : seen.value;
   switch (op) {
-    case plan::Op::kLess: return value < bound;
-    case plan::Op::kLessEqual: return value <= bound;
-    case plan::Op::kGreater: return value > bound;
-    case plan::Op::kGreaterEqual: return value >= bound;
-    case plan::Op::kEqual: return value == bound;
-    case plan::Op::kNotEqual: return value != bound;
+    case plan::Op::kLess: return most < bound;
+    case plan::Op::kLessEqual: return most <= bound;
+    case plan::Op::kGreater: return seen.value > bound;
+    case plan::Op::kGreaterEqual: return seen.value >= bound;
+    case plan::Op::kEqual: return seen.value == bound && most == bound;
+    case plan::Op::kNotEqual: return seen.value > bound || most < bound;
   }
   return false;
 }
@@ -218,22 +226,22 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
   return out;
 }
 
-std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile) {
+std::optional<Value> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile) {
   using plan::Aggregation;
   const bool nothing_yet = sample.elapsed <= Duration::zero();
   switch (sample.kind) {
     case MetricKind::kCounter:
-      if (aggregation == Aggregation::kCount) return sample.count;
+      if (aggregation == Aggregation::kCount) return Value{sample.count};
       if (aggregation != Aggregation::kRate || nothing_yet) return std::nullopt;
-      return sample.count / sample.elapsed.seconds_f();
+      return Value{sample.count / sample.elapsed.seconds_f()};
     case MetricKind::kGauge:
       if (nothing_yet || !sample.any) return std::nullopt;
-      if (aggregation == Aggregation::kValue) return sample.last;
-      if (aggregation == Aggregation::kMax) return sample.greatest;
+      if (aggregation == Aggregation::kValue) return Value{sample.last};
+      if (aggregation == Aggregation::kMax) return Value{sample.greatest};
       return std::nullopt;
     case MetricKind::kRate:
       if (aggregation != Aggregation::kRate || sample.total == 0) return std::nullopt;
-      return sample.count / static_cast<double>(sample.total);
+      return Value{sample.count / static_cast<double>(sample.total)};
     case MetricKind::kTrend: return trend_value(sample.trend, sample.scale, aggregation, percentile);
   }
   return std::nullopt;
@@ -244,8 +252,11 @@ ThresholdResult evaluate(const Totals& totals, const plan::Threshold& threshold)
   const auto seen =
       sample(totals, threshold.metric, {threshold.step, threshold.workflow, threshold.check, threshold.tags});
   if (!seen) return result;
-  result.value = value_of(*seen, threshold.aggregation, threshold.percentile);
-  result.ok = result.value && holds(*result.value, threshold.op, threshold.value);
+  const auto value = value_of(*seen, threshold.aggregation, threshold.percentile);
+  if (!value) return result;
+  result.value = value->value;
+  result.at_least = value->at_least;
+  result.ok = holds(*value, threshold.op, threshold.value);
   return result;
 }
 

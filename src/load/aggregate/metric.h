@@ -31,28 +31,34 @@ struct Filter {
 // The samples of a metric. Its kind decides which members have a meaning.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;
-  double count = 0;             // kCounter: the count; kRate: true observations
-  uint64_t total = 0;           // kRate: all observations
-  double last = 0;              // kGauge
-  double greatest = 0;          // kGauge
-  metrics::Histogram trend;     // kTrend
-  double scale = kMillisecond;  // kTrend: the number of the histogram's units in one of the metric's
-  uint64_t refused = 0;         // impossible values of the scenario's own metrics
-  bool any = true;              // has a sample; true for metrics that count all the time
-  Duration elapsed;             // measured time of the run
+  double count = 0;              // kCounter: the count; kRate: true observations
+  uint64_t total = 0;            // kRate: all observations
+  double last = 0;               // kGauge
+  double greatest = 0;           // kGauge
+  metrics::ResponseTimes trend;  // kTrend; other times than those of responses are all `answered`
+  double scale = kMillisecond;   // kTrend: the number of the histogram's units in one of the metric's
+  uint64_t refused = 0;          // impossible values of the scenario's own metrics
+  bool any = true;               // has a sample; true for metrics that count all the time
+  Duration elapsed;              // measured time of the run
 };
 // The value of a metric of the product or of the scenario. Empty when the metric does not exist, or does not have this
 // filter.
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter = {});
 
+struct Value {
+  double value = 0;
+  bool at_least = false;            // a lower bound: requests without a response may be slower
+  std::optional<double> most = {};  // of a lower bound: the upper one, if known
+};
 // One figure of a sample. Empty without samples to compute it from, or when the kind has no such figure. A counter that
 // counted nothing is 0: that is a measurement.
-std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile = 0);
+std::optional<Value> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile = 0);
 
 // Pass/fail rules over the figures of a run, with the meaning that they have in k6, with one exception: a threshold
 // without samples has not passed.
 struct ThresholdResult {
   std::optional<double> value;  // durations in ms, rates 0..1; none: no samples
+  bool at_least = false;        // the value is a lower bound; the upper one decides about an upper limit
   bool ok = false;              // never without a value
   bool no_samples() const { return !value.has_value(); }
 };

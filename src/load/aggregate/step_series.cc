@@ -6,18 +6,14 @@
 
 namespace bellwether::aggregate {
 
-Percentiles percentiles_of(const metrics::Histogram& histogram) {
-  return {histogram.percentile(50), histogram.percentile(95), histogram.percentile(99)};
+Percentiles percentiles_of(const metrics::ResponseTimes& times) {
+  return {times.percentile(50).value, times.percentile(95).value, times.percentile(99).value};
 }
 
 void keep_worst(Percentiles& worst, const Percentiles& other) {
   worst.p50 = std::max(worst.p50, other.p50);
   worst.p95 = std::max(worst.p95, other.p95);
   worst.p99 = std::max(worst.p99, other.p99);
-}
-
-const metrics::Histogram& duration_of(const plan::StepInfo& step, const metrics::StepWindow& window) {
-  return step.open_model ? window.response : window.service;
 }
 
 void StepSeries::add(const metrics::Window& part, Duration covered) {
@@ -33,7 +29,7 @@ void StepSeries::add(const metrics::Window& part, Duration covered) {
     StepFigure& figure = state_.figures[interval * steps + s];
     figure.count += part.steps[s].count;
     figure.failed += part.steps[s].failed;
-    const metrics::Histogram& times = duration_of(plan_->steps[s], part.steps[s]);
+    const metrics::ResponseTimes& times = part.steps[s].response;
     if (!times.empty()) keep_worst(figure.duration, percentiles_of(times));
   }
 }

@@ -19,18 +19,15 @@ struct Percentiles {
   Duration p99;
   bool operator==(const Percentiles&) const = default;
 };
-Percentiles percentiles_of(const metrics::Histogram& histogram);
+// Of requests without a response the lower bounds.
+Percentiles percentiles_of(const metrics::ResponseTimes& times);
 // The greater of each.
 void keep_worst(Percentiles& worst, const Percentiles& other);
-
-// The time of a step that http_req_duration means: response time (due → done) in an open model, service time (sent →
-// done) in a closed one.
-const metrics::Histogram& duration_of(const plan::StepInfo& step, const metrics::StepWindow& window);
 
 struct StepFigure {
   uint64_t count = 0;
   uint64_t failed = 0;
-  Percentiles duration;  // zero without a measurement
+  Percentiles duration;  // http_req_duration; zero without a measurement
   bool operator==(const StepFigure&) const = default;
 };
 

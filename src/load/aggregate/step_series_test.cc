@@ -9,12 +9,11 @@
 namespace bellwether::aggregate {
 namespace {
 
-// One step of an open model, one of a closed one.
-plan::Plan two_models() {
+plan::Plan two_steps() {
   plan::Plan plan;
   plan.workflows.resize(1);
-  plan.steps = {{.workflow = 0, .index = 0, .name = "w.open", .measured = true, .open_model = true},
-                {.workflow = 0, .index = 1, .name = "w.closed", .measured = true, .open_model = false}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "w.a", .measured = true},
+                {.workflow = 0, .index = 1, .name = "w.b", .measured = true}};
   return plan;
 }
 
@@ -25,13 +24,13 @@ metrics::Window requests_of(const plan::Plan& plan, uint64_t second, uint64_t co
     step.count = count;
     step.failed = failed;
     step.service.record(took);
-    step.response.record(took * 3);
+    step.response.answered.record(took * 3);
   }
   return window;
 }
 
 TEST(StepSeries, each_step_has_its_counts_and_the_time_that_thresholds_judge) {
-  const plan::Plan plan = two_models();
+  const plan::Plan plan = two_steps();
   Totals totals(plan);
   totals.add(requests_of(plan, 0, 10, 1, Duration::micros(100)));
   totals.add(requests_of(plan, 1, 20, 2, Duration::micros(200)), Duration::millis(500));
@@ -40,13 +39,12 @@ TEST(StepSeries, each_step_has_its_counts_and_the_time_that_thresholds_judge) {
   EXPECT_EQ(series.covered, (std::vector<Duration>{Duration::seconds(1), Duration::millis(500)}));
   ASSERT_EQ(series.figures.size(), 4u);
   EXPECT_EQ(series.figures[0].duration.p99, Duration::micros(300)) << "response time";
-  EXPECT_EQ(series.figures[1].duration.p99, Duration::micros(100)) << "service time";
   EXPECT_EQ(series.figures[3].count, 20u);
   EXPECT_EQ(series.figures[3].failed, 2u);
 }
 
 TEST(StepSeries, a_longer_run_has_longer_stretches_and_loses_no_request_and_no_peak) {
-  const plan::Plan plan = two_models();
+  const plan::Plan plan = two_steps();
   Totals totals(plan);
   for (uint64_t second = 0; second < 1'000; ++second) {
     const bool stall = second == 777;
@@ -63,7 +61,7 @@ TEST(StepSeries, a_longer_run_has_longer_stretches_and_loses_no_request_and_no_p
     count += series.figures[i].count;
     failed += series.figures[i].failed;
     const bool has_stall = i / 2 == 777 / 16;
-    EXPECT_EQ(series.figures[i].duration.p50, has_stall ? Duration::seconds(1) : Duration::millis(1)) << i;
+    EXPECT_EQ(series.figures[i].duration.p50, has_stall ? Duration::seconds(3) : Duration::millis(3)) << i;
   }
   EXPECT_EQ(count, 5'000u);
   EXPECT_EQ(failed, 500u);
@@ -71,7 +69,7 @@ TEST(StepSeries, a_longer_run_has_longer_stretches_and_loses_no_request_and_no_p
 
 RC_GTEST_PROP(StepSeries, the_order_of_additions_does_not_matter, (uint64_t seed)) {
   Prng prng(seed);
-  const plan::Plan plan = two_models();
+  const plan::Plan plan = two_steps();
   std::vector<metrics::Window> parts;
   for (uint64_t n = 1 + prng.below(40); n > 0; --n) {
     parts.push_back(requests_of(plan, prng.below(prng.chance(0.1) ? 100'000 : 300), prng.below(9), prng.below(3),

@@ -23,7 +23,7 @@ int order(double a, double b) { return (a > b ? 1 : 0) - (a < b ? 1 : 0); }
 }  // namespace
 
 std::string threshold_text(std::string_view metric, std::string_view expression, plan::MetricKind kind,
-                           std::string_view unit, double value) {
+                           std::string_view unit, double value, bool at_least) {
   using plan::MetricKind;
   static constexpr std::string_view kOperators = "<>=!";
   const std::size_t op = std::min(expression.find_first_of(kOperators), expression.size());
@@ -45,8 +45,9 @@ std::string threshold_text(std::string_view metric, std::string_view expression,
   while (digits < 17 && order(parse_double(measured).value_or(0), *limit * factor) != order(value, *limit)) {
     measured = with_digits(value * factor, ++digits);
   }
-  return fmt::format("{} {}={}{}, limit {}{}{}", metric, what, measured, suffix, expression.substr(op, after - op),
-                     with_digits(*limit * factor, 15), suffix);
+  return fmt::format("{} {}{}{}{}, limit {}{}{}{}", metric, what, at_least ? "≥" : "=", measured, suffix,
+                     expression.substr(op, after - op), with_digits(*limit * factor, 15), suffix,
+                     at_least && value < *limit ? " (requests without a response may be slower)" : "");
 }
 
 }  // namespace bellwether::aggregate

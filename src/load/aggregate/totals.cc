@@ -326,7 +326,7 @@ SeriesPoint Totals::point_of(const metrics::Window& second, Duration covered) {
   service_.clear();
   response_.clear();
   for (const metrics::StepWindow& step : second.steps) {
-    service_.merge(step.service);
+    service_.answered.merge(step.service);
     response_.merge(step.response);
   }
   const Counts counts = counts_of(*plan_, second, {});
@@ -367,12 +367,6 @@ void Totals::put(const SeriesPoint& point, bool late) {
   const int64_t vus = at->vus;
   absorb(*at, point);
   if (late) at->vus = vus;
-}
-
-const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step) {
-  check(step < totals.plan().steps.size(), "a step of the plan");
-  const metrics::StepWindow& window = totals.sum().steps[step];
-  return duration_of(totals.plan().steps[step], window);
 }
 
 }  // namespace bellwether::aggregate

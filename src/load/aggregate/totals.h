@@ -213,11 +213,8 @@ class Totals {
   MetricSeries metric_series_;
   StepSeries step_series_;
   SeriesPoint last_;
-  metrics::Histogram service_;  // of the second being added, all steps; kept for its pages
-  metrics::Histogram response_;
+  metrics::ResponseTimes service_;  // of the second being added, all steps; kept for its pages
+  metrics::ResponseTimes response_;
 };
-
-// The time of a step that http_req_duration means, over the whole run.
-const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step);
 
 }  // namespace bellwether::aggregate

@@ -13,9 +13,9 @@ namespace {
 plan::Plan two_workflows() {
   plan::Plan plan;
   plan.workflows.resize(2);
-  plan.steps = {{.workflow = 0, .index = 0, .name = "open.a", .measured = true, .open_model = true},
-                {.workflow = 0, .index = 1, .name = "open.set", .measured = false, .open_model = true},
-                {.workflow = 1, .index = 0, .name = "closed.b", .measured = true, .open_model = false}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "open.a", .measured = true},
+                {.workflow = 0, .index = 1, .name = "open.set", .measured = false},
+                {.workflow = 1, .index = 0, .name = "closed.b", .measured = true}};
   plan.checks = {{.step = 0, .name = "status is 200"}};
   return plan;
 }
@@ -99,7 +99,7 @@ TEST_F(TotalsTest, a_point_of_the_series_is_one_second_over_all_steps) {
   window.steps[0].count = 3;
   window.steps[0].failed = 2;
   window.steps[0].service.record(Duration::micros(300), 2);
-  window.steps[0].response.record(Duration::micros(900), 3);
+  window.steps[0].response.answered.record(Duration::micros(900), 3);
   window.workflows[0].dropped = 4;
   totals.add(window, Duration::millis(500));
 
@@ -246,17 +246,6 @@ TEST_F(TotalsTest, that_are_restored_go_on_as_those_that_were_saved) {
   EXPECT_EQ(restored.vus(1), totals.vus(1));
   EXPECT_EQ(restored.counts(1).requests, 5u);
   EXPECT_TRUE(restored.sum().steps[2].service == totals.sum().steps[2].service);
-}
-
-TEST_F(TotalsTest, the_duration_of_a_step_is_response_time_in_an_open_model_only) {
-  metrics::Window window = totals_second_of(plan, 0);
-  for (const std::size_t s : {0, 2}) {
-    window.steps[s].service.record(Duration::millis(1));
-    window.steps[s].response.record(Duration::millis(9));
-  }
-  totals.add(window);
-  EXPECT_EQ(duration_of(totals, 0).max(), Duration::millis(9));
-  EXPECT_EQ(duration_of(totals, 2).max(), Duration::millis(1));
 }
 
 }  // namespace

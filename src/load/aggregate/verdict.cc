@@ -22,14 +22,13 @@ std::string percent(uint64_t part, uint64_t whole) {
 }
 
 bool schedule_missed(const Facts& facts) {
-  const uint64_t missed = facts.dropped + facts.not_started;
-  return !facts.dropped_threshold && static_cast<double>(missed) > 0.01 * static_cast<double>(facts.scheduled);
+  return static_cast<double>(facts.missed) > 0.01 * static_cast<double>(facts.scheduled);
 }
 
 std::string schedule_text(const Facts& facts) {
-  const uint64_t missed = facts.dropped + facts.not_started;
-  return fmt::format("the schedule was not achieved: {} of {} ({}) dropped or not started", format_count(missed),
-                     format_count(facts.scheduled, "iteration"), percent(missed, facts.scheduled));
+  return fmt::format("the schedule {}was not achieved: {} of {} ({}) dropped or not started",
+                     facts.missing.empty() ? "" : fmt::format("of '{}' ", facts.missing), format_count(facts.missed),
+                     format_count(facts.scheduled, "iteration"), percent(facts.missed, facts.scheduled));
 }
 
 // "25.0 % of the load was lost for 800ms", "up to 25.0 % of the load was lost in 3 places, 2.10s in all".
@@ -152,26 +151,40 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
 
 namespace {
 
-// Of executors with a number of iterations: all of them.
-uint64_t counted_iterations(const Totals& totals) {
-  uint64_t sum = 0;
-  const std::vector<plan::Workflow>& workflows = totals.plan().workflows;
-  for (std::size_t w = 0; w < workflows.size(); ++w) {
-    if (!std::holds_alternative<plan::Iterations>(workflows[w].executor)) continue;
-    const metrics::WorkflowWindow& counted = totals.sum().workflows[w];
-    sum += counted.iterations + counted.interrupted + counted.dropped;
-  }
-  return sum;
+bool judges_drops(const plan::Plan& plan, std::size_t workflow) {
+  return std::ranges::any_of(plan.thresholds, [&](const plan::Threshold& threshold) {
+    return threshold.metric == "dropped_iterations" && (!threshold.workflow || *threshold.workflow == workflow);
+  });
 }
 
-std::string failed_text(const plan::Plan& plan, const plan::Threshold& threshold, double value) {
+void take_schedule(const Totals& totals, Facts& facts) {
+  const plan::Plan& plan = totals.plan();
+  double worst = 0;
+  for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    if (judges_drops(plan, w)) continue;
+    const metrics::WorkflowWindow& counts = totals.sum().workflows[w];
+    const bool counted = std::holds_alternative<plan::Iterations>(plan.workflows[w].executor);
+    const uint64_t scheduled =
+        counts.scheduled + (counted ? counts.iterations + counts.interrupted + counts.dropped : 0);
+    const uint64_t known = counts.on_time + counts.late + counts.dropped;
+    const uint64_t missed = counts.dropped + counts.scheduled - std::min(counts.scheduled, known);
+    const double ratio = scheduled == 0 ? 0 : static_cast<double>(missed) / static_cast<double>(scheduled);
+    if (scheduled == 0 || (facts.scheduled > 0 && ratio <= worst)) continue;
+    worst = ratio;
+    facts.scheduled = scheduled;
+    facts.missed = missed;
+    facts.missing = plan.workflows.size() > 1 ? plan.workflows[w].name : "";
+  }
+}
+
+std::string failed_text(const plan::Plan& plan, const plan::Threshold& threshold, const ThresholdResult& result) {
   const auto metric = plan::find_metric(plan, threshold.metric);
   const MetricKind kind = metric ? metric->kind : MetricKind::kGauge;
   std::string_view unit = kind == MetricKind::kTrend ? "ms" : "";
   for (const plan::CustomMetric& own : plan.metrics) {
     if (own.name == threshold.metric) unit = own.unit;
   }
-  return threshold_text(threshold.metric_text, threshold.expression, kind, unit, value);
+  return threshold_text(threshold.metric_text, threshold.expression, kind, unit, *result.value, result.at_least);
 }
 
 }  // namespace
@@ -191,17 +204,12 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
   }
   for (std::size_t t = 0; t < thresholds.size(); ++t) {
     if (thresholds[t].no_samples() || thresholds[t].ok) continue;
-    facts.thresholds_failed.push_back(failed_text(plan, plan.thresholds[t], *thresholds[t].value));
+    facts.thresholds_failed.push_back(failed_text(plan, plan.thresholds[t], thresholds[t]));
   }
   facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
   facts.requests = counts.requests;
   facts.failed = counts.failed;
-  facts.scheduled = counts.scheduled + counted_iterations(totals);
-  facts.dropped = counts.dropped;
-  facts.not_started = counts.scheduled - std::min(counts.scheduled, counts.on_time + counts.late + counts.dropped);
-  facts.dropped_threshold =
-      std::any_of(plan.thresholds.begin(), plan.thresholds.end(),
-                  [](const plan::Threshold& threshold) { return threshold.metric == "dropped_iterations"; });
+  take_schedule(totals, facts);
   facts.saturated = generator.saturated();
   return facts;
 }

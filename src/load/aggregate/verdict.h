@@ -80,10 +80,11 @@ struct Facts {
   bool measures = true;  // the plan has a step that makes requests
   uint64_t requests = 0;
   uint64_t failed = 0;
-  uint64_t scheduled = 0;  // open model; 0: none
-  uint64_t dropped = 0;
-  uint64_t not_started = 0;        // scheduled, but neither started nor dropped
-  bool dropped_threshold = false;  // a threshold judges dropped_iterations
+  // Of the workflow that missed the greatest ratio of its schedule, among those whose dropped_iterations no threshold
+  // judges.
+  uint64_t scheduled = 0;  // iterations; 0: none
+  uint64_t missed = 0;     // dropped, or neither started nor dropped
+  std::string missing;     // its name; empty if the plan has one workflow
   bool saturated = false;
 };
 Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
@@ -98,8 +99,8 @@ struct Verdict {
 // user wrote wins over our own:
 //   no load at all 1, signal or cancellation 105, on_error abort or a timeout 108, threshold failed 99, something was
 //   lost 120 (but for on_loss: pass), threshold without samples 123, no threshold and every request failed (or none was
-//   made) 110, more than 1 % of the schedule dropped or not started and no threshold on that: 122 with a saturated
-//   generator, else 121; pass 0.
+//   made) 110, more than 1 % of a workflow's schedule dropped or not started and no threshold on that: 122 with a
+//   saturated generator, else 121; pass 0.
 // What was lost comes before the rows below it because each of them may be nothing but its consequence.
 Verdict verdict(const Facts& facts);
 

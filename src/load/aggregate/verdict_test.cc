@@ -53,8 +53,7 @@ TEST(Verdict, each_row_of_the_table) {
 
   facts = good();
   facts.scheduled = 1000;
-  facts.dropped = 10;
-  facts.not_started = 1;
+  facts.missed = 11;
   expect(facts, Outcome::kFail, 121, "11 of 1,000 iterations (1.1 %)");
   facts.saturated = true;
   expect(facts, Outcome::kInconclusive, 122, "generator was saturated");
@@ -76,12 +75,12 @@ TEST(Verdict, a_run_in_which_nothing_worked_never_passes_unless_a_threshold_says
 TEST(Verdict, up_to_one_percent_of_the_schedule_may_be_missed) {
   Facts facts = good();
   facts.scheduled = 1000;
-  facts.dropped = 10;
+  facts.missed = 10;
   expect(facts, Outcome::kPass, 0, "passed");
-  facts.dropped = 11;
-  expect(facts, Outcome::kFail, 121, "1.1 %");
-  facts.dropped_threshold = true;
-  expect(facts, Outcome::kPass, 0, "passed");
+  facts.missed = 11;
+  expect(facts, Outcome::kFail, 121, "the schedule was not achieved: 11 of 1,000 iterations (1.1 %)");
+  facts.missing = "buy";
+  expect(facts, Outcome::kFail, 121, "the schedule of 'buy' was not achieved");
 }
 
 TEST(Verdict, a_saturated_generator_that_kept_its_schedule_is_no_failure) {
@@ -103,10 +102,9 @@ TEST(Verdict, precedence_holds_for_every_combination) {
       facts.thresholds_no_samples = on(0) && on(2) ? 1 : 0;
       facts.requests = 100;
       facts.failed = on(3) ? 100 : 0;
-      facts.scheduled = 100;
-      facts.dropped = on(4) ? 50 : 0;
+      facts.scheduled = on(6) ? 0 : 100;
+      facts.missed = on(4) && !on(6) ? 50 : 0;
       facts.saturated = on(5);
-      facts.dropped_threshold = on(6);
       if (on(7)) facts.losses = {.entries = 2, .time = Duration::seconds(1), .most_ratio = 0.5};
       if (on(8)) facts.on_loss = plan::OnLoss::kPass;
 
@@ -125,7 +123,7 @@ TEST(Verdict, precedence_holds_for_every_combination) {
         expected = 123;
       } else if (facts.thresholds == 0 && facts.failed == 100) {
         expected = 110;
-      } else if (facts.dropped == 50 && !facts.dropped_threshold) {
+      } else if (facts.missed == 50) {
         expected = facts.saturated ? 122 : 121;
       }
       const Verdict got = verdict(facts);
@@ -177,7 +175,7 @@ TEST(Losses, count_the_time_of_overlapping_ones_once) {
 plan::Plan one_step() {
   plan::Plan plan;
   plan.workflows.resize(1);
-  plan.steps = {{.workflow = 0, .index = 0, .name = "w.s", .measured = true, .open_model = true}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "w.s", .measured = true}};
   return plan;
 }
 
@@ -306,17 +304,36 @@ TEST(Verdict, facts_come_from_totals_plan_and_results) {
   EXPECT_TRUE(facts.measures);
   EXPECT_EQ(facts.requests, 10u);
   EXPECT_EQ(facts.failed, 4u);
-  EXPECT_EQ(facts.scheduled, 20u);
-  EXPECT_EQ(facts.dropped, 3u);
-  EXPECT_EQ(facts.not_started, 7u);
-  EXPECT_TRUE(facts.dropped_threshold);
+  EXPECT_EQ(facts.scheduled, 0u) << "a threshold judges it";
   EXPECT_TRUE(facts.saturated);
 
   plan.steps[0].measured = false;
   plan.thresholds.clear();
   const Facts other = facts_of(totals, {}, Generator{.cores = 1}, Ending::kCompleted);
   EXPECT_FALSE(other.measures);
-  EXPECT_FALSE(other.dropped_threshold);
+  EXPECT_EQ(other.scheduled, 20u);
+  EXPECT_EQ(other.missed, 10u) << "three dropped, seven never started";
+  EXPECT_EQ(other.missing, "") << "there is no other";
+}
+
+TEST(Facts, a_threshold_on_the_drops_of_one_workflow_says_nothing_about_the_others) {
+  plan::Plan plan;
+  for (const char* name : {"a", "b", "c"}) plan.workflows.emplace_back().name = name;
+  metrics::Window window({0, 3, 0});
+  for (std::size_t w = 0; w < 3; ++w) {
+    window.workflows[w].scheduled = 100;
+    window.workflows[w].dropped = 50 - 20 * w;
+    window.workflows[w].on_time = 50 + 20 * w;
+  }
+  Totals totals(plan);
+  totals.add(window);
+  const auto worst = [&] { return facts_of(totals, {}, Generator{.cores = 1}, Ending::kCompleted); };
+  EXPECT_EQ(worst().missing, "a");
+  plan.thresholds = {{.metric = "dropped_iterations", .workflow = 0}};
+  EXPECT_EQ(worst().missing, "b");
+  EXPECT_EQ(worst().missed, 30u);
+  plan.thresholds[0].workflow.reset();
+  EXPECT_EQ(worst().scheduled, 0u);
 }
 
 }  // namespace

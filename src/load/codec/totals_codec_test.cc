@@ -20,8 +20,8 @@ plan::Plan sample_plan() {
   plan.name = "sample";
   plan.workflows.resize(kShape.workflows);
   plan.workflows[0].name = "w";
-  plan.steps = {{.workflow = 0, .index = 0, .name = "w.a", .measured = true, .open_model = true},
-                {.workflow = 0, .index = 1, .name = "w.b", .measured = true, .open_model = true}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "w.a", .measured = true},
+                {.workflow = 0, .index = 1, .name = "w.b", .measured = true}};
   plan.checks = {{.step = 0, .name = "status is 200"}};
   return plan;
 }

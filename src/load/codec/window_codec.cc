@@ -38,14 +38,15 @@ bool put_unless_empty(const Histogram& from, Get get) {
 }
 
 bool put(const metrics::StepWindow& from, wire::StepDelta& to) {
-  bool any = (from.count | from.failed | from.bytes_sent | from.bytes_received | from.censored) != 0;
+  bool any = (from.count | from.failed | from.bytes_sent | from.bytes_received) != 0;
   to.set_count(from.count);
   to.set_failed(from.failed);
   to.set_bytes_sent(from.bytes_sent);
   to.set_bytes_received(from.bytes_received);
-  to.set_censored(from.censored);
   any |= put_unless_empty(from.service, [&] { return to.mutable_service(); });
-  any |= put_unless_empty(from.response, [&] { return to.mutable_response(); });
+  any |= put_unless_empty(from.response.answered, [&] { return to.mutable_response(); });
+  any |= put_unless_empty(from.response.unanswered, [&] { return to.mutable_unanswered(); });
+  any |= put_unless_empty(from.response.unfinished, [&] { return to.mutable_unfinished(); });
   for (uint32_t i = 0; i < metrics::kPhases; ++i) {
     any |= put_unless_empty(from.phases[i], [&] {
       wire::StepDelta::Phase* phase = to.add_phases();
@@ -163,9 +164,10 @@ class WindowReader {
     to.failed = count(from.failed());
     to.bytes_sent = bytes(from.bytes_sent());
     to.bytes_received = bytes(from.bytes_received());
-    to.censored = count(from.censored());
     histogram(from.service(), to.service);
-    histogram(from.response(), to.response);
+    histogram(from.response(), to.response.answered);
+    histogram(from.unanswered(), to.response.unanswered);
+    histogram(from.unfinished(), to.response.unfinished);
     std::array<bool, metrics::kPhases> seen{};
     for (const wire::StepDelta::Phase& phase : from.phases()) {
       if (phase.phase() >= metrics::kPhases || std::exchange(seen[phase.phase()], true)) {

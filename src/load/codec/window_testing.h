@@ -24,11 +24,12 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
       if (prng.chance(0.1)) {
         ++step.failed;
         ++step.errors[prng.below(http1::kErrorKinds)];
+        (prng.chance(0.5) ? step.response.unanswered : step.response.unfinished).record(took);
         continue;
       }
       step.status.add(prng.chance(0.9) ? 200 : 503, 1);
       step.service.record(took);
-      step.response.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
+      step.response.answered.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
       step.phases[prng.below(metrics::kPhases)].record(took / 2);
     }
   }

@@ -24,7 +24,6 @@ std::string print(const char* format, Values... values) {
 Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Duration planned,
                      std::string_view state) {
   const aggregate::Counts counts = totals.counts();
-  const auto& steps = totals.plan().steps;
   Snapshot now;
   now.elapsed = totals.elapsed();
   now.planned = planned;
@@ -33,12 +32,14 @@ Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Du
   now.requests = counts.requests;
   now.failed = counts.failed;
   now.dropped = counts.dropped;
-  now.open_model = std::any_of(steps.begin(), steps.end(), [](const plan::StepInfo& step) { return step.open_model; });
+  now.open_model = std::ranges::any_of(totals.plan().workflows, [](const plan::Workflow& workflow) {
+    return plan::facts_of(workflow.executor).open_model;
+  });
   const Duration since = now.elapsed - before.elapsed;
   if (since > Duration::zero()) {
     now.rate_per_s = static_cast<double>(now.requests - before.requests) / since.seconds_f();
   }
-  const aggregate::Percentiles& last = now.open_model ? totals.last().response : totals.last().service;
+  const aggregate::Percentiles& last = totals.last().response;
   now.p50 = last.p50;
   now.p99 = last.p99;
   now.failures = aggregate::failures_of(totals);

@@ -53,7 +53,8 @@ TEST(CiLine, progress_never_passes_the_whole) {
 TEST(CiSnapshot, takes_rates_since_the_line_before_and_percentiles_of_the_last_second) {
   plan::Plan plan;
   plan.workflows.resize(1);
-  plan.steps = {{.workflow = 0, .index = 0, .name = "w.s", .measured = true, .open_model = true}};
+  plan.workflows[0].executor = plan::ArrivalRate{};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "w.s", .measured = true}};
   aggregate::Totals totals(plan);
   Snapshot before;
   for (uint64_t second = 0; second < 4; ++second) {
@@ -61,7 +62,7 @@ TEST(CiSnapshot, takes_rates_since_the_line_before_and_percentiles_of_the_last_s
     window.second = second;
     window.steps[0].count = 100 * (second + 1);
     window.steps[0].failed = 1;
-    window.steps[0].response.record(Duration::millis(10 * static_cast<int64_t>(second + 1)));
+    window.steps[0].response.answered.record(Duration::millis(10 * static_cast<int64_t>(second + 1)));
     window.workflows[0].vus_active = 5;
     window.workflows[0].dropped = 2;
     totals.add(window);

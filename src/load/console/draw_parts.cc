@@ -254,7 +254,7 @@ void draw_latency(Brush& brush, const Box& box) {
     from = to - window;
   }
   const Scale scale = draw_plot(brush.grid, plot, view.points, from, to, brush.utf8);
-  std::string text = view.open_model ? "response time" : "latency";
+  std::string text = "response time";
   if (scale.logarithmic()) text += ", log scale";
   title(brush, box, text);
   // The last second beside the title, each value in the look of its line.

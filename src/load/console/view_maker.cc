@@ -20,11 +20,6 @@ std::string target_text(const plan::Plan& plan) {
   return text;
 }
 
-aggregate::Percentiles percentiles_of(const metrics::Histogram& histogram) {
-  if (histogram.empty()) return {};
-  return {histogram.percentile(50), histogram.percentile(95), histogram.percentile(99)};
-}
-
 double rate(uint64_t count, Duration over) {
   return over > Duration::zero() ? static_cast<double>(count) / over.seconds_f() : 0;
 }
@@ -38,8 +33,9 @@ void update_thresholds(View& view, const aggregate::Totals& totals) {
   for (std::size_t t = 0; t < results.size(); ++t) {
     ThresholdRow& row = view.thresholds[t];
     const bool empty = results[t].no_samples();
-    row.value =
-        empty ? "no samples" : report::threshold_value(totals.plan(), totals.plan().thresholds[t], *results[t].value);
+    row.value = empty ? "no samples"
+                      : (results[t].at_least ? "≥" : "") +
+                            report::threshold_value(totals.plan(), totals.plan().thresholds[t], *results[t].value);
     row.verdict = empty ? Verdict::kNoSamples : (results[t].ok ? Verdict::kHolds : Verdict::kFails);
   }
 }
@@ -48,7 +44,7 @@ void update_points(View& view, const aggregate::Totals& totals) {
   view.points.clear();
   for (const aggregate::SeriesPoint& one : totals.series()) {
     view.points.push_back({Duration::seconds(static_cast<int64_t>(one.second)),
-                           std::max(one.covered, Duration::seconds(1)), view.open_model ? one.response : one.service});
+                           std::max(one.covered, Duration::seconds(1)), one.response});
   }
 }
 
@@ -69,10 +65,10 @@ void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
   for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
     view.workflows[w].name = plan.workflows[w].name;
     view.workflows[w].open_model = plan::facts_of(plan.workflows[w].executor).open_model;
+    view.open_model |= view.workflows[w].open_model;
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::StepInfo& step = plan.steps[s];
-    view.open_model |= step.open_model;
     if (!step.measured) continue;
     WorkflowRow& workflow = view.workflows[step.workflow];
     places_.push_back({step.workflow, workflow.steps.size()});
@@ -92,7 +88,7 @@ void ViewMaker::update(View& view, const aggregate::Totals& totals) {
   view.failures = aggregate::failures_of(totals);
   view.users = totals.vus().active.last;
   view.rate_total_per_s = rate(view.counts.requests, view.elapsed);
-  view.last = view.open_model ? totals.last().response : totals.last().service;
+  view.last = totals.last().response;
 
   while (marks_.size() > 1 && view.elapsed - marks_[1].at >= kWindow) marks_.pop_front();
   const Mark& before = marks_.front();
@@ -134,7 +130,7 @@ void ViewMaker::update_steps(View& view, const aggregate::Totals& totals, const 
     const std::size_t i = next_step_;
     next_step_ = (next_step_ + 1) % steps_.size();
     view.workflows[places_[i].workflow].steps[places_[i].row].duration =
-        percentiles_of(aggregate::duration_of(totals, steps_[i]));
+        aggregate::percentiles_of(totals.sum().steps[steps_[i]].response);
   }
 }
 

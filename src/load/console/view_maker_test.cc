@@ -48,7 +48,7 @@ class ViewMakerTest : public testing::Test {
     window.second = number;
     window.steps[0].count = requests;
     window.steps[0].failed = 1;
-    window.steps[0].service.record(Duration::millis(millis));
+    window.steps[0].response.answered.record(Duration::millis(millis));
     window.workflows[0].iterations = requests;
     window.workflows[0].vus_active = 3;
     if (!totals_) totals_.emplace(plan_);
@@ -143,7 +143,7 @@ TEST_F(ViewMakerTest, with_many_steps_each_has_its_turn) {
   metrics::Window window({plan_.steps.size(), 2, 0});
   for (metrics::StepWindow& step : window.steps) {
     step.count = 1;
-    step.service.record(Duration::millis(5));
+    step.response.answered.record(Duration::millis(5));
   }
   totals_->add(window);
   maker_.update(view_, *totals_);

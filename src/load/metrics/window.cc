@@ -157,7 +157,6 @@ void StepWindow::merge(const StepWindow& other) {
   failed += other.failed;
   bytes_sent += other.bytes_sent;
   bytes_received += other.bytes_received;
-  censored += other.censored;
   service.merge(other.service);
   response.merge(other.response);
   for (std::size_t i = 0; i < kPhases; ++i) phases[i].merge(other.phases[i]);
@@ -166,7 +165,7 @@ void StepWindow::merge(const StepWindow& other) {
 }
 
 void StepWindow::clear() {
-  count = failed = bytes_sent = bytes_received = censored = 0;
+  count = failed = bytes_sent = bytes_received = 0;
   service.clear();
   response.clear();
   for (Histogram& phase : phases) phase.clear();

@@ -11,6 +11,7 @@
 #include "core/base/time.h"
 #include "core/http1/error_kind.h"
 #include "load/metrics/histogram.h"
+#include "load/metrics/response_times.h"
 
 namespace bellwether::metrics {
 
@@ -147,9 +148,8 @@ struct StepWindow {
   uint64_t failed = 0;  // error, or status >= 400 without a status check that allows it
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t censored = 0;                  // of the response samples: those with only a known lower bound
   Histogram service;                      // sent → done, of exchanges with a response
-  Histogram response;                     // due → done, and censored samples
+  ResponseTimes response;                 // due → done, of exchanges, and of arrivals that found no user
   std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
   StatusCounts status;
   std::array<uint64_t, http1::kErrorKinds> errors{};

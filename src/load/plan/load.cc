@@ -194,11 +194,8 @@ Result<Plan> make_plan(const QuickRun& run) {
   for (const char c : call.method) step.name += ascii_lower(c);
   step.work = std::move(call);
   workflow.layers = {{0}};
-  plan.steps.push_back({.workflow = 0,
-                        .index = 0,
-                        .name = fmt::format("{}.{}", workflow.name, step.name),
-                        .measured = true,
-                        .open_model = run.rate_per_s.has_value()});
+  plan.steps.push_back(
+      {.workflow = 0, .index = 0, .name = fmt::format("{}.{}", workflow.name, step.name), .measured = true});
   return plan;
 }
 

@@ -36,7 +36,6 @@ TEST(LoadExecutor, a_course_of_users) {
   const auto& k6 = std::get<RampingVus>(plan.workflows[1].executor);
   EXPECT_EQ(k6.start_vus, 0u);
   EXPECT_EQ(k6.graceful_ramp_down, Duration::zero());
-  EXPECT_FALSE(plan.steps[0].open_model);
 }
 
 TEST(LoadExecutor, a_course_of_a_rate_in_the_time_unit_of_the_workflow) {
@@ -52,7 +51,6 @@ TEST(LoadExecutor, a_course_of_a_rate_in_the_time_unit_of_the_workflow) {
   EXPECT_DOUBLE_EQ(k6.stages[1].to_per_s, 0);
   EXPECT_EQ(k6.users.preallocated, 3u);
   EXPECT_EQ(k6.users.most, 9u);
-  EXPECT_TRUE(plan.steps[0].open_model);
   const auto& ours = std::get<ArrivalRate>(plan.workflows[1].executor);
   EXPECT_DOUBLE_EQ(ours.stages[0].from_per_s, 10);
   EXPECT_DOUBLE_EQ(ours.stages[0].to_per_s, 0.5);

@@ -41,7 +41,6 @@ TEST(Load, a_minimal_scenario_is_a_plan) {
   ASSERT_EQ(plan.steps.size(), 1u);
   EXPECT_EQ(plan.steps[0].name, "w.home");
   EXPECT_TRUE(plan.steps[0].measured);
-  EXPECT_FALSE(plan.steps[0].open_model);
   EXPECT_EQ(call_of(plan, 0).method, "GET");
   EXPECT_EQ(show(call_of(plan, 0).url), "http://host/");
   EXPECT_FALSE(call_of(plan, 0).body);
@@ -242,7 +241,6 @@ workflows:
   EXPECT_TRUE(ours.users.rebalance);
   EXPECT_EQ(plan.workflows[0].start_time, Duration::seconds(5));
   EXPECT_EQ(plan.workflows[0].graceful_stop, Duration::zero());
-  EXPECT_TRUE(plan.steps[0].open_model);
   const auto& k6 = std::get<ArrivalRate>(plan.workflows[1].executor);
   EXPECT_DOUBLE_EQ(k6.stages.at(0).from_per_s, 250);
   EXPECT_EQ(k6.users.most, 60u);

@@ -23,7 +23,6 @@ constexpr std::array<Metric, 19> kMetrics{{
     {"http_req_failed", MetricKind::kRate, MetricScope::kStep},
     {"http_req_duration", MetricKind::kTrend, MetricScope::kStep},
     {"http_req_service", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_response", MetricKind::kTrend, MetricScope::kStep},
     {"http_req_looking_up", MetricKind::kTrend, MetricScope::kStep},
     {"http_req_connecting", MetricKind::kTrend, MetricScope::kStep},
     {"http_req_tls_handshaking", MetricKind::kTrend, MetricScope::kStep},

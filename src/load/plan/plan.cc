@@ -89,13 +89,14 @@ ExecutorFacts facts_of(const Executor& executor) { return std::visit(FactsOf{}, 
 std::string load_text(const Executor& executor) { return std::visit(LoadText{}, executor); }
 
 bool has_due_times(const Plan& plan, const StepInfo& step) {
-  if (step.open_model) return true;
+  const Executor& executor = plan.workflows[step.workflow].executor;
+  if (facts_of(executor).open_model) return true;
   return std::visit(
-      [](const auto& executor) {
-        if constexpr (requires { executor.pacing; }) return executor.pacing.has_value();
+      [](const auto& one) {
+        if constexpr (requires { one.pacing; }) return one.pacing.has_value();
         return false;
       },
-      plan.workflows[step.workflow].executor);
+      executor);
 }
 
 namespace {

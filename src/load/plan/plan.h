@@ -440,12 +440,11 @@ struct Threshold {
 };
 
 struct StepInfo {
-  uint16_t workflow = 0;    // index into Plan::workflows
-  uint16_t index = 0;       // index into that workflow's steps
-  std::string name;         // "browse.pay"
-  bool measured = true;     // false for actions
-  bool open_model = false;  // of an arrival-rate executor: http_req_duration is the response time
-  std::vector<Tag> tags;    // its own and those of its workflow; each key once
+  uint16_t workflow = 0;  // index into Plan::workflows
+  uint16_t index = 0;     // index into that workflow's steps
+  std::string name;       // "browse.pay"
+  bool measured = true;   // false for actions
+  std::vector<Tag> tags;  // its own and those of its workflow; each key once
 };
 
 struct CheckInfo {

@@ -26,7 +26,6 @@ TEST(QuickRun, a_url_is_a_plan_of_one_step) {
   EXPECT_FALSE(call.body);
   ASSERT_EQ(plan->steps.size(), 1u);
   EXPECT_EQ(plan->steps[0].name, "url.get");
-  EXPECT_FALSE(plan->steps[0].open_model);
 }
 
 TEST(QuickRun, a_rate_makes_it_an_arrival_rate) {
@@ -36,7 +35,6 @@ TEST(QuickRun, a_rate_makes_it_an_arrival_rate) {
   EXPECT_DOUBLE_EQ(executor.stages.at(0).to_per_s, 200);
   EXPECT_EQ(executor.users.preallocated, 50u);
   EXPECT_EQ(executor.users.most, 50u);
-  EXPECT_TRUE(plan->steps[0].open_model);
 }
 
 TEST(QuickRun, method_headers_and_body_are_taken_as_they_are) {

@@ -34,15 +34,14 @@ double most_of(const std::vector<Column>& columns, double Column::*which) {
   return most;
 }
 
-void add(Column& column, const ResultPoint& point, bool by_response) {
+void add(Column& column, const ResultPoint& point) {
   if (point.covered_s >= kRest) {
     column.rate_least = std::min(column.rate_least, point.rate_per_s);
     column.rate_most = std::max(column.rate_most, point.rate_per_s);
     column.failed_most = std::max(column.failed_most, static_cast<double>(point.failed) / point.covered_s);
   }
   column.vus = std::max(column.vus, point.vus);
-  const bool response = point.response && (by_response || !point.service);
-  const std::optional<PointTimes>& times = response ? point.response : point.service;
+  const std::optional<PointTimes>& times = point.response;
   if (!times) return;
   column.timed = true;
   column.longest.p50 = std::max(column.longest.p50, times->p50);
@@ -50,7 +49,7 @@ void add(Column& column, const ResultPoint& point, bool by_response) {
   column.longest.p99 = std::max(column.longest.p99, times->p99);
 }
 
-Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std::size_t end, bool by_response) {
+Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std::size_t end) {
   Column column;
   column.from = series[first].t;
   column.rate_least = series[first].rate_per_s;
@@ -58,7 +57,7 @@ Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std:
   uint64_t failed = 0;
   for (std::size_t i = first; i < end; ++i) {
     const ResultPoint& point = series[i];
-    add(column, point, by_response);
+    add(column, point);
     requests += point.requests;
     failed += point.failed;
     column.covered += point.covered_s;
@@ -103,7 +102,7 @@ double time_tick(double length) {
 
 }  // namespace
 
-std::vector<Column> columns_of(const std::vector<ResultPoint>& series, bool by_response) {
+std::vector<Column> columns_of(const std::vector<ResultPoint>& series) {
   std::vector<Column> out;
   // The last moment of a run belongs to the second before it; alone it would look like a collapse.
   const std::size_t all = series.size();
@@ -115,15 +114,10 @@ std::vector<Column> columns_of(const std::vector<ResultPoint>& series, bool by_r
     std::size_t end = first + 1;
     while (end < points && std::floor(series[end].t / each) == std::floor(series[first].t / each)) ++end;
     if (end == points) end = all;
-    out.push_back(column_of(series, first, end, by_response));
+    out.push_back(column_of(series, first, end));
     first = end;
   }
   return out;
-}
-
-bool shows_response(const ResultFile& run) {
-  return run.steps.empty() ||
-         std::any_of(run.steps.begin(), run.steps.end(), [](const ResultStep& step) { return step.open_model; });
 }
 
 namespace {
@@ -163,7 +157,7 @@ std::string charts(const ResultFile& run, const std::vector<Column>& columns) {
                    chart.band("rate", values_of(columns, &Column::rate_least), values_of(columns, &Column::rate_most)) +
                        chart.line("rate", values_of(columns, &Column::rate)));
   }
-  out += times_chart(run, columns, shows_response(run) ? "Response time" : "Service time", "");
+  out += times_chart(run, columns, "Response time", "");
   {
     const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::failed_most)));
     out += chart.wrap("Failed requests per second", spread ? legend({{"failed", "mean"}, {"failed soft", "max"}}) : "",
@@ -183,8 +177,7 @@ std::string step_charts(const ResultFile& run, const ResultStep& step, const std
                         std::size_t data) {
   const std::string attributes = fmt::format(" data-of=\"{}\"", data);
   const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::rate)));
-  return times_chart(run, columns, fmt::format("{}: {} time", step.name, step.open_model ? "response" : "service"),
-                     attributes) +
+  return times_chart(run, columns, step.name + ": response time", attributes) +
          chart.wrap(step.name + ": requests per second", legend({{"rate", "all"}, {"failed", "failed"}}), "step",
                     chart.line("rate", values_of(columns, &Column::rate)) +
                         chart.line("failed", values_of(columns, &Column::failed)),

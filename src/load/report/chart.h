@@ -30,12 +30,9 @@ struct Column {
 inline constexpr std::size_t kMaxColumns = 480;
 inline constexpr double kRest = 0.1;  // seconds: a shorter rest has no meaningful rate
 
-// At most kMaxColumns, each of the same time, unless a point of the series stands for more. Their times are the
-// response times, or the service times, where the points have both.
-std::vector<Column> columns_of(const std::vector<ResultPoint>& series, bool by_response = true);
-
-// Whether the times of all steps together are response times, as for http_req_duration.
-bool shows_response(const ResultFile& run);
+// At most kMaxColumns, each of the same time, unless a point of the series stands for more. Their times are response
+// times.
+std::vector<Column> columns_of(const std::vector<ResultPoint>& series);
 
 // All charts of the run, each with its heading: rate, times, failures, virtual users. Empty for a run without a series.
 std::string charts(const ResultFile& run, const std::vector<Column>& columns);

@@ -53,6 +53,12 @@ class CsvRow {
     for (const double percent : kPercents) number(histogram.percentile(percent).millis_f());
     return number(histogram.max().millis_f());
   }
+  CsvRow& times(const metrics::ResponseTimes& times) {
+    if (times.empty()) return none(3 + static_cast<int>(kPercents.size()));
+    number(times.waits().min().millis_f()).number(times.mean().value.millis_f());
+    for (const double percent : kPercents) number(times.percentile(percent).value.millis_f());
+    return number(times.max().value.millis_f());
+  }
   CsvRow& times(const std::optional<PointTimes>& times) {
     if (!times) return none(3 + static_cast<int>(kPercents.size()));
     return none(2).number(times->p50).none(1).number(times->p95).number(times->p99).none(2);

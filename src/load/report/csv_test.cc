@@ -51,7 +51,7 @@ TEST(Csv, times_stand_under_their_names) {
     EXPECT_NE(at, rows[0].end()) << head;
     return std::stod(rows[row][static_cast<std::size_t>(at - rows[0].begin())]);
   };
-  EXPECT_NEAR(cell(2, "response_p95_ms"), run->steps[0].response.percentile(95).millis_f(), 0.01);
+  EXPECT_NEAR(cell(2, "response_p95_ms"), run->steps[0].response.percentile(95).value.millis_f(), 0.01);
   EXPECT_NEAR(cell(2, "service_max_ms"), 1.489, 0.01);
   EXPECT_NEAR(cell(4, "response_p99_ms"), run->series[0].response->p99, 0.01);
   EXPECT_NEAR(cell(4, "service_p50_ms"), run->series[0].service->p50, 0.01);

@@ -94,14 +94,12 @@ std::string percentile_plot(const std::vector<TimeKind>& kinds, const Axis& time
 }  // namespace
 
 std::string distribution_plots(const ResultFile& run) {
-  Histogram response;
-  for (const ResultStep& step : run.steps) {
-    if (step.due_times) response.merge(step.response);
-  }
+  Histogram response = all_response(run).waits();
   Histogram service = all_service(run);
+  const bool due = std::ranges::any_of(run.steps, &ResultStep::due_times);
   std::vector<TimeKind> kinds;
   if (!response.empty()) kinds.push_back({std::move(response), "p95", "response time"});
-  if (!service.empty()) kinds.push_back({std::move(service), "rate", "service time"});
+  if (due && !service.empty()) kinds.push_back({std::move(service), "rate", "service time"});
   if (kinds.empty()) return {};
   double least = HUGE_VAL;
   double most = 0;

@@ -26,7 +26,7 @@ ResultFile with_times(std::initializer_list<std::pair<int64_t, uint64_t>> millis
   ResultFile run;
   run.steps.resize(1);
   run.steps[0].due_times = false;
-  for (const auto& [value, count] : millis) run.steps[0].service.record(Duration::millis(value), count);
+  for (const auto& [value, count] : millis) run.steps[0].response.answered.record(Duration::millis(value), count);
   return run;
 }
 
@@ -45,16 +45,16 @@ TEST(Distribution, response_and_service_times_are_two_lines_of_both_plots) {
   EXPECT_THAT(plots, HasSubstr(">p99.9</text>"));
 }
 
-TEST(Distribution, users_without_a_pace_have_service_times_only) {
+TEST(Distribution, users_without_a_pace_have_response_times_only) {
   const auto run = read_result(to_json(closed_run()->report));
   ASSERT_TRUE(run.has_value());
-  EXPECT_THAT(distribution_plots(*run), Not(HasSubstr("response time")));
+  EXPECT_THAT(distribution_plots(*run), Not(HasSubstr("service time")));
 }
 
 // From 1 to 100 ms: the tick of 10 ms is in the middle of the axis.
 TEST(Distribution, a_bar_stands_at_its_time_and_is_as_high_as_its_share) {
   const std::string plots = distribution_plots(with_times({{1, 50}, {11, 25}, {100, 25}}));
-  const std::string path = path_after(plots, "class=\"line rate\" d=\"", 0);
+  const std::string path = path_after(plots, "class=\"line p95\" d=\"", 0);
   EXPECT_THAT(path, testing::StartsWith("M58 166V37.7H66.8V166")) << "50 % of an axis to 60 %, in the first of 60 bars";
   EXPECT_THAT(path, HasSubstr("V101.8H340.7V166")) << "half as high, right of the middle";
   EXPECT_THAT(path, testing::EndsWith("V101.8H588V166"));
@@ -62,7 +62,7 @@ TEST(Distribution, a_bar_stands_at_its_time_and_is_as_high_as_its_share) {
 
 TEST(Distribution, percentiles_rise_from_the_least_to_the_most) {
   const std::string path =
-      path_after(distribution_plots(with_times({{1, 900}, {10, 90}, {100, 10}})), "class=\"line rate\" d=\"", 1);
+      path_after(distribution_plots(with_times({{1, 900}, {10, 90}, {100, 10}})), "class=\"line p95\" d=\"", 1);
   std::istringstream in(path);
   double last = 1e9;
   double y = 0;

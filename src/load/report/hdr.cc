@@ -57,10 +57,10 @@ std::string percentile_text(const metrics::Histogram& histogram) {
 }
 
 Result<std::string> to_hdr(const ResultFile& run, std::string_view step) {
-  if (step.empty()) return percentile_text(all_response(run));
+  if (step.empty()) return percentile_text(all_response(run).waits());
   std::vector<std::string_view> names;
   for (const ResultStep& one : run.steps) {
-    if (one.name == step) return percentile_text(one.response);
+    if (one.name == step) return percentile_text(one.response.waits());
     names.emplace_back(one.name);
   }
   const std::string_view near = nearest(step, names);

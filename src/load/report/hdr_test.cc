@@ -57,8 +57,8 @@ TEST(Hdr, one_value_and_none_have_an_end) {
 TEST(Hdr, a_step_is_found_by_its_name_and_a_slip_is_told) {
   const auto run = read_result(to_json(open_run()->report));
   ASSERT_TRUE(run.has_value());
-  EXPECT_EQ(to_hdr(*run, "browse.pay").value(), percentile_text(run->steps[1].response));
-  EXPECT_EQ(to_hdr(*run, "").value(), percentile_text(all_response(*run)));
+  EXPECT_EQ(to_hdr(*run, "browse.pay").value(), percentile_text(run->steps[1].response.waits()));
+  EXPECT_EQ(to_hdr(*run, "").value(), percentile_text(all_response(*run).waits()));
   const auto wrong = to_hdr(*run, "browse.pai");
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().code, Errc::kNotFound);

@@ -37,6 +37,7 @@ std::string digits(double value) {
 }
 
 std::string millis(Duration value) { return digits(value.millis_f()); }
+std::string millis(const metrics::ResponseFigure& figure) { return (figure.known() ? "" : "≥") + millis(figure.value); }
 
 std::string span_text(double value) {
   constexpr double kMaxSeconds = 9e9;  // of a Duration
@@ -72,7 +73,7 @@ ThresholdText text_of(const ResultThreshold& one) {
       one.value && *one.value != *one.limit && std::abs(*one.value - *one.limit) < 0.001 * std::abs(*one.limit);
   out.limit =
       fmt::format("{} {} {}", figure, one.expression.substr(op, end - op), quantity(*one.limit, one.unit, false));
-  if (one.value) out.value = quantity(*one.value, one.unit, exact);
+  if (one.value) out.value = (one.at_least ? "≥" : "") + quantity(*one.value, one.unit, exact);
   return out;
 }
 
@@ -198,7 +199,7 @@ std::string facts(const ResultFile& run) {
 
 std::string tiles(const ResultFile& run, const std::vector<Column>& columns) {
   std::string out = "<div class=\"tiles\">";
-  const Histogram times = all_duration(run);
+  const metrics::ResponseTimes times = all_response(run);
   uint64_t vus = 0;
   double rate = 0;
   for (const Column& column : columns) {
@@ -214,10 +215,11 @@ std::string tiles(const ResultFile& run, const std::vector<Column>& columns) {
   tile("Rate", decimal(run.rate_per_s) + "/s", columns.size() > 1 ? fmt::format("peak {}/s", decimal(rate)) : "");
   tile("Failed", percent(run.failed, run.requests), format_count(run.failed, "request"));
   tile("Peak VUs", whole(vus), "virtual users");
-  const std::string kind = shows_response(run) ? "response time" : "service time";
-  const auto time = [&](Duration value) { return times.empty() ? "-" : millis(value) + " ms"; };
-  for (const double p : {50.0, 95.0, 99.0}) tile(fmt::format("p{}", plain(p)), time(times.percentile(p)), kind);
-  tile("Max", time(times.max()), kind);
+  const auto time = [&](const metrics::ResponseFigure& figure) { return times.empty() ? "-" : millis(figure) + " ms"; };
+  for (const double p : {50.0, 95.0, 99.0}) {
+    tile(fmt::format("p{}", plain(p)), time(times.percentile(p)), "response time");
+  }
+  tile("Max", time(times.max()), "response time");
   return out + "</div>\n";
 }
 
@@ -250,7 +252,7 @@ std::string chart_section(const ResultFile& run, const std::vector<Column>& colu
   return section("Over time", note, charts_box(charts(run, columns)));
 }
 
-// Response and service times, as far as the steps have both.
+// The response times of each step, and the service times of those whose requests have due times.
 std::string latency(const ResultFile& run) {
   Table table({{"Step"},
                {"Time", "text"},
@@ -262,35 +264,46 @@ std::string latency(const ResultFile& run) {
                {"p99", "", "ms"},
                {"p99.9", "", "ms"},
                {"Max", "", "ms"}});
-  const auto add = [&](const std::string& name, const char* kind, const Histogram& times) {
+  const auto add = [&](const std::string& name, const char* kind, const metrics::ResponseTimes& times) {
     if (times.empty()) return;
-    std::vector<Table::Cell> cells{{name}, {kind, "text"}, {millis(times.min())}, {millis(times.mean())}};
+    const metrics::Histogram& known = times.answered;
+    std::vector<Table::Cell> cells{{name}, {kind, "text"}, {known.empty() ? "-" : millis(known.min())}};
+    cells.push_back({millis(times.mean())});
     for (const double p : {50.0, 90.0, 95.0, 99.0, 99.9}) cells.push_back({millis(times.percentile(p))});
     cells.push_back({millis(times.max())});
     table.add(cells);
   };
+  const auto add_service = [&](const std::string& name, const metrics::Histogram& service) {
+    metrics::ResponseTimes times;
+    times.answered.merge(service);
+    add(name, "service", times);
+  };
+  const auto due = [](const ResultStep& step) { return step.due_times; };
   if (run.steps.size() > 1) {
-    const auto open = [](const ResultStep& step) { return step.open_model; };
-    const bool all_open = std::all_of(run.steps.begin(), run.steps.end(), open);
-    if (shows_response(run)) add("All steps", all_open ? "response" : "mixed", all_duration(run));
-    add("All steps", "service", all_service(run));
+    add("All steps", "response", all_response(run));
+    if (std::ranges::any_of(run.steps, due)) add_service("All steps", all_service(run));
   }
-  uint64_t bounds = 0;
-  bool closed = false;
+  uint64_t unanswered = 0;
+  uint64_t unfinished = 0;
   for (const ResultStep& step : run.steps) {
-    if (step.due_times) add(step.name, "response", step.response);
-    add(step.name, "service", step.service);
-    if (step.due_times) bounds += step.censored;
-    closed = closed || !step.due_times;
+    add(step.name, "response", step.response);
+    if (step.due_times) add_service(step.name, step.service);
+    unanswered += step.response.unanswered.count();
+    unfinished += step.response.unfinished.count();
   }
   std::string note =
       "Response time: from the moment a request was due to the end of its response. Service time: from the moment it "
       "was sent.";
-  if (bounds > 0) {
-    note += fmt::format(" {} of the response times are lower bounds: of requests that were dropped or unfinished.",
-                        whole(bounds));
+  if (unanswered + unfinished > 0) note += " ≥: a lower bound.";
+  if (unanswered > 0) {
+    note +=
+        fmt::format(" {} without a response count as slower than every response.", format_count(unanswered, "request"));
   }
-  if (closed) {
+  if (unfinished > 0) {
+    note += fmt::format(" The waits of {}, dropped or cut off by the end of the run, are lower bounds.",
+                        format_count(unfinished, "request"));
+  }
+  if (!std::ranges::all_of(run.steps, due)) {
     note +=
         " Closed model: a stalled target also stalls the requests that would have met the stall, so the tail is "
         "understated (coordinated omission).";
@@ -471,7 +484,7 @@ std::string course(const ResultFile& run) {
 }  // namespace
 
 std::string to_html(const ResultFile& run) {
-  const std::vector<Column> columns = columns_of(run.series, shows_response(run));
+  const std::vector<Column> columns = columns_of(run.series);
   const MetricCharts own = metric_charts(run, columns);
   const StepCharts each = steps_over_time(run);
   std::string out = fmt::format(

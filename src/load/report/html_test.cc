@@ -41,7 +41,7 @@ TEST(Html, says_what_was_loaded_how_and_when) {
 TEST(Html, values_and_limits_of_thresholds_have_the_same_unit) {
   ResultFile run = read(*open_run());
   std::string page = to_html(run);
-  EXPECT_THAT(page, HasSubstr("<li>http_req_duration p(95) &lt; 15 ms: <strong>19.5 ms</strong></li>"));
+  EXPECT_THAT(page, HasSubstr("<li>http_req_duration p(95) &lt; 15 ms: <strong>20.2 ms</strong></li>"));
   EXPECT_THAT(
       page,
       HasSubstr("✓ http_<wbr>req_<wbr>failed</td><td class=\"text\">rate &lt; 5%</td><td class=\"good\">1.25%</td>"));
@@ -71,16 +71,15 @@ TEST(Html, the_figures_at_the_top_are_eight_with_their_units) {
   EXPECT_THAT(tiles, HasSubstr(">Rate</span><b>2,000/s</b><small>peak 2,000/s</small>"));
   EXPECT_THAT(tiles, HasSubstr(">Failed</span><b>1.25%</b><small>250 requests</small>"));
   EXPECT_THAT(tiles, HasSubstr(">Peak VUs</span><b>49</b>"));
-  EXPECT_THAT(tiles, HasSubstr(">p50</span><b>10.6 ms</b><small>response time</small>"));
-  EXPECT_THAT(tiles, HasSubstr(">Max</span><b>20.5 ms</b>"));
+  EXPECT_THAT(tiles, HasSubstr(">p50</span><b>10.9 ms</b><small>response time</small>"));
+  EXPECT_THAT(tiles, HasSubstr(">Max</span><b>≥40.0 ms</b>"));
 }
 
-// Service times in a closed model: http_req_duration, as thresholds judge it.
 TEST(Html, times_are_those_of_thresholds) {
   const std::string page = to_html(read(*closed_run()));
-  EXPECT_THAT(page, HasSubstr(">Max</span><b>2.30 ms</b><small>service time</small>"));
-  EXPECT_THAT(page, HasSubstr("<td>main.<wbr>get</td><td class=\"text\">service</td><td>0.23</td>"));
-  EXPECT_THAT(page, Not(HasSubstr("<td class=\"text\">response</td>")));
+  EXPECT_THAT(page, HasSubstr("<small>response time</small>"));
+  EXPECT_THAT(page, HasSubstr("<td>main.<wbr>get</td><td class=\"text\">response</td><td>0.23</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<td class=\"text\">service</td>")));
   EXPECT_THAT(page, HasSubstr("coordinated omission"));
   EXPECT_THAT(to_html(read(*open_run())), Not(HasSubstr("coordinated omission")));
 }
@@ -90,7 +89,7 @@ TEST(Html, columns_have_standard_names_and_units) {
   EXPECT_THAT(page, HasSubstr("<th>Min <small>ms</small></th><th>Mean <small>ms</small></th><th>p50 <small>ms"));
   EXPECT_THAT(page, HasSubstr("<th>p99.9 <small>ms</small></th><th>Max <small>ms</small></th>"));
   for (const char* word : {"Least", "Longest", "Most users", "least to most"}) EXPECT_THAT(page, Not(HasSubstr(word)));
-  EXPECT_THAT(page, HasSubstr("30 of the response times are lower bounds"));
+  EXPECT_THAT(page, HasSubstr("200 requests without a response count as slower than every response"));
 }
 
 TEST(Html, statuses_and_errors_are_counted_and_explained) {

@@ -32,21 +32,39 @@ Json histogram_json(const Histogram& histogram) {
   return out;
 }
 
+constexpr std::pair<const char*, double> kPercentiles[] = {{"p50", 50}, {"p90", 90},     {"p95", 95},
+                                                           {"p99", 99}, {"p99_9", 99.9}, {"p99_99", 99.99}};
+
 // Figures in milliseconds; null without a measurement, because a zero would look like one.
 Json stats_json(const Histogram& histogram, bool with_histogram) {
   if (histogram.empty()) return nullptr;
-  const auto percentile = [&](double percent) { return histogram.percentile(percent).millis_f(); };
-  Json out{{"count", histogram.count()},
-           {"min", histogram.min().millis_f()},
-           {"mean", histogram.mean().millis_f()},
-           {"p50", percentile(50)},
-           {"p90", percentile(90)},
-           {"p95", percentile(95)},
-           {"p99", percentile(99)},
-           {"p99_9", percentile(99.9)},
-           {"p99_99", percentile(99.99)},
-           {"max", histogram.max().millis_f()}};
+  Json out{{"count", histogram.count()}, {"min", histogram.min().millis_f()}, {"mean", histogram.mean().millis_f()}};
+  for (const auto& [key, percent] : kPercentiles) out[key] = histogram.percentile(percent).millis_f();
+  out["max"] = histogram.max().millis_f();
   if (with_histogram) out["histogram"] = histogram_json(histogram);
+  return out;
+}
+
+// The same of response times, with the histogram of each kind of request. `lower_bounds`: the figures that are no more
+// than that.
+Json response_json(const metrics::ResponseTimes& times) {
+  if (times.empty()) return nullptr;
+  Json out{{"count", times.count()}, {"min", times.waits().min().millis_f()}};
+  Json bounds = Json::array();
+  const auto figure = [&](const char* key, const metrics::ResponseFigure& seen) {
+    out[key] = seen.value.millis_f();
+    if (!seen.known()) bounds.push_back(key);
+  };
+  figure("mean", times.mean());
+  for (const auto& [key, percent] : kPercentiles) figure(key, times.percentile(percent));
+  figure("max", times.max());
+  if (!bounds.empty()) out["lower_bounds"] = std::move(bounds);
+  const auto put = [&](const char* key, const Histogram& histogram) {
+    if (!histogram.empty()) out[key] = histogram_json(histogram);
+  };
+  put("histogram", times.answered);
+  put("unanswered", times.unanswered);
+  put("unfinished", times.unfinished);
   return out;
 }
 
@@ -112,9 +130,10 @@ Json step_json(const metrics::StepWindow& step, Duration elapsed) {
           {"rate_per_s", per_second(step.count, elapsed)},
           {"bytes_sent", step.bytes_sent},
           {"bytes_received", step.bytes_received},
-          {"censored", step.censored},
+          {"unanswered", step.response.unanswered.count()},
+          {"unfinished", step.response.unfinished.count()},
           {"service_ms", stats_json(step.service, true)},
-          {"response_ms", stats_json(step.response, true)},
+          {"response_ms", response_json(step.response)},
           {"phases_ms", std::move(phases)},
           {"status", std::move(status)},
           {"errors", std::move(errors)}};
@@ -147,7 +166,6 @@ Json steps_json(const aggregate::Totals& totals) {
     const plan::StepInfo& info = plan.steps[s];
     if (!info.measured) continue;
     Json& step = out[info.name] = step_json(totals.sum().steps[s], totals.elapsed());
-    step["open_model"] = info.open_model;
     step["due_times"] = plan::has_due_times(plan, info);
     step["series"] = step_series_json(totals.step_series(), s, plan.steps.size());
     for (const plan::Tag& tag : info.tags) step["tags"][tag.key] = tag.value;
@@ -214,7 +232,7 @@ Json metric_json(const aggregate::Sample& sample) {
   Json out{{"kind", aggregate::to_string(sample.kind)}};
   const auto put = [&](const char* key, Aggregation aggregation, double percentile = 0) {
     const auto value = value_of(sample, aggregation, percentile);
-    out[key] = value ? Json(*value) : Json(nullptr);
+    out[key] = value ? Json(value->value) : Json(nullptr);
   };
   switch (sample.kind) {
     case aggregate::MetricKind::kCounter:
@@ -313,6 +331,7 @@ Json thresholds_json(const RunReport& run) {
                    {"limit", threshold.value},
                    {"unit", unit_of(run.totals->plan(), threshold)},
                    {"ok", result.ok}});
+    if (result.at_least) out.back()["at_least"] = true;
   }
   return out;
 }

@@ -191,19 +191,17 @@ TEST(ResultFile, says_the_scenarios_own_metrics_over_time) {
 TEST(ResultFile, has_each_step_over_time_with_the_times_that_thresholds_judge) {
   Json d = Json::parse(to_json(open_run()->report));
   const Json& pay = d["steps"]["browse.pay"];
-  EXPECT_EQ(pay["open_model"], true);
   EXPECT_EQ(pay["due_times"], true);
   ASSERT_EQ(pay["series"].size(), 10u);
   EXPECT_EQ(pay["series"][9]["t"], 9);
   EXPECT_EQ(pay["series"][9]["covered_s"], 1.0);
   EXPECT_EQ(pay["series"][9]["requests"], 1'000);
   EXPECT_EQ(pay["series"][9]["failed"], 15);
-  EXPECT_EQ(pay["series"][9]["duration_ms"]["p95"], d["series"][9]["response_ms"]["p95"]);
+  EXPECT_NEAR(pay["series"][9]["duration_ms"]["p95"], 19.7, 0.1) << "the response time";
   d = Json::parse(to_json(closed_run()->report));
   const Json& get = d["steps"]["main.get"];
-  EXPECT_EQ(get["open_model"], false);
   EXPECT_EQ(get["due_times"], false);
-  EXPECT_EQ(get["series"][0]["duration_ms"], d["series"][0]["service_ms"]);
+  EXPECT_EQ(get["series"][0]["duration_ms"], d["series"][0]["response_ms"]);
 }
 
 TEST(ResultFile, a_plan_of_names_only_does_not_invent_a_load) {
@@ -245,7 +243,7 @@ TEST(ResultFile, histograms_can_be_rebuilt_exactly) {
   EXPECT_EQ(h["unit"], "ns");
   metrics::Histogram again;
   again.assign(buckets, h["sum"].get<uint64_t>(), h["min"], h["max"]);
-  EXPECT_TRUE(again == run->totals->sum().steps[0].response);
+  EXPECT_TRUE(again == run->totals->sum().steps[0].response.answered);
 }
 
 TEST(ResultFile, survives_names_that_are_no_text) {

@@ -80,7 +80,8 @@ std::string failure_of(const ResultFile& run, const ResultThreshold& threshold) 
       if (aggregate::to_string(one) == own.kind) kind = one;
     }
   }
-  return aggregate::threshold_text(threshold.metric, threshold.expression, kind, unit, *threshold.value);
+  return aggregate::threshold_text(threshold.metric, threshold.expression, kind, unit, *threshold.value,
+                                   threshold.at_least);
 }
 
 std::vector<Case> thresholds_of(const ResultFile& run) {

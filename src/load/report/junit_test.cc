@@ -19,7 +19,7 @@ TEST(Junit, thresholds_and_checks_are_cases_and_what_could_not_be_judged_is_an_e
   EXPECT_THAT(text, HasSubstr("classname=\"shop.browse.pay\" name=\"status is 200\""));
   EXPECT_THAT(text, HasSubstr("<failure type=\"checks\" message=\"50 of 9900 failed"));
   EXPECT_THAT(text, HasSubstr("name=\"http_req_duration p(95)&lt;15\""));
-  EXPECT_THAT(text, HasSubstr("message=\"http_req_duration p(95)=19.5ms, limit &lt;15ms\""));
+  EXPECT_THAT(text, HasSubstr("message=\"http_req_duration p(95)=20.2ms, limit &lt;15ms\""));
   EXPECT_THAT(text, HasSubstr("timestamp=\"2026-07-01T12:00:00\""));
 }
 

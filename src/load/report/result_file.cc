@@ -85,9 +85,7 @@ class Value {
   std::string at_;
 };
 
-Histogram histogram_of(const Value& stats) {
-  if (stats.null()) return Histogram();
-  const Value from = stats["histogram"];
+Histogram buckets_of(const Value& from) {
   std::vector<Histogram::Bucket> buckets;
   from["buckets"].each(kBuckets, [&](const Value& pair) {
     uint64_t both[2] = {};
@@ -112,6 +110,20 @@ Histogram histogram_of(const Value& stats) {
   }
   Histogram out;
   out.assign(buckets, static_cast<unsigned __int128>(sum), min, max);
+  return out;
+}
+
+Histogram histogram_of(const Value& stats) { return stats.null() ? Histogram() : buckets_of(stats["histogram"]); }
+
+metrics::ResponseTimes response_of(const Value& from) {
+  metrics::ResponseTimes out;
+  if (from.null()) return out;
+  const auto read = [&](const char* key, Histogram& into) {
+    if (from.has(key)) into = buckets_of(from[key]);
+  };
+  read("histogram", out.answered);
+  read("unanswered", out.unanswered);
+  read("unfinished", out.unfinished);
   return out;
 }
 
@@ -185,12 +197,10 @@ ResultStep step_of(const std::string& name, const Value& from) {
   out.rate_per_s = from["rate_per_s"].length();
   out.bytes_sent = from["bytes_sent"].count();
   out.bytes_received = from["bytes_received"].count();
-  out.censored = from["censored"].count();
   out.service = histogram_of(from["service_ms"]);
-  out.response = histogram_of(from["response_ms"]);
+  out.response = response_of(from["response_ms"]);
   out.status = counted(from["status"]);
   out.errors = counted(from["errors"]);
-  if (from.has("open_model")) out.open_model = from["open_model"].flag();
   if (from.has("due_times")) out.due_times = from["due_times"].flag();
   if (from.has("series")) read_series(from["series"], step_point_of, out.series);
   return out;
@@ -288,6 +298,7 @@ void read_lists(const Value& document, ResultFile& out) {
     std::optional<double> value;
     if (!one["value"].null()) value = one["value"].number();
     out.thresholds.push_back({one["metric"].text(), one["expression"].text(), value, one["ok"].flag()});
+    if (one.has("at_least")) out.thresholds.back().at_least = one["at_least"].flag();
     if (one.has("limit")) out.thresholds.back().limit = one["limit"].number();
     if (one.has("unit")) out.thresholds.back().unit = one["unit"].text();
   });
@@ -300,12 +311,6 @@ void read_lists(const Value& document, ResultFile& out) {
   document["generators"].each(kMost, [&](const Value& one) {
     out.workers.push_back({one["name"].text(), one["cores"].count(), one["state"].text()});
   });
-}
-
-Histogram merged(const ResultFile& run, Histogram ResultStep::*which) {
-  Histogram out;
-  for (const ResultStep& step : run.steps) out.merge(step.*which);
-  return out;
 }
 
 }  // namespace
@@ -329,12 +334,16 @@ Result<ResultFile> read_result(std::string_view text) {
   }
 }
 
-Histogram all_duration(const ResultFile& run) {
-  Histogram out;
-  for (const ResultStep& step : run.steps) out.merge(step.duration());
+metrics::ResponseTimes all_response(const ResultFile& run) {
+  metrics::ResponseTimes out;
+  for (const ResultStep& step : run.steps) out.merge(step.response);
   return out;
 }
-Histogram all_response(const ResultFile& run) { return merged(run, &ResultStep::response); }
-Histogram all_service(const ResultFile& run) { return merged(run, &ResultStep::service); }
+
+Histogram all_service(const ResultFile& run) {
+  Histogram out;
+  for (const ResultStep& step : run.steps) out.merge(step.service);
+  return out;
+}
 
 }  // namespace bellwether::report

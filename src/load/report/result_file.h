@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "load/metrics/histogram.h"
+#include "load/metrics/response_times.h"
 
 namespace bellwether::report {
 
@@ -50,17 +50,13 @@ struct ResultStep {
   double rate_per_s = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t censored = 0;
   metrics::Histogram service;
-  metrics::Histogram response;
+  metrics::ResponseTimes response;  // http_req_duration
   Counted status;
   Counted errors;
-  bool open_model = true;  // http_req_duration is the response time; in a closed model it is the service time
-  bool due_times = true;   // response times mean more than service times
+  bool due_times = true;  // response times mean more than service times
   // Without iterations and users; its times, those of http_req_duration, are in `response`. None in older files.
   std::vector<ResultPoint> series = {};
-
-  const metrics::Histogram& duration() const { return open_model ? response : service; }
 };
 
 struct ResultWorkflow {
@@ -115,6 +111,7 @@ struct ResultThreshold {
   bool ok = false;
   std::optional<double> limit = {};  // none in older files
   std::string unit = {};             // of both: "ms", "fraction", "per_s", "count", or a metric's own
+  bool at_least = false;             // `value` is a lower bound
 };
 
 struct ResultLoss {
@@ -173,9 +170,8 @@ struct ResultFile {
 // kUnsupported: of another version of the format.
 Result<ResultFile> read_result(std::string_view text);
 
-// The times of all steps together; `duration`: those that http_req_duration means.
-metrics::Histogram all_duration(const ResultFile& run);
-metrics::Histogram all_response(const ResultFile& run);
+// The times of all steps together.
+metrics::ResponseTimes all_response(const ResultFile& run);
 metrics::Histogram all_service(const ResultFile& run);
 
 }  // namespace bellwether::report

@@ -48,9 +48,9 @@ inline std::unique_ptr<SampleRun> open_run() {
       plan::ArrivalRate{.stages = {{1050, 1050, Duration::seconds(10)}}, .users = {.preallocated = 50, .most = 50}};
   plan.workflows[0].steps = {sample_request("http://shop.example:8080/list?page=1"), plan::Step{},
                              sample_request("https://pay.example/")};
-  plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true, .open_model = true},
-                {.workflow = 0, .index = 1, .name = "browse.note", .measured = false, .open_model = true},
-                {.workflow = 0, .index = 2, .name = "browse.pay", .measured = true, .open_model = true}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true},
+                {.workflow = 0, .index = 1, .name = "browse.note", .measured = false},
+                {.workflow = 0, .index = 2, .name = "browse.pay", .measured = true}};
   plan.checks = {{.step = 0, .name = "status is 200 or 304"},
                  {.step = 2, .name = "status is 200"},
                  {.step = 2, .name = "json $.receipt exists"}};
@@ -70,7 +70,7 @@ inline std::unique_ptr<SampleRun> open_run() {
       step.bytes_received = 350'000;
       for (int64_t i = 0; i < 990; ++i) {
         step.service.record(Duration::micros(500 + i));
-        step.response.record(Duration::micros(700 + 20 * i));
+        step.response.answered.record(Duration::micros(700 + 20 * i));
         step.phases[3].record(Duration::zero());  // sent by one call
         step.phases[4].record(Duration::micros(400 + i));
       }
@@ -80,9 +80,10 @@ inline std::unique_ptr<SampleRun> open_run() {
       step.errors[static_cast<std::size_t>(http1::ErrorKind::kReset)] = 9;
       step.errors[static_cast<std::size_t>(http1::ErrorKind::kConnectRefused)] = 1;
       step.failed = s == 0 ? 10 : 15;
+      step.response.unanswered.record(Duration::millis(25), 10);
     }
     w.steps[0].phases[1].record(Duration::micros(150), 4);
-    w.steps[2].censored = 3;
+    w.steps[0].response.unfinished.record(Duration::millis(40), 50);
     w.workflows[0].iterations = 980;
     w.workflows[0].interrupted = second == 9 ? 10 : 0;
     w.workflows[0].scheduled = 1050;
@@ -115,7 +116,7 @@ inline std::unique_ptr<SampleRun> closed_run() {
   plan.workflows[0].name = "main";
   plan.workflows[0].executor = plan::ConstantVus{.vus = 50, .duration = Duration::seconds(2)};
   plan.workflows[0].steps = {sample_request("http://127.0.0.1:8080/")};
-  plan.steps = {{.workflow = 0, .index = 0, .name = "main.get", .measured = true, .open_model = false}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "main.get", .measured = true}};
   run->totals = std::make_unique<aggregate::Totals>(plan);
   metrics::Window w({1, 1, 0});
   w.steps[0].count = 123'456;
@@ -123,7 +124,8 @@ inline std::unique_ptr<SampleRun> closed_run() {
   w.steps[0].bytes_received = 31'000'000;
   w.steps[0].service.record(Duration::micros(230), 123'000);
   w.steps[0].service.record(Duration::micros(2'300), 456);
-  w.steps[0].response.record(Duration::micros(230), 123'456);
+  w.steps[0].response.answered.record(Duration::micros(230), 123'000);
+  w.steps[0].response.answered.record(Duration::micros(2'300), 456);
   w.steps[0].status.add(200, 123'456);
   w.workflows[0].iterations = 123'456;
   w.workflows[0].iteration.record(Duration::micros(240), 123'456);
@@ -165,7 +167,7 @@ inline std::unique_ptr<SampleRun> measured_run() {
   plan.workflows.resize(1);
   plan.workflows[0].name = "shop";
   plan.workflows[0].executor = plan::ConstantVus{};
-  plan.steps = {{.workflow = 0, .index = 0, .name = "shop.buy", .measured = true, .open_model = false}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "shop.buy", .measured = true}};
   plan.metrics = {{"orders", plan::MetricKind::kCounter, ""}, {"depth", plan::MetricKind::kGauge, ""},
                   {"sold", plan::MetricKind::kRate, ""},      {"price", plan::MetricKind::kTrend, "EUR"},
                   {"took", plan::MetricKind::kTrend, "ms"},   {"never", plan::MetricKind::kTrend, "ms"}};
@@ -176,7 +178,7 @@ inline std::unique_ptr<SampleRun> measured_run() {
     w.second = second;
     w.steps[0].count = 100;
     w.steps[0].service.record(Duration::millis(2), 100);
-    w.steps[0].response.record(Duration::millis(2), 100);
+    w.steps[0].response.answered.record(Duration::millis(2), 100);
     w.steps[0].status.add(200, 100);
     w.workflows[0].iterations = 100;
     w.workflows[0].vus_active = 5;

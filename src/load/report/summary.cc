@@ -143,10 +143,11 @@ void write_thresholds(Page& page, const RunReport& run) {
   for (std::size_t t = 0; t < run.thresholds.size(); ++t) {
     const plan::Threshold& threshold = run.totals->plan().thresholds[t];
     const aggregate::ThresholdResult& result = run.thresholds[t];
-    page.line(fmt::format(
-        "{} {}  {}", page.style(result.ok ? "✓" : "✗", result.ok ? Style::kGood : Style::kBad),
-        pad_right(shorten(text_of(threshold), width), width),
-        result.no_samples() ? "no samples" : threshold_value(run.totals->plan(), threshold, *result.value)));
+    page.line(fmt::format("{} {}  {}", page.style(result.ok ? "✓" : "✗", result.ok ? Style::kGood : Style::kBad),
+                          pad_right(shorten(text_of(threshold), width), width),
+                          result.no_samples() ? "no samples"
+                                              : (result.at_least ? "≥" : "") +
+                                                    threshold_value(run.totals->plan(), threshold, *result.value)));
   }
 }
 
@@ -189,9 +190,9 @@ void write_checks(Page& page, const RunReport& run) {
 void write_generator(Page& page, const RunReport& run) {
   const aggregate::Generator& generator = run.generator;
   page.heading("GENERATOR");
-  page.line(fmt::format("CPU {} of {}, event loop lag p99 {}", decimal(generator.cpu_cores),
+  page.line(fmt::format("CPU {} of {}, event loop lag p99 {}{}", decimal(generator.cpu_cores),
                         format_count(static_cast<uint64_t>(generator.cores), "core"),
-                        format_duration(generator.loop_lag_p99)));
+                        format_duration(generator.loop_lag_p99), generator.saturated() ? "" : ": no bottleneck found"));
   if (!generator.saturated()) return;
   page.wrapped(page.style("!", Style::kWarn) + " ",
                fmt::format("The generator was a bottleneck: {}. Latencies may include its own delay. What helps: {}.",
@@ -254,12 +255,10 @@ std::string byte_rate_text(uint64_t bytes, Duration span) {
   return format_bytes(span > Duration::zero() ? static_cast<double>(bytes) / span.seconds_f() : 0) + "/s";
 }
 
-Row latency_row(std::string name, const Histogram& histogram) {
-  Row row{std::move(name), format_duration(histogram.mean())};
-  for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9}) {
-    row.push_back(format_duration(histogram.percentile(percent)));
-  }
-  row.push_back(format_duration(histogram.max()));
+Row latency_row(std::string name, const metrics::ResponseTimes& times) {
+  Row row{std::move(name), figure_text(times.mean())};
+  for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9}) row.push_back(figure_text(times.percentile(percent)));
+  row.push_back(figure_text(times.max()));
   return row;
 }
 
@@ -268,7 +267,7 @@ bool open_model(const plan::Workflow& workflow) { return plan::facts_of(workflow
 std::string figure(const plan::CustomMetric& metric, const Sample& sample, Aggregation aggregation,
                    double percentile = 0) {
   const auto value = value_of(sample, aggregation, percentile);
-  return value ? metric_value_text(metric, aggregation, *value) : "-";
+  return value ? metric_value_text(metric, aggregation, value->value) : "-";
 }
 
 std::vector<std::string> figures(const plan::CustomMetric& metric, const Sample& sample) {
@@ -412,17 +411,22 @@ void write_latencies(Page& page, const RunReport& run) {
                                             rate_text(step.count, totals.elapsed()), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
-    if (plan::has_due_times(plan, info) && !step.response.empty())
-      rows.push_back(latency_row("  response", step.response));
-    if (!step.service.empty()) rows.push_back(latency_row("  service", step.service));
-    if (step.censored > 0) {
-      const char* const why = info.open_model                   ? "dropped or unfinished"
-                              : plan::has_due_times(plan, info) ? "not asked in time, or unfinished"
-                                                                : "unfinished";
-      const std::string text =
-          fmt::format("{} of the response times are lower bounds: {}", format_count(step.censored), why);
-      for (const std::string& part : wrap(text, page.width() - 4)) rows.push_back({"  " + part});
+    if (!step.response.empty()) rows.push_back(latency_row("  response", step.response));
+    if (plan::has_due_times(plan, info) && !step.service.empty()) {
+      metrics::ResponseTimes service;
+      service.answered.merge(step.service);
+      rows.push_back(latency_row("  service", service));
     }
+    const auto note = [&](uint64_t count, const char* text) {
+      if (count == 0) return;
+      for (const std::string& part : wrap(fmt::format("{} {}", format_count(count), text), page.width() - 4)) {
+        rows.push_back({"  " + part});
+      }
+    };
+    note(step.response.unanswered.count(), "without a response count as slower than every response (≥)");
+    note(step.response.unfinished.count(), open_model(plan.workflows[info.workflow])
+                                               ? "dropped or cut off: their waits are lower bounds (≥)"
+                                               : "not sent in time or cut off: their waits are lower bounds (≥)");
   }
   if (rows.size() == 1) return;
   page.heading("LATENCY", "response: due → done; service: sent → done");
@@ -431,7 +435,7 @@ void write_latencies(Page& page, const RunReport& run) {
 
 void write_distribution(Page& page, const RunReport& run) {
   const auto all = aggregate::sample(*run.totals, "http_req_duration");
-  const Histogram& times = all->trend;
+  const Histogram times = all->trend.waits();
   if (times.empty() || times.min() == times.max()) return;
   constexpr int kBars = 10;
   // Bars of equal ratio, not of equal width: latencies spread over magnitudes.
@@ -454,7 +458,7 @@ void write_distribution(Page& page, const RunReport& run) {
     rows.push_back({"≤ " + format_duration(ends[b]), format_count(counts[b]), percent(counts[b], times.count())});
   }
   std::vector<std::string> lines = columns(rows);
-  page.heading("DISTRIBUTION", "http_req_duration of all steps");
+  page.heading("DISTRIBUTION", "http_req_duration of all steps; a row counts from the bound above it");
   for (std::size_t b = 0; b < kBars; ++b) {
     const auto length =
         static_cast<std::size_t>(std::ceil(space * static_cast<double>(counts[b]) / static_cast<double>(most)));

@@ -210,6 +210,10 @@ std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold) {
   return kind == plan::MetricKind::kTrend ? "ms" : "count";
 }
 
+std::string figure_text(const metrics::ResponseFigure& figure) {
+  return (figure.known() ? "" : "≥") + format_duration(figure.value);
+}
+
 std::string threshold_value(const plan::Plan& plan, const plan::Threshold& threshold, double value) {
   for (const plan::CustomMetric& own : plan.metrics) {
     if (own.name == threshold.metric) return metric_value_text(own, threshold.aggregation, value);

@@ -50,6 +50,9 @@ std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregatio
 std::string title_text(const ResultMetric& metric);
 std::string figures_text(const ResultMetric& metric);
 
+// "4.50ms"; "≥4.50ms" of a lower bound.
+std::string figure_text(const metrics::ResponseFigure& figure);
+
 // The unit of the value and of the limit of a threshold: "ms", "fraction" (0 to 1), "per_s", "count", or that of a
 // metric of the scenario's own.
 std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold);

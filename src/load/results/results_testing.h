@@ -30,8 +30,8 @@ inline plan::Plan sample_plan() {
   plan.name = "shop";
   plan.workflows.resize(1);
   plan.workflows[0].name = "browse";
-  plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true, .open_model = false},
-                {.workflow = 0, .index = 1, .name = "browse.pay", .measured = true, .open_model = true}};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "browse.list", .measured = true},
+                {.workflow = 0, .index = 1, .name = "browse.pay", .measured = true}};
   plan.checks = {{.step = 1, .name = "status is 200"}};
   return plan;
 }
@@ -42,7 +42,7 @@ inline metrics::Window sample_second(uint64_t second, uint64_t requests = 10) {
   for (metrics::StepWindow& step : window.steps) {
     step.count = requests;
     step.service.record(Duration::micros(500 + static_cast<int64_t>(second)), requests);
-    step.response.record(Duration::micros(700 + static_cast<int64_t>(second)), requests);
+    step.response.answered.record(Duration::micros(700 + static_cast<int64_t>(second)), requests);
     step.phases[4].record(Duration::micros(300), requests);
     step.status.add(200, requests);
   }

@@ -33,11 +33,8 @@ std::string encode_shape(const plan::Plan& plan) {
   }
   Json steps = Json::array();
   for (const plan::StepInfo& step : plan.steps) {
-    steps.push_back({{"name", step.name},
-                     {"workflow", step.workflow},
-                     {"index", step.index},
-                     {"measured", step.measured},
-                     {"open", step.open_model}});
+    steps.push_back(
+        {{"name", step.name}, {"workflow", step.workflow}, {"index", step.index}, {"measured", step.measured}});
   }
   Json checks = Json::array();
   for (const plan::CheckInfo& one : plan.checks) checks.push_back({{"name", one.name}, {"step", one.step}});
@@ -69,13 +66,12 @@ Result<plan::Plan> decode_shape(std::string_view text) {
   }
   for (const Json& one : shape["steps"]) {
     const bool sound = is_named(one) && is_below(one, "workflow", plan.workflows.size()) &&
-                       is_below(one, "index", kMaxShapeEntries) && is_flag(one, "measured") && is_flag(one, "open");
+                       is_below(one, "index", kMaxShapeEntries) && is_flag(one, "measured");
     if (!sound) return wrong();
     plan.steps.push_back({.workflow = one["workflow"].get<uint16_t>(),
                           .index = one["index"].get<uint16_t>(),
                           .name = one["name"],
-                          .measured = one["measured"],
-                          .open_model = one["open"]});
+                          .measured = one["measured"]});
   }
   for (const Json& one : shape["checks"]) {
     if (!is_named(one) || !is_below(one, "step", plan.steps.size())) return wrong();

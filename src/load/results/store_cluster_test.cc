@@ -50,7 +50,7 @@ class StoreOfCluster : public testing::Test {
     std::vector<std::pair<uint64_t, uint64_t>> of;
     uint64_t requests = 0;
     Duration covered;
-    metrics::Histogram times;
+    metrics::ResponseTimes times;
   };
 
   void expect_whole(std::size_t intervals) {

@@ -45,7 +45,7 @@ class Sum final : public Store::Visitor {
   uint64_t end = 0;
   Duration covered;
   uint64_t requests = 0;
-  metrics::Histogram times;
+  metrics::ResponseTimes times;
 };
 
 struct StoreTest : testing::Test {

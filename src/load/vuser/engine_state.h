@@ -80,6 +80,10 @@ struct Vu {
   uint32_t number;                // from 1, unique in the workflow over all cores
   runtime::Cancellation* cancel;  // ends its iteration: that of the workflow, or its own
   uint64_t iteration = 0;         // from 0
+  // Of the current iteration: whether a request got a response, and whether one got none.
+  bool answered = false;
+  bool unanswered = false;
+  uint32_t deaf = 0;  // iterations in a row in which no request got a response
   http1::Session session;
   Values values;
   std::vector<runtime::task<Flow>> branches;  // of a layer with several steps

@@ -166,11 +166,13 @@ void Executors::drop_expired(WorkflowRun& run, bool all) {
 }
 
 void Executors::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {
-  for (const uint16_t index : run.workflow.layers.front()) {
-    if (!run.steps[index].measured()) continue;
-    metrics::StepWindow& counts = state_.window->steps[run.steps[index].step().id];
-    counts.response.record(waited, times);
-    counts.censored += times;
+  const auto measured = [&run](uint16_t index) { return run.steps[index].measured(); };
+  // The steps that the iteration would have begun with.
+  for (const auto& layer : run.workflow.layers) {
+    for (const uint16_t index : layer) {
+      if (measured(index)) state_.window->steps[run.steps[index].step().id].response.unfinished.record(waited, times);
+    }
+    if (std::ranges::any_of(layer, measured)) return;
   }
 }
 
@@ -182,6 +184,16 @@ constexpr uint32_t kAtOnce = 64;
 // Up to this number of missed iterations are charged one by one, and more in groups of one part of the time each: the
 // error of a wait stays below a thousandth of the longest.
 constexpr int64_t kMissedApart = 1'000;
+
+// A target that answers nothing is not asked a million times a second: a user without a pace begins its next iteration
+// at the earliest so long after the last one, the longer the more of them got no response at all.
+constexpr Duration kFirstRest = Duration::millis(10);
+constexpr Duration kLongestRest = Duration::seconds(1);
+constexpr uint32_t kDoublings = 7;
+
+Duration pause_of(uint32_t deaf) {
+  return std::min(kFirstRest * (int64_t{1} << std::min(deaf - 1, kDoublings)), kLongestRest);
+}
 
 // nullptr: none. The plan outlives all that runs.
 template <class Executor>
@@ -265,9 +277,10 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
     if (run.cancel.cancelled()) break;
     // An iteration that sent nothing (its templates failed, for example) must not block the rest of the loop.
     if (at_once) co_await runtime_.yield();
-    if (due) {
+    vu.deaf = vu.unanswered && !vu.answered ? vu.deaf + 1 : 0;
+    if (due || vu.deaf > 0) {
       ++run.pausing;
-      co_await runtime_.sleep_until(std::min(*due, run.end), &run.waiting);
+      co_await runtime_.sleep_until(std::min(due ? *due : began + pause_of(vu.deaf), run.end), &run.waiting);
       --run.pausing;
     }
   }

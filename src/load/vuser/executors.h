@@ -2,8 +2,8 @@
 //
 // Arrival-rate executors: iterations start when they are due, independent of the target. An arrival that finds no free
 // virtual user waits for one for at most max_wait (by default not at all) and is then dropped. A dropped arrival is
-// charged its wait until a user became free, as a censored response time: a target that stalls cannot hide behind the
-// requests that were never sent.
+// charged its wait until a user became free, as a lower bound of its response time: a target that stalls cannot hide
+// behind the requests that were never sent.
 //
 // Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant
 // or follows a course, or the number of iterations is fixed.

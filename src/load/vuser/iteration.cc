@@ -41,11 +41,6 @@ class TextLease {
   std::unique_ptr<RequestText> text_;
 };
 
-// Of its duration only a lower bound is known: the time waited.
-bool is_censored(ErrorKind error) {
-  return error == ErrorKind::kTimeout || error == ErrorKind::kFirstByteTimeout || error == ErrorKind::kInterrupted;
-}
-
 // The access token of its requests, by its index in the plan.
 std::optional<uint16_t> token_of(const plan::Step& step) {
   if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) return call->token;
@@ -94,6 +89,7 @@ task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
   run.active_most = std::max(run.active_most, ++run.active);
   ++run.begun;
   vu.values.clear();
+  vu.answered = vu.unanswered = false;
   if (!run.workflow.feeds.empty()) take_rows(run, vu);
   if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
   if (!run.programs.empty()) begin_code_iteration(run, vu);
@@ -289,6 +285,7 @@ Flow IterationRunner::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep
 IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1::Response& response, Instant due,
                                                  Vu& vu) {
   const bool answered = response.error == ErrorKind::kNone;
+  (answered ? vu.answered : vu.unanswered) = true;
   const Duration service = response.done - response.sent;
   if (step.measured()) count(state_.window->steps[step.step().id], response, service, due);
   const Evaluator::Verdict verdict =
@@ -311,7 +308,7 @@ inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Res
   }
   if (response.error == ErrorKind::kNone) {
     counts.service.record(service);
-    counts.response.record(response.done - due);
+    counts.response.answered.record(response.done - due);
     counts.phases[static_cast<int>(Phase::kSend)].record(response.sending);
     counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
     counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
@@ -319,9 +316,8 @@ inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Res
     return;
   }
   ++counts.errors[static_cast<std::size_t>(response.error)];
-  if (!is_censored(response.error)) return;
-  counts.response.record(runtime_.now() - due);
-  ++counts.censored;
+  const bool cut_off = response.error == ErrorKind::kInterrupted;
+  (cut_off ? counts.response.unfinished : counts.response.unanswered).record(runtime_.now() - due);
 }
 
 RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {

@@ -41,7 +41,7 @@ metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, 
       }
       step.status.add(prng.chance(0.9) ? 200 : 503, 1);
       step.service.record(took);
-      step.response.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
+      step.response.answered.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
       step.phases[prng.below(metrics::kPhases)].record(took / 2);
     }
   }

@@ -145,13 +145,16 @@ class Test(unittest.TestCase):
             answered, lost = sum(step["status"].values()), sum(step["errors"].values())
             self.assertEqual(answered + lost, step["count"], f"{name}: every request has a status or an error")
             self.assertGreaterEqual(step["failed"], lost, name)
-            for times in ("service_ms", "response_ms"):
-                if step[times]:
-                    histogram = step[times]["histogram"]
-                    self.assertEqual(sum(count for _, count in histogram["buckets"]), step[times]["count"], name)
-                    order = [step[times][key] for key in ("min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")]
-                    self.assertEqual(order, sorted(order), f"{name} {times}")
+            order = ("min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
+            for times in filter(None, (step["service_ms"], step["response_ms"])):
+                counted = [times.get(kind, {"buckets": []}) for kind in ("histogram", "unanswered", "unfinished")]
+                self.assertEqual(sum(count for one in counted for _, count in one["buckets"]), times["count"], name)
+                figures = [times[key] for key in order]
+                self.assertEqual(figures, sorted(figures), name)
             self.assertEqual((step["service_ms"] or {"count": 0})["count"], answered, name)
+            self.assertEqual(step["unanswered"], lost - step["errors"].get("interrupted", 0), name)
+            for key in (*order[1:], "mean") if answered else ():
+                self.assertGreaterEqual(step["response_ms"][key], step["service_ms"][key], f"{name}: {key}")
         for total, member in (("requests", "requests"), ("failed", "failed"), ("iterations", "iterations"),
                               ("dropped_iterations", "dropped")):
             self.assertEqual(sum(point[member] for point in result["series"]), totals[total], f"series of {total}")

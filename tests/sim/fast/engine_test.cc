@@ -38,13 +38,15 @@ Judgement judge(const Load& load, bool open_model) {
   if (step.count != answered + sum(step.errors)) return "an exchange ended without an answer or an error, or with both";
   if (step.failed != sum(step.errors)) return "an error is no failure, or an answer is one";
   if (step.service.count() != answered) return "an answer has no service time";
-  const uint64_t unanswered = errors(load, ErrorKind::kTimeout) + errors(load, ErrorKind::kFirstByteTimeout) +
-                              errors(load, ErrorKind::kInterrupted);
+  const uint64_t cut_off = errors(load, ErrorKind::kInterrupted);
+  if (step.response.answered.count() != answered) return "an answer has no response time";
+  if (step.response.unanswered.count() != sum(step.errors) - cut_off)
+    return "not each failure was charged with its wait";
   // With a pace, also those that nobody came for.
-  if (open_model ? step.censored != unanswered + workflow.dropped : step.censored < unanswered) {
-    return "not each that waited in vain was charged with its wait";
+  const uint64_t unfinished = step.response.unfinished.count();
+  if (open_model ? unfinished != cut_off + workflow.dropped : unfinished < cut_off) {
+    return "not each that was dropped or cut off was charged with its wait";
   }
-  if (step.response.count() != answered + step.censored) return "an answer has no response time";
   if (workflow.iterations + workflow.interrupted != step.count) return "an iteration is missing";
   for (const ErrorKind kind : {ErrorKind::kExhausted, ErrorKind::kTls, ErrorKind::kTlsTimeout, ErrorKind::kProtocol,
                                ErrorKind::kTooLarge, ErrorKind::kDecode, ErrorKind::kRedirect, ErrorKind::kTemplate}) {

@@ -78,7 +78,7 @@ Judgement every_arrival_is_sent(uint64_t seed) {
   Load load(open_model(/*vus=*/500));
   live(seed, load, stall);
   if (load.workflow().dropped != 0 || load.step().failed != 0) return "something was dropped or failed";
-  return judge(load.step().response, stall.lasts);
+  return judge(load.step().response.waits(), stall.lasts);
 }
 TEST(Stall, of_the_server_shows_in_full_when_every_arrival_is_sent) { expect_good(&every_arrival_is_sent); }
 
@@ -90,8 +90,9 @@ Judgement one_user_only(uint64_t seed) {
   if (counts.scheduled != kArrivals || counts.on_time + counts.late + counts.dropped != kArrivals) {
     return "arrivals are not accounted for";
   }
-  if (load.step().censored != counts.dropped || counts.dropped < 40) return "what was dropped was not charged";
-  return judge(load.step().response, stall.lasts);
+  if (load.step().response.unfinished.count() != counts.dropped || counts.dropped < 40)
+    return "what was dropped was not charged";
+  return judge(load.step().response.waits(), stall.lasts);
 }
 TEST(Stall, of_the_server_shows_in_full_although_the_one_user_was_busy) { expect_good(&one_user_only); }
 
@@ -101,7 +102,7 @@ Judgement generator_stalls(uint64_t seed) {
   live(seed, load, stall);
   if (load.workflow().late == 0) return "late starts were counted as on time";
   if (load.workflow().start_lag.max() < stall.lasts - Duration::millis(20)) return "the lag does not show";
-  return judge(load.step().response, stall.lasts);
+  return judge(load.step().response.waits(), stall.lasts);
 }
 TEST(Stall, of_the_generator_shows_in_full_as_lag_and_response_time) { expect_good(&generator_stalls); }
 
@@ -125,11 +126,11 @@ TEST_P(OneSecondInTen, gives_the_percentiles_of_arithmetic) {
   const auto& counts = load.workflow();
   EXPECT_EQ(counts.scheduled, 100'000u);
   EXPECT_EQ(counts.on_time + counts.late + counts.dropped, counts.scheduled);
-  EXPECT_EQ(load.step().censored, counts.dropped);
+  EXPECT_EQ(load.step().response.unfinished.count(), counts.dropped);
   EXPECT_EQ(load.step().response.count(), counts.scheduled);
-  EXPECT_NEAR(load.step().response.percentile(95).millis_f(), 502, 502 * 0.02);
-  EXPECT_NEAR(load.step().response.percentile(99).millis_f(), 902, 902 * 0.02);
-  EXPECT_NEAR(load.step().response.percentile(99.9).millis_f(), 992, 992 * 0.02);
+  EXPECT_NEAR(load.step().response.waits().percentile(95).millis_f(), 502, 502 * 0.02);
+  EXPECT_NEAR(load.step().response.waits().percentile(99).millis_f(), 902, 902 * 0.02);
+  EXPECT_NEAR(load.step().response.waits().percentile(99.9).millis_f(), 992, 992 * 0.02);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stall, OneSecondInTen, testing::Values(1, 10, 100, 2000));
@@ -154,15 +155,15 @@ TEST_P(PacedOneSecondInTen, gives_the_percentiles_of_arithmetic) {
   ASSERT_TRUE(load.over);
 
   const metrics::StepWindow& step = load.step();
-  EXPECT_EQ(step.response.count(), step.count + step.censored);
+  EXPECT_EQ(step.response.count(), step.count + step.response.unfinished.count());
   // After each stall a user's pace begins anew, less than one later than it would have been.
   EXPECT_NEAR(static_cast<double>(step.response.count()), 100'000, 100 + 10.0 * GetParam());
   // In each of the ten stalls a user waits for one answer, and what would have come in the meantime is not asked.
-  EXPECT_NEAR(static_cast<double>(step.censored), 10'000 - 20.0 * GetParam(), 300);
+  EXPECT_NEAR(static_cast<double>(step.response.unfinished.count()), 10'000 - 20.0 * GetParam(), 300);
   // All users began at once, so what is due comes in steps of the pace.
-  EXPECT_NEAR(step.response.percentile(95).millis_f(), 502, 502 * 0.02 + GetParam());
-  EXPECT_NEAR(step.response.percentile(99).millis_f(), 902, 902 * 0.02 + GetParam());
-  EXPECT_NEAR(step.response.percentile(99.9).millis_f(), 992, 992 * 0.02 + GetParam());
+  EXPECT_NEAR(step.response.waits().percentile(95).millis_f(), 502, 502 * 0.02 + GetParam());
+  EXPECT_NEAR(step.response.waits().percentile(99).millis_f(), 902, 902 * 0.02 + GetParam());
+  EXPECT_NEAR(step.response.waits().percentile(99.9).millis_f(), 992, 992 * 0.02 + GetParam());
   EXPECT_LT(step.service.percentile(95), Duration::millis(10));
   EXPECT_EQ(load.workflow().dropped, 0u) << "there was no arrival";
 }
@@ -181,8 +182,9 @@ TEST(Stall, of_each_answer_a_little_shows_in_the_next_one) {
   world.run_for(kRunsFor + Duration::seconds(5));
   ASSERT_TRUE(load.over);
   EXPECT_NEAR(load.step().service.percentile(50).millis_f(), 150, 5);
-  EXPECT_NEAR(load.step().response.percentile(50).millis_f(), 200, 5);
-  EXPECT_EQ(load.step().censored, 1u) << "the one that was due before the end and could not begin any more";
+  EXPECT_NEAR(load.step().response.waits().percentile(50).millis_f(), 200, 5);
+  EXPECT_EQ(load.step().response.unfinished.count(), 1u)
+      << "the one that was due before the end and could not begin any more";
 }
 
 // A pace that nobody can keep: a million a second are due, and the wait of each is known to a thousandth.
@@ -191,8 +193,8 @@ TEST(Stall, a_pace_far_too_short_is_charged_in_groups) {
   std::get<plan::ConstantVus>(load.plan.workflows[0].executor).pacing = plan::Delay::of(Duration::micros(1));
   live(1, load, {"server", Duration::seconds(5), Duration::seconds(2)});
   EXPECT_NEAR(static_cast<double>(load.step().response.count()), 10e6, 10e6 * 0.01);
-  EXPECT_NEAR(load.step().response.max().millis_f(), 2'000, 20);
-  EXPECT_NEAR(load.step().response.percentile(90).millis_f(), 1'000, 20) << "a fifth waited from 0 to 2 s";
+  EXPECT_NEAR(load.step().response.waits().max().millis_f(), 2'000, 20);
+  EXPECT_NEAR(load.step().response.waits().percentile(90).millis_f(), 1'000, 20) << "a fifth waited from 0 to 2 s";
 }
 
 // At the end of the time a user still waits: what its pace said until then was due.
@@ -202,9 +204,9 @@ TEST(Stall, at_the_end_charges_what_the_pace_said_up_to_the_end_of_the_time) {
   std::get<plan::ConstantVus>(load.plan.workflows[0].executor).pacing = plan::Delay::of(Duration::millis(100));
   live(1, load, {"server", Duration::seconds(5), Duration::minutes(1)});
   // 50 were answered, and the last 50 were not.
-  EXPECT_NEAR(static_cast<double>(load.step().censored), 50, 1);
-  EXPECT_NEAR(load.step().response.max().millis_f(), 7'000, 110);
-  EXPECT_NEAR(load.step().response.percentile(51).millis_f(), 2'000, 210);
+  EXPECT_NEAR(static_cast<double>(load.step().response.unfinished.count()), 50, 1);
+  EXPECT_NEAR(load.step().response.waits().max().millis_f(), 7'000, 110);
+  EXPECT_NEAR(load.step().response.waits().percentile(51).millis_f(), 2'000, 210);
 }
 
 // The server stands still from the fifth second on and for longer than anybody waits for it.
@@ -213,10 +215,11 @@ TEST(Stall, at_the_end_charges_what_is_unanswered_with_the_time_that_it_waited) 
   load.plan.workflows[0].graceful_stop = Duration::seconds(2);
   live(1, load, {"server", Duration::seconds(5), Duration::minutes(1)});
   EXPECT_EQ(load.step().response.count(), kArrivals);
-  EXPECT_NEAR(static_cast<double>(load.step().censored), 500, 2);
-  EXPECT_EQ(load.step().censored, load.step().errors[static_cast<std::size_t>(http1::ErrorKind::kInterrupted)]);
-  EXPECT_NEAR(load.step().response.max().millis_f(), 7000, 20);
-  EXPECT_NEAR(load.step().response.percentile(75).millis_f(), 4500, 40) << "half of the 500 waited longer";
+  EXPECT_NEAR(static_cast<double>(load.step().response.unfinished.count()), 500, 2);
+  EXPECT_EQ(load.step().response.unfinished.count(),
+            load.step().errors[static_cast<std::size_t>(http1::ErrorKind::kInterrupted)]);
+  EXPECT_NEAR(load.step().response.waits().max().millis_f(), 7000, 20);
+  EXPECT_NEAR(load.step().response.waits().percentile(75).millis_f(), 4500, 40) << "half of the 500 waited longer";
 }
 
 // The closed model for comparison: it asks nothing while it waits, so the stall is one slow answer among thousands.

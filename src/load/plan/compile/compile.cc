@@ -270,7 +270,6 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
                           .index = static_cast<uint16_t>(out.steps.size() - 1),
                           .name = fmt::format("{}.{}", source.name.text, step.name.text),
                           .measured = scenario::is_test_step(step),
-                          .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model,
                           .tags = tags_of(source, step)});
   }
 }

@@ -225,7 +225,7 @@ void Batcher::add(const metrics::Window& window, uint64_t span) {
     to.failed += from.failed;
     all.count += from.count;
     all.failed += from.failed;
-    (steps_[s].open_model ? from.response : from.service).each_bucket([&](uint32_t bucket, uint64_t count) {
+    from.response.answered.each_bucket([&](uint32_t bucket, uint64_t count) {
       to.times[bucket] += count;
       all.times[bucket] += count;
     });
@@ -250,11 +250,27 @@ std::string_view to_string(Judgement judgement) {
   return kNames[judgement];
 }
 
-bool Comparison::any(Judgement judgement) const {
-  return std::any_of(steps.begin(), steps.end(), [&](const StepComparison& step) {
-    return std::any_of(step.differences.begin(), step.differences.end(),
-                       [&](const Difference& one) { return one.judgement == judgement; });
-  });
+std::size_t Comparison::count(Judgement judgement) const {
+  std::size_t out = 0;
+  for (const StepComparison& step : steps) {
+    out += static_cast<std::size_t>(std::ranges::count(step.differences, judgement, &Difference::judgement));
+  }
+  return out;
+}
+
+// The width of an interval falls with the square root of the length of the runs. It has to be as narrow as the
+// tolerance, or as the change if that is greater.
+double Comparison::longer(const Tolerance& tolerance) const {
+  double out = 1;
+  for (const StepComparison& step : steps) {
+    for (const Difference& one : step.differences) {
+      if (one.judgement != Judgement::kUnclear) continue;
+      const double allowed = one.figure == Figure::kErrors ? tolerance.errors : tolerance.relative;
+      const double needed = std::max({allowed, std::abs(one.change), 1e-6});
+      out = std::max({out, 2.0, std::pow((one.high - one.low) / 2 / needed, 2)});
+    }
+  }
+  return out;
 }
 
 Comparison compare(const Batches& before, const Batches& after, const Tolerance& tolerance) {

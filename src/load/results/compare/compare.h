@@ -56,7 +56,6 @@ class Batcher {
   struct Step {
     std::string name;
     std::size_t index = 0;
-    bool open_model = false;
   };
   // `seconds`: the length of the run; `coarsest`: of its longest interval.
   Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest);
@@ -118,7 +117,9 @@ struct Comparison {
   std::size_t batches_before = 0;
   std::size_t batches_after = 0;
   std::size_t judged = 0;  // differences that are not kNotJudged
-  bool any(Judgement judgement) const;
+  std::size_t count(Judgement judgement) const;
+  // How many times as long both runs must be until about all unclear differences are clear. 1: none is unclear.
+  double longer(const Tolerance& tolerance) const;
 };
 
 // A percentile is judged when at least ten requests lie beyond it in each run.

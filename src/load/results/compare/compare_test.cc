@@ -50,7 +50,7 @@ int found(const World& before, const World& after, const Tolerance& tolerance, J
   int of = 0;
   for (int i = 0; i < pairs; ++i) {
     const auto seed = static_cast<uint64_t>(2 * i + 1);
-    of += compare(run_of(seed, before), run_of(seed + 1, after), tolerance).any(judgement) ? 1 : 0;
+    of += compare(run_of(seed, before), run_of(seed + 1, after), tolerance).count(judgement) > 0 ? 1 : 0;
   }
   return of;
 }
@@ -105,7 +105,7 @@ TEST(Compare, new_errors_are_found_where_there_were_none) {
 TEST(Compare, what_is_too_little_is_not_judged) {
   const Comparison brief = compare(run_of(1, {.batches = 7}), run_of(2, {.times = 2}), {});
   EXPECT_EQ(brief.judged, 0U);
-  EXPECT_FALSE(brief.any(Judgement::kWorse));
+  EXPECT_EQ(brief.count(Judgement::kWorse), 0U);
   const Comparison few = compare(run_of(1, {.rate = 0.1}), run_of(2, {.times = 2, .rate = 0.1}), {});
   EXPECT_EQ(of(few, Figure::kP50).judgement, Judgement::kWorse);
   EXPECT_EQ(of(few, Figure::kP99).judgement, Judgement::kNotJudged) << "900 requests have 9 beyond it";
@@ -115,6 +115,19 @@ TEST(Compare, the_same_runs_compare_the_same_each_time) {
   const Batches a = run_of(1, {});
   const Batches b = run_of(2, {});
   EXPECT_EQ(of(compare(a, b, {}), Figure::kP99).low, of(compare(a, b, {}), Figure::kP99).low);
+}
+
+TEST(Compare, says_how_much_longer_runs_must_be_to_tell) {
+  Comparison of;
+  const Tolerance tolerance{.relative = 0.05, .errors = 0.001};
+  of.steps = {{"a",
+               {{.figure = Figure::kP95, .change = 0.01, .low = -0.14, .high = 0.16, .judgement = Judgement::kUnclear},
+                {.figure = Figure::kP99, .low = -7, .high = 7, .judgement = Judgement::kSame}}}};
+  EXPECT_NEAR(of.longer(tolerance), 9, 1e-9) << "an interval three times as wide as the tolerance";
+  of.steps[0].differences[0].change = 0.15;
+  EXPECT_NEAR(of.longer(tolerance), 2, 1e-9) << "at least twice";
+  of.steps[0].differences[0].judgement = Judgement::kSame;
+  EXPECT_EQ(of.longer(tolerance), 1);
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+// The times that users waited for responses, also where no response came. Each figure is a lower bound and, if known,
+// an upper one:
+//   - A request without a response (a timeout, a reset) counts as slower than every response.
+//   - The wait of a request that was dropped before it was sent, or cut off by the end of the run, is a lower bound of
+//     its response time. Upper bounds take it as slower than every response.
+//   - No figure is below that of the responses alone.
+// So no figure gets better by failing, dropping, or ending early.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/base/time.h"
+#include "load/metrics/histogram.h"
+
+namespace bellwether::metrics {
+
+struct ResponseFigure {
+  Duration value;                // a lower bound
+  std::optional<Duration> most;  // none: unknown, because requests without a response decide it
+  // `most` is no more than a rounding away from `value`.
+  bool known() const;
+  bool operator==(const ResponseFigure&) const = default;
+};
+
+struct ResponseTimes {
+  explicit ResponseTimes(PiecePool* pool = nullptr) : answered(pool), unanswered(pool), unfinished(pool) {}
+
+  Histogram answered;    // due → end of the response
+  Histogram unanswered;  // due → failure
+  Histogram unfinished;  // due → drop or end of the run
+
+  void merge(const ResponseTimes& other);
+  void clear();
+  bool empty() const { return answered.empty() && all_answered(); }
+  uint64_t count() const { return answered.count() + unanswered.count() + unfinished.count(); }
+
+  // The lower bounds of all; those of requests without a response are at least the longest response.
+  Histogram waits() const;
+  // 0 of no request. `most` of the mean is known only where all were answered.
+  ResponseFigure percentile(double percent) const;
+  ResponseFigure mean() const;
+  ResponseFigure max() const;
+
+  bool operator==(const ResponseTimes&) const = default;
+
+ private:
+  bool all_answered() const { return unanswered.empty() && unfinished.empty(); }
+};
+
+}  // namespace bellwether::metrics
