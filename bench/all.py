@@ -51,8 +51,8 @@ def ended(command, log):
 def reason(name, log):
     """Why a bench failed, in one line of what it said: its own words, else the last line."""
     said = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    why = next((line for line in reversed(said) if line.startswith(f"{name}: ")), (said or ["no output"])[-1])
-    return why.removeprefix(f"{name}: ").strip()
+    own = (line.removeprefix(f"{name}: ") for line in reversed(said) if line.startswith(f"{name}: "))
+    return next(own, (said or ["no output"])[-1].removeprefix("skipped: ")).strip()
 
 
 def rows_of(name, options, folder):
@@ -64,7 +64,7 @@ def rows_of(name, options, folder):
         rows = json.loads(result.read_text(encoding="utf-8"))["headlines"]
         return code, rows or [[f"bench {name}", "no figure", "", "", ""]]
     sys.stderr.write(log.read_text(encoding="utf-8", errors="replace"))
-    return code, [[f"bench {name}", f"**not measured**: {reason(name, log)}", "", "", ""]]
+    return code, [[f"bench {name}", "**not measured**", "", "", reason(name, log)]]
 
 
 def compare(options, out):
@@ -83,7 +83,7 @@ def compare(options, out):
                   f"{folder / name}.log", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         codes.add(report.INTERRUPTED)
-        out.headlines += [[f"bench {name}", "not run: interrupted", "", "", ""] for name in options.only[i:]]
+        out.headlines += [[f"bench {name}", "not run", "", "", "interrupted"] for name in options.only[i:]]
     out.table("Figures and goals", ["figure", "measured", "goal", "met", "section"], out.headlines)
     failures = codes - {0}
     if report.INTERRUPTED in failures:
