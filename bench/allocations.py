@@ -50,7 +50,7 @@ def compare(options, out):
                "by load threads before"],
               [[name, f"{run['requests']:,}", run["load"], f"{run['load'] / run['requests']:.6f}",
                 f"{run['other'] / run['seconds']:.0f}", run["before"]] for name, run in runs.items()])
-    out.goals([(f"{name}: allocations by load threads", runs[name]["load"], "<=", 0, "{:.0f}")
+    out.goals([(f"allocations by load threads, {name}", runs[name]["load"], "<=", 0, "{:.0f}", "Allocations")
                for name in ("plain", "extract")])
     out.raw = {"runs": runs}
 

@@ -43,9 +43,10 @@ def compare(options, out):
     out.table(f"{options.rate:,} requests a second, {options.vus} virtual users, {options.seconds} s, nginx",
               ["run", *COLUMNS],
               [row(str(i + 1), run) for i, run in enumerate(runs)] + [row("median", median)])
-    if (options.rate, options.vus) == (20000, 200):
-        out.goals([("start lag p50, µs", median["lag_p50_us"], "<=", 80, "{:.0f}"),
-                   ("start lag p99, µs", median["lag_p99_us"], "<=", 1000, "{:.0f}")])
+    if options.quick or (options.rate, options.vus) == (20000, 200):
+        lag = f"start lag at {options.rate:,} arrivals a second"
+        out.goals([(f"{lag}, p50, µs", median["lag_p50_us"], "<=", 80, "{:.0f}"),
+                   (f"{lag}, p99, µs", median["lag_p99_us"], "<=", 1000, "{:.0f}", "Arrivals on time")])
     out.raw = {"rate": options.rate, "vus": options.vus, "seconds": options.seconds, "runs": runs}
 
 

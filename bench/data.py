@@ -88,9 +88,9 @@ def compare(options, out):
     out.table("A file of data", ["format", "rows", "file MiB", "processor seconds to read it", "memory of its own MiB",
                                  "pages of the file MiB"], rows)
     most = max(raw, key=lambda figure: figure["rows"])
-    out.goals([(f"bytes of its own for each of {most['rows']:,} rows", most["own_kib"] * 1024 / most["rows"], "<=", 1,
-                "{:.2f}")])
-    out.raw = raw
+    out.goals([(f"bytes of memory for each of {most['rows']:,} rows of data", most["own_kib"] * 1024 / most["rows"],
+                "<=", 1, "{:.2f}", "Data")])
+    out.raw = {"files": raw}
 
 
 if __name__ == "__main__":

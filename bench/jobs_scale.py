@@ -155,9 +155,9 @@ def compare(options, out):
     out.table("What a watcher saw",
               ["managers", "oldest counters p50 s", "p99", "max", "a second closed after its end p50 s", "p99", "max",
                "after more than 1.5 s"], watched)
-    out.goals([(f"{run['managers']} managers: processors of the job's manager", run["used"][run["owner"]], "<=", 0.35,
-                "{:.2f}") for run in runs] +
-              [(f"{run['managers']} managers: oldest counters, s", run["age_max"], "<=", 1, "{:.3f}") for run in runs])
+    out.goals([(f"processors of the manager of a job on {options.workers:,} workers",
+                max(run["used"][run["owner"]] for run in runs), "<=", 0.35, "{:.2f}", "Control plane of 500 workers"),
+               ("oldest counters, s", max(run["age_max"] for run in runs), "<=", 1, "{:.3f}")])
     out.raw = {"runs": runs}
 
 

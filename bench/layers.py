@@ -44,7 +44,7 @@ def compare(options, out):
     out.remark(f"Each of the ten steps was counted {expected:,} times, once in each iteration.")
     # A run that is too short has no time that was counted (--quick).
     ratio = median(layers["user_us"] / max(alone["user_us"], 1e-3) for layers, alone in runs)
-    out.goals([("user time of a step in layers, over that of a step alone", ratio, "<=", 1.5, "{:.2f}")])
+    out.goals([("user time of a step in layers × a step alone", ratio, "<=", 1.5, "{:.2f}", "Steps in layers")])
     out.raw = {"runs": runs}
 
 

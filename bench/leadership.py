@@ -196,12 +196,14 @@ def takeover_goals(killed, cut_off):
         return max(overlap if overlap is not None else float("inf")
                    for way in group if way.name.startswith("bellwether") for overlap in way.overlaps)
     return [("takeover after kill -9, etcd: × etcdctl lock",
-             times(killed, "bellwether, etcd:") / times(killed, "etcdctl lock"), "<=", 1, "{:.2f}"),
+             times(killed, "bellwether, etcd:") / times(killed, "etcdctl lock"), "<=", 1, "{:.2f}",
+             "Leader takeover"),
             ("takeover after kill -9, flock: − flock(1), s",
              times(killed, "bellwether, flock:, killed with its command") -
-             times(killed, "flock(1), killed with its command"), "<=", 0, "{:+.3f}"),
+             times(killed, "flock(1), killed with its command"), "<=", 0, "{:+.3f}", "Leader takeover"),
             ("last act of the old work after the first of the next, killed, s", latest(killed), "<=", 0, "{:+.3f}"),
-            ("last act of the old work after the first of the next, cut off, s", latest(cut_off), "<=", 0, "{:+.3f}")]
+            ("last act of the old work after the first of the next, store cut off, s", latest(cut_off), "<=", 0,
+             "{:+.3f}", "Leader takeover")]
 
 
 def costs(options, out, redis):

@@ -119,13 +119,15 @@ def compare(options, out):
         out.table(f"Statistics of many steps, {options.series_rate:,} requests a second",
                   ["steps", "after", "process MiB"], rows)
     largest = [figure for figure in figures if figure["what"] == "idle"][-1]
-    goals = [(f"KiB for each of {largest['vus']:,} waiting virtual users", largest["kib_per_vu"], "<=", 4, "{:.2f}")]
+    goals = [(f"KiB for each of {largest['vus']:,} waiting virtual users", largest["kib_per_vu"], "<=", 4, "{:.2f}",
+              "Memory")]
     in_lua = [figure for figure in figures if figure["what"] == "waiting.lua"]
     if in_lua:
         goals.append((f"KiB for each of {in_lua[-1]['vus']:,} in Lua", in_lua[-1]["kib_per_vu"], "<=", 8, "{:.2f}"))
     if series:
         day = after_a_day(series[-1][1], options.series_rate) / 1024
-        goals.append((f"MiB of a day with {series[-1][0]:,} steps, extrapolated", day, "<=", 200, "{:.0f}"))
+        goals.append((f"MiB after a day of 100,000 requests/s with {series[-1][0]:,} steps, extrapolated", day, "<=",
+                      200, "{:.0f}", "Statistics of many steps"))
     out.goals(goals)
     out.raw = {"waiting": figures, "long_run": samples, "series": series}
 

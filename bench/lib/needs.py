@@ -28,8 +28,8 @@ class Missing(Failure):
     """This machine lacks something that is not ours."""
 
 
-def declared(word):
-    lines = SCRIPT.read_text(encoding="utf-8").splitlines()
+def declared(word, script=SCRIPT):
+    lines = script.read_text(encoding="utf-8").splitlines()
     return {name for line in lines if line.startswith(f"# {word}: ") for name in line.split()[2:]}
 
 
