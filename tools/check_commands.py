@@ -17,7 +17,7 @@ FOREIGN = re.compile(
     r"^(CHANGELOG\.md|docs/load/guides/from-|docs/contributing/(decisions|ledger)/|docs/comparison\.md)")
 # Options of tools that documents name alone: dev, its tools, and the programs of Debian.
 OTHERS = {"--all", "--help", "--version", "--markdown", "--quick", "--jobs", "--select", "--label", "--prefix",
-          "--count", "--build", "--bump-revision"}
+          "--count", "--build", "--bump-revision", "--only"}
 HEADING = re.compile(r"^#+ bellwether (.+)$", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
 FENCE = re.compile(r"^ *```.*?\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
