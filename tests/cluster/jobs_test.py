@@ -78,7 +78,7 @@ class Running(jobs.Test):
         shutil.rmtree(files)
         status = cluster.in_state(answer["job"], "queued")
         self.assertEqual(status["queue_position"], 1)
-        until("why it waits", lambda: cluster.status(answer["job"])["why"] == "no worker is there")
+        until("why it waits", lambda: cluster.status(answer["job"])["why"] == "no worker is registered")
         # Whoever joins gets what waits.
         cluster.start("w1", "w2")
         result = self.ended(cluster.watch(answer["job"]))

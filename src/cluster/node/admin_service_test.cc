@@ -78,7 +78,7 @@ TEST_F(AdminServiceTest, a_secret_is_learned_and_appears_nowhere) {
 }
 
 TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
-  EXPECT_THAT(refusal(Transfer{"b\nand more"}), HasSubstr("is no name of a node"));
+  EXPECT_THAT(refusal(Transfer{"b\nand more"}), HasSubstr("is not a valid name of a node"));
   EXPECT_THAT(refusal(Transfer{"b\nand more"}), testing::Not(HasSubstr("\n")))
       << "nor does it reach a terminal as it is";
   EXPECT_THAT(refusal(ChangeVoters{}), HasSubstr("name has 0 bytes"));
@@ -93,11 +93,11 @@ TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
   secret.text = "";
   EXPECT_THAT(refusal(secret), HasSubstr("no text"));
   secret.act = static_cast<AskSecrets::Act>(9);
-  EXPECT_THAT(refusal(secret), HasSubstr("may be 0 to 3"));
+  EXPECT_THAT(refusal(secret), HasSubstr("expected 0 to 3"));
   EXPECT_THAT(service.answer("", "ops").error().message, HasSubstr("does not know"));
   EXPECT_FALSE(service.answer("\xff\xff", "ops"));
   EXPECT_THAT(service.answer(std::string(kAdminRequestMax + 1, 'x'), "ops").error().message,
-              HasSubstr("may have 4096"));
+              HasSubstr("the limit is 4096"));
   EXPECT_THAT(kernel.acts, IsEmpty());
   EXPECT_THAT(kernel.audited, IsEmpty());
 }

@@ -103,8 +103,8 @@ class Life {
   Status become(State to) {
     if (to == state_) return {};
     if (!may_become(state_, to)) {
-      return fail(Errc::kInvalid,
-                  "what is " + std::string(to_string(state_)) + " does not become " + std::string(to_string(to)));
+      return fail(Errc::kInvalid, "the state cannot change from " + std::string(to_string(state_)) + " to " +
+                                      std::string(to_string(to)));
     }
     state_ = to;
     return {};
