@@ -147,7 +147,7 @@ class Secured(Certified, jobs.Test):
         cluster.settled()
         code, text = cluster.job("list", json_too=False)
         self.assertEqual(code, 1)
-        self.assertIn("the certificate does not say that its node is a client", text)
+        self.assertIn("the certificate does not permit its node to be a client", text)
         cluster.write("client.yaml", (cluster.folder / "client.yaml").read_text().replace("as-worker", "as-client"))
         cluster.all_free()
         result = self.ended(cluster.run(cluster.scenario(seconds=3)))

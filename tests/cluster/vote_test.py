@@ -188,7 +188,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         self.start(cluster, "a", vote={"key": str(cluster.folder / "a.key"), "keys": str(theirs)})
         cluster.all_alive()
         self.assertIn(cluster.agreed(["b", "c"])[0], ("b", "c"))
-        cluster.says("b", "said to be of 'a', and is not signed by its key")
+        cluster.says("b", "names 'a' as its sender is not signed with that node's key")
         self.assertGreater(dict((labels["reason"], value) for labels, value in
                                 cluster.samples("b", "bellwether_vote_refused_total"))["not_signed"], 0)
         told = cluster.ask("b", "votes", "--messages")["messages"]
@@ -206,7 +206,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         self.assertIn("the public key of voter 'a': openssl pkey", cluster.running["b"].tail())
         cluster.start("b", leadership="vote")
         self.assertEqual(cluster.running["b"].wait(), 104)
-        self.assertIn("what is said in a scored vote is signed", cluster.running["b"].tail())
+        self.assertIn("messages of a scored vote are signed", cluster.running["b"].tail())
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ leader_election:
         self.assertEqual(run.code, 1, run)
         self.assertIn("metrics of 127.0.0.1", run.err)
         run = self.bellwether("lease", "list", "--policy", self.policy, "--metrics", "9464")
-        self.assertIn("'9464' is no address with a port; write HOST:PORT", run.err)
+        self.assertIn("'9464' is not an address with a port; write HOST:PORT", run.err)
         self.assert_refused(self.bellwether("lease", "list"), "--policy")
 
     def test_what_would_not_be_heeded_is_refused(self):

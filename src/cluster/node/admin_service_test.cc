@@ -83,10 +83,10 @@ TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
       << "nor does it reach a terminal as it is";
   EXPECT_THAT(refusal(ChangeVoters{}), HasSubstr("name has 0 bytes"));
   AskSecrets secret{.act = AskSecrets::Act::kUse};
-  EXPECT_THAT(refusal(secret), HasSubstr("no id of the one that is meant"));
+  EXPECT_THAT(refusal(secret), HasSubstr("no id of a secret"));
   secret.id = 7;
   secret.text = "a secret of some length";
-  EXPECT_THAT(refusal(secret), HasSubstr("nothing that is to be learned"));
+  EXPECT_THAT(refusal(secret), HasSubstr("a secret text that the act does not need"));
   secret.act = AskSecrets::Act::kLearn;
   secret.text = "short";
   EXPECT_THAT(refusal(secret), HasSubstr("16 to 1024"));

@@ -68,7 +68,7 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
     settings.key_receiver = callback_to<&NodeRoles::on_admin_key>(roles_);
   }
   if (settings.rule != vote::QuorumRule::kMajority) {
-    log_.note(true, fmt::format("'vote.quorum' is {}: when the network parts, each side may have an admin. Use "
+    log_.note(true, fmt::format("'vote.quorum' is {}: in a network partition, each side may elect an admin. Use "
                                 "majority with three nodes or more",
                                 to_string(settings.rule)));
   }

@@ -143,7 +143,8 @@ TEST_F(VoteDriverTest, who_signs_with_another_key_is_not_listened_to) {
   const VoteCounts counts = nodes_.at("b")->driver().last_vote()->status.counts;
   EXPECT_GT(counts.unheard[static_cast<std::size_t>(Unheard::kUnsigned)], 0u);
   EXPECT_GT(counts.unsigned_of.at("a"), 0u);
-  EXPECT_THAT(nodes_.at("b")->notes, testing::Contains(HasSubstr("said to be of 'a', and is not signed by its key")));
+  EXPECT_THAT(nodes_.at("b")->notes,
+              testing::Contains(HasSubstr("names 'a' as its sender is not signed with that node's key")));
 }
 
 TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_told_of) {
@@ -157,7 +158,7 @@ TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_
   nodes_.at("b")->say("a", forged);
   until([&] { return nodes_.at("a")->router.refused() == 1; });
   EXPECT_LT(nodes_.at("a")->driver().kernel().record().promised, election::Term(99));
-  EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("a message of 'b' in the name of another node")));
+  EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("'b' sent a message in the name of another node")));
 }
 
 TEST_F(VoteDriverTest, elections_heartbeats_and_promises_are_counted_and_told) {
@@ -223,7 +224,7 @@ TEST_F(VoteDriverTest, who_does_not_stand_votes_and_who_leads_goes_on) {
   make_all();
   nodes_.at("a")->driver().stand(false);
   until([&] { return all_follow("b") && nodes_.at("b")->leads(); });
-  EXPECT_THAT(nodes_.at("a")->driver().view().stands_back, HasSubstr("its work does not let it"));
+  EXPECT_THAT(nodes_.at("a")->driver().view().stands_back, HasSubstr("its work does not permit it"));
   nodes_.at("b")->driver().stand(false);
   nodes_.at("a")->driver().stand(true);
   std::vector<Instant>& renewed = nodes_.at("b")->renewed;

@@ -144,7 +144,7 @@ Outcome<Result> Job::result() {
   if (!heard)
     return Error{Code::kUnreachable, fmt::format("no manager answered a request about job '{}' in time", id()), {}};
   return Error{Code::kUnavailable,
-               fmt::format("job '{}' is {} and has no result yet", id(), to_string(following_->state())),
+               fmt::format("job '{}' is {}: it has no result yet", id(), to_string(following_->state())),
                {}};
 }
 
