@@ -78,7 +78,7 @@ TEST_F(VoteHealth, that_nobody_leads_is_told_with_its_causes) {
   nodes[1].doubts = {"c: a score of 2"};
   EXPECT_EQ(the("nobody leads").evidence,
             "b, of the last election: no candidate can get enough votes; b does not believe c: a score of 2");
-  for (NodeReport& one : nodes) one.stands_back = "it has no capability with which a node may stand";
+  for (NodeReport& one : nodes) one.stands_back = "it has no capability that permits a candidacy";
   EXPECT_THAT(the("nobody leads").command, HasSubstr("agent.capabilities"));
   nodes[2].alive = 1;
   const Finding finding = the("nobody leads");

@@ -109,7 +109,7 @@ class Joining(nodes.Test):
             self.binary, "node", "--config", example, "--set", f"data={cluster.folder}/d", "--set",
             f"secret.file={cluster.folder}/secret", "--found", "--first-start", "--json", "-v")
         cluster.says("a", "joined cluster 'demo'")
-        cluster.says("a", "too few have answered")
+        cluster.says("a", "too few members answered")
 
     def test_settings_that_cannot_be_are_said_with_the_remedy(self):
         cluster = self.cluster(1)

@@ -63,7 +63,7 @@ class Doctor(voting.Test):
         cluster = self.start(self.voting(3), agent={"capabilities": ["semantic_analysis"]})
         cluster.all_alive()
         finding = self.found(cluster, "b", "nobody leads")
-        self.assertIn("b: it has no capability with which a node may stand", finding["evidence"])
+        self.assertIn("b: it has no capability that permits a candidacy", finding["evidence"])
         self.assertIn("agent.capabilities", finding["command"])
 
     def test_keys_that_do_not_fit(self):

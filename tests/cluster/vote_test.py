@@ -101,7 +101,7 @@ class Vote(voting.Test):
         _, term = cluster.whole()
         code, text = cluster.operator("a", "elect")
         self.assertEqual(code, 1)
-        self.assertIn("the last election is too young", text)
+        self.assertIn("the last election was too recent", text)
         self.assertEqual(cluster.operator("a", "elect", "--force")[0], 0)
         until("an election was held", lambda: cluster.agreed()[1] > term)
 

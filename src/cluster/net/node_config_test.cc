@@ -121,7 +121,7 @@ TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
   EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
   EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 letters"));
   EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
-  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("names a node twice"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("lists a node twice"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("its votes must survive a restart"));
   EXPECT_THAT(complaint("cluster: prod\nname: w\nrole: worker\nvoters: [w]\ndata: x\n"), HasSubstr("do not vote"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\ntls: {ca: ca.pem}\n"), HasSubstr("all of certificate"));
@@ -370,7 +370,7 @@ TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
 
 TEST_F(NodeConfigTest, jobs_that_nobody_could_keep_are_refused) {
   const std::string by_store = "cluster: prod\nname: m1\nleadership: k8s:ns\ndata: x\n";
-  EXPECT_THAT(complaint(by_store + "replicas: [m1, m2, m1]\n"), HasSubstr("'replicas' names a node twice"));
+  EXPECT_THAT(complaint(by_store + "replicas: [m1, m2, m1]\n"), HasSubstr("'replicas' lists a node twice"));
   EXPECT_THAT(complaint(by_store + "jobs: etcd://10.0.0.5\n"), HasSubstr("replicas: [m1, m2, m3]"));
   EXPECT_THAT(complaint(by_store + "replicas: [m1]\njobs: redis://10.0.0.5\n"), HasSubstr("only etcd can"));
   EXPECT_THAT(complaint(by_store + "replicas: [m1]\njobs: disk\n"), HasSubstr("neither quorum nor the URL"));

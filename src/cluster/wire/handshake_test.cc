@@ -161,7 +161,7 @@ TEST_F(HandshakeTest, a_certificate_must_say_what_its_node_says) {
   opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager, "w1"}};
   expect_refused(Refusal::kCertificate, "the certificate does not permit its node to be a worker of flock/test/dc1");
   opener_claims_ = std::vector<Claims>();
-  expect_refused(Refusal::kCertificate, "the certificate does not say");
+  expect_refused(Refusal::kCertificate, "the certificate does not permit");
   opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager, "w1"},
                     Claims{"flock", "test", "*", Role::kWorker, "w1"}};
   meet();

@@ -117,16 +117,16 @@ TEST_F(KeyCodec, each_field_of_a_key_share_is_within_its_bounds_or_refused) {
   EXPECT_THAT(refused_share(with(share, kValueSizeAt, std::string_view("\x00\x20", 2))),
               HasSubstr("has 32 bytes; expected 33 to 4128"));
   EXPECT_THAT(refused_share(with(share, kValueSizeAt, "\x10\x21")), HasSubstr("has 4129 bytes; expected 33 to 4128"));
-  EXPECT_THAT(refused_share(with(share, kValueSizeAt, std::string_view("\x00\x22", 2))), HasSubstr("something behind"));
+  EXPECT_THAT(refused_share(with(share, kValueSizeAt, std::string_view("\x00\x22", 2))), HasSubstr("is too long"));
 }
 
 TEST_F(KeyCodec, each_field_of_a_commitment_is_within_its_bounds_or_refused) {
   EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, std::string_view("\0", 1))),
               HasSubstr("an impossible commitment: the threshold"));
   EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, "\x04")), HasSubstr("key shares, 3, not 4"));
-  EXPECT_THAT(refused_commitment(with(commitment, kSharesAt, "\x04")), HasSubstr("cut short"));
+  EXPECT_THAT(refused_commitment(with(commitment, kSharesAt, "\x04")), HasSubstr("truncated"));
   EXPECT_THAT(refused_commitment(with(commitment.substr(0, 65), kSharesAt, std::string_view("\0", 1))),
-              HasSubstr("not into 0"));
+              HasSubstr("key share, not 0"));
   EXPECT_THAT(refused_commitment(with(commitment, kSecretSizeAt, std::string_view("\0\0", 2))),
               HasSubstr("at least one byte"));
   EXPECT_THAT(refused_commitment(with(commitment, kSecretSizeAt, "\x10\x01")), HasSubstr("this one has 4097"));

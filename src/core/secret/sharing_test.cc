@@ -81,8 +81,8 @@ TEST(Sharing, too_few_or_the_same_one_twice_give_nothing) {
 
 TEST(Sharing, without_randomness_nothing_is_split) {
   const SecretBytes secret = secret_of(kKey);
-  const auto none = [](MutableBytes) { return Status(fail(Errc::kIo, "the system gives no randomness")); };
-  EXPECT_EQ(split(SecretId(1), secret, {2, 3}, none).error().message, "the system gives no randomness");
+  const auto none = [](MutableBytes) { return Status(fail(Errc::kIo, "the system's source of randomness failed")); };
+  EXPECT_EQ(split(SecretId(1), secret, {2, 3}, none).error().message, "the system's source of randomness failed");
   const auto lies = [](MutableBytes) { return Status(); };
   EXPECT_THAT(split(SecretId(1), secret, {2, 3}, lies).error().message, HasSubstr("returned only zeros"));
   const auto stops = [](MutableBytes into) { return seeded(1)(into.first(into.size() - 16)); };
