@@ -135,7 +135,7 @@ class Behaviours:
         self.group(**LAN)
         alone = self.member("a", "-n", "-E", "7")
         self.assertEqual(alone.wait(PATIENCE), 7)
-        self.assertIn("nobody has been elected within", str(alone))
+        self.assertIn("no leader was elected within", str(alone))
         self.assertEqual(alone.all("elected"), [])
 
     def test_a_leader_that_loses_its_majority_has_stopped_before_another_could_lead(self):

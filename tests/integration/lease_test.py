@@ -81,7 +81,7 @@ class Lease(product.Test):
         self.assertIn("ops", run.err)
 
     def test_nobody_to_ask_is_said(self):
-        self.assertIn("nobody holds", self.lease("transfer", "k", "--to", "b", code=1).err)
+        self.assertIn("has no holder", self.lease("transfer", "k", "--to", "b", code=1).err)
         self.assertEqual(self.bellwether("lease", "show", "k", "--via", self.via).code, 1)
 
     def test_unknown_stores_are_explained(self):
