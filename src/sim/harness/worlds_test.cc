@@ -104,7 +104,7 @@ TEST_F(Report, tells_of_many_runs_in_one_line) {
 TEST_F(Report, gives_the_command_that_repeats_a_run_which_broke_a_rule) {
   EXPECT_EQ(*run({.world = "toy", .seeds = 5, .mistake = "breaks-on-seed-three"}), SimOutcome::kViolated);
   EXPECT_NE(printed.find("  bellwether sim --world toy --seed 3 --mistake breaks-on-seed-three\n"), std::string::npos);
-  EXPECT_TRUE(printed.ends_with("1 VIOLATED\nthe mistake 'breaks-on-seed-three' is found\n")) << printed;
+  EXPECT_TRUE(printed.ends_with("1 VIOLATED\nthe mistake 'breaks-on-seed-three' was detected\n")) << printed;
 }
 
 TEST_F(Report, says_so_when_a_mistake_is_not_found) {
