@@ -370,8 +370,8 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
 Result<RecoveredState> recover(ReadState read) {
   for (const StateIssue& issue : read.validation.issues) {
     if (issue.field != StateField::kLeader && issue.field != StateField::kTerm) continue;
-    return fail(Errc::kInvalid, "the failover state's {} is {}, so its leader is unknown. Repeat the transfer",
-                to_string(issue.field), issue.text);
+    return fail(Errc::kInvalid, "the failover state is unusable: {} is {}. Repeat the transfer", to_string(issue.field),
+                issue.text);
   }
   if (read.state.leader == NodeId() || read.state.term == Epoch()) {
     return fail(Errc::kInvalid,
