@@ -162,7 +162,7 @@ struct AssignmentRecord {
   uint32_t extensions = 0;   // grants of more time
   Duration extended;         // their sum
   uint64_t iterations = 0;   // that it may begin, of a workflow which counts them
-  uint64_t left = 0;         // of these, when it is gone, those that others may begin
+  uint64_t left = 0;         // after it is gone: how many of these others may begin
   bool operator==(const AssignmentRecord&) const = default;
 };
 
