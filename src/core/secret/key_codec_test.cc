@@ -123,7 +123,7 @@ TEST_F(KeyCodec, each_field_of_a_key_share_is_within_its_bounds_or_refused) {
 TEST_F(KeyCodec, each_field_of_a_commitment_is_within_its_bounds_or_refused) {
   EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, std::string_view("\0", 1))),
               HasSubstr("an impossible commitment: the threshold"));
-  EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, "\x04")), HasSubstr("key shares, 3, not 4"));
+  EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, "\x04")), HasSubstr("key shares, 3; it is 4"));
   EXPECT_THAT(refused_commitment(with(commitment, kSharesAt, "\x04")), HasSubstr("truncated"));
   EXPECT_THAT(refused_commitment(with(commitment.substr(0, 65), kSharesAt, std::string_view("\0", 1))),
               HasSubstr("key share, not 0"));

@@ -75,7 +75,7 @@ TEST(Signature, what_is_not_admitted_is_told_with_the_remedy) {
 
   const Error old = error_of(admit(signed_program(2), "shop.bw", trusted(), 3));
   EXPECT_EQ(old.code, Errc::kUnsupported);
-  EXPECT_THAT(old.message, HasSubstr("signed by bellwether 0.1.0 for version 2 of the interface"));
+  EXPECT_THAT(old.message, HasSubstr("built by bellwether 0.1.0 for version 2 of the program interface"));
 
   std::string changed = signed_program();
   changed[5] = 'x';
