@@ -65,7 +65,7 @@ class VoteTrust(voting.Test):
         admin, _ = cluster.agreed(other_than="a")
         follower = "c" if admin == "b" else "b"
         for name in (admin, follower):
-            cluster.says(name, "the reputation of 'a' is 50 % now")
+            cluster.says(name, "the reputation of 'a' is now 50 %")
         cluster.running.pop(follower).stop()
         self.start(cluster, follower, first=False, **others)
         self.start(cluster, "a", first=False, **first)
