@@ -240,7 +240,7 @@ TEST_F(MessageRouterTest, what_no_version_knows_is_told_of_with_its_number) {
   machine_.run(say(Role::kManager, "m2", {{9'999, 0}, {500, 99}}));
   ASSERT_EQ(audit_.lines.size(), 4U);
   EXPECT_EQ(audit_.lines[0], "unknown_message: manager 'm2': message 9999 is unknown to this version and was ignored");
-  EXPECT_THAT(audit_.lines[2], HasSubstr("message 500 is none"));
+  EXPECT_THAT(audit_.lines[2], HasSubstr("message 500 is unknown"));
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(NodeConfigTest, what_is_wrong_elsewhere_names_the_variable_or_option) {
 
 TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
   EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
-  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 letters"));
+  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name must have 1 to 64 letters"));
   EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("lists a node twice"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("its votes must survive a restart"));
@@ -151,7 +151,7 @@ TEST_F(NodeConfigTest, a_store_that_does_not_reach_all_nodes_or_clashes_with_vot
     EXPECT_THAT(complaints, HasSubstr("etcd, k8s, redis or postgres"));
   }
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\nleadership: etcd://10.0.0.5\n"),
-              HasSubstr("leave one of them out"));
+              HasSubstr("remove one of them"));
   EXPECT_THAT(complaint("cluster: prod\nleadership: zk://10.0.0.5\n"), HasSubstr("there is no store 'zk:'"));
   EXPECT_THAT(complaint("cluster: prod\nleadership: redis://u:secret@10.0.0.5\n"), HasSubstr("password_file"));
   EXPECT_THAT(complaints, testing::Not(HasSubstr("secret@")));

@@ -60,7 +60,7 @@ TEST_F(AdminServiceTest, questions_change_nothing_and_are_not_audited) {
   EXPECT_THAT(answer<SecretsAnswer>(AskSecrets()).ids, ElementsAre(1, 2));
   EXPECT_THAT(kernel.acts, IsEmpty());
   EXPECT_THAT(kernel.audited, IsEmpty());
-  EXPECT_THAT(only<QuorumView>(ask(AskLeader())).error().message, HasSubstr("not asked"));
+  EXPECT_THAT(only<QuorumView>(ask(AskLeader())).error().message, HasSubstr("does not match the request"));
 }
 
 TEST_F(AdminServiceTest, an_act_is_audited_with_who_wanted_it_and_what_came_of_it) {

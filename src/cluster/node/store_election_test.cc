@@ -232,7 +232,7 @@ TEST_F(StoreElectionTest, the_leadership_is_handed_to_whom_it_is_to_go_and_to_no
   pass(kStoreElectionLease / 2);
   EXPECT_EQ(b.term, 2u) << "long before a lease is over";
   EXPECT_EQ(a.leader(), "b");
-  EXPECT_THAT(a.election->change_voters(true, "c").error().message, HasSubstr("nobody votes"));
+  EXPECT_THAT(a.election->change_voters(true, "c").error().message, HasSubstr("there are no voters"));
 }
 
 TEST_F(StoreElectionTest, who_leaves_hands_over_and_stands_no_more) {

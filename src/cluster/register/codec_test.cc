@@ -81,7 +81,7 @@ TEST(RegisterCodec, what_contradicts_itself_is_refused) {
   EXPECT_EQ(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), "");
   ++head.size;
   EXPECT_THAT(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), HasSubstr("number of chunks"));
-  EXPECT_THAT(refusal(blobs::Asked{1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("no kind of a blob"));
+  EXPECT_THAT(refusal(blobs::Asked{1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("not a valid kind of a blob"));
   EXPECT_EQ(message::decode<Message>("").error().code, Errc::kUnsupported) << "no body";
   EXPECT_EQ(message::decode<blobs::Asked>("").error().code, Errc::kUnsupported) << "no question";
 }

@@ -309,7 +309,7 @@ TEST(FailoverState, what_another_node_would_not_take_is_not_sent) {
   for (int node = 0; node < 100; ++node) {
     state.node_assignments["n" + std::to_string(node)] = std::vector<std::string>(100, std::string(150, 'x'));
   }
-  EXPECT_THAT(encode(state, sha256).error().message, HasSubstr("at most 1 MiB"));
+  EXPECT_THAT(encode(state, sha256).error().message, HasSubstr("the limit is 1 MiB"));
 }
 
 TEST(FailoverState, a_full_queue_can_be_handed_over) {

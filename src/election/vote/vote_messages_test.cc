@@ -203,7 +203,7 @@ TEST_F(VoteMessagesOfThree, an_inflated_score_is_not_voted_for) {
   group.hear(1, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
   group.hear(2, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group.admin() == 1; }));
-  EXPECT_TRUE(group.was_noted(1, "does not vote for node 3: a score of 0.99"));
+  EXPECT_TRUE(group.was_noted(1, "does not vote for node 3: it claims a score of 0.99"));
   EXPECT_NE(group[2].ballot()->announcements().at(NodeId(3))->doubt.find("a score of 0.99"), std::string::npos);
 }
 

@@ -40,7 +40,7 @@ TEST(VoteTiming, what_cannot_be_is_refused_with_the_sum) {
   EXPECT_THAT(vote_timing_refusal([](VoteTiming& t) { t.stop_grace = Duration::seconds(5); }),
               HasSubstr("(7.50s + 3s + 5s) do not fit into heartbeat_timeout on the slowest clock (14.8s)"));
   EXPECT_THAT(vote_timing_refusal([](VoteTiming& t) { t.gather = Duration::seconds(11); }),
-              HasSubstr("has no room for"));
+              HasSubstr("it must be at least three times"));
 }
 
 // What users are promised: 15 s and the time until the outcome is certain; two seconds on one site.

@@ -81,9 +81,10 @@ TEST(JobRecord, what_no_owner_could_have_written_is_refused) {
 
 TEST(JobRecord, workflows_that_cannot_be_are_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.workflows[1].state = static_cast<WorkflowState>(kWorkflowStates); },
-                      "workflow 1 with a state"));
+                      "workflow 1 with an unknown state"));
   EXPECT_TRUE(refuses([](auto& s) { s.workflows[0].parts = kMaxParts + 1; }, "workflow 0 with too many parts"));
-  EXPECT_TRUE(refuses([](auto& s) { s.workflows[0].base_second = kMaxSeconds + 1; }, "workflow 0 with a second"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.workflows[0].base_second = kMaxSeconds + 1; }, "workflow 0 with an impossible second"));
 }
 
 TEST(JobRecord, assignments_that_cannot_be_are_refused) {

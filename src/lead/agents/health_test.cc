@@ -127,7 +127,7 @@ TEST(Health, a_promise_that_cannot_hold_comes_with_its_arithmetic) {
   loop.takeover_slo = Duration::seconds(15);
   Findings out;
   judge_budget({.file = "p.yaml"}, loop, budget_of_loop(loop, Duration::millis(50), ""), out);
-  expect_one(out, Severity::kWarning, "cannot keep its promise");
+  expect_one(out, Severity::kWarning, "cannot meet its objective");
   EXPECT_THAT(out[0].evidence, HasSubstr("= 92.625s"));
 }
 

@@ -128,7 +128,8 @@ TEST(JobRecordCodec, what_no_owner_could_have_written_is_neither_made_nor_read) 
   const auto read = read_record(record_bytes(record));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::kInvalid);
-  EXPECT_NE(read.error().message.find("assignment 2 with no end"), std::string::npos) << read.error().message;
+  EXPECT_NE(read.error().message.find("assignment 2 with the state ended without an end"), std::string::npos)
+      << read.error().message;
 }
 
 TEST(JobRecordCodec, words_for_people_are_made_fit) {
