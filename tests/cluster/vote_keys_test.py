@@ -137,7 +137,7 @@ class VoteKeys(voting.Test):
             self.assertEqual(cluster.running["a"].wait(), 104)
             for word in words:
                 self.assertIn(word, cluster.running["a"].tail())
-        refused("is not what", "Bring this node its key share", commitment=other / "key.commitment")
+        refused("does not match the commitment", "Copy this node's key share", commitment=other / "key.commitment")
         refused("needs both key_share and key_commitment", share="")
         refused("a majority elected", quorum="plurality")
         refused("no key share", share="", commitment="", key_command=["true"])

@@ -199,7 +199,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         cluster = self.voting(2)
         self.start(cluster, "a", vote={"key": str(cluster.folder / "b.key"), "keys": str(cluster.folder / "keys")})
         self.assertEqual(cluster.running["a"].wait(), 104)
-        self.assertIn("nobody would believe this node", cluster.running["a"].tail())
+        self.assertIn("no voter would believe this node", cluster.running["a"].tail())
         (cluster.folder / "keys" / "a.pem").unlink()
         self.start(cluster, "b")
         self.assertEqual(cluster.running["b"].wait(), 104)

@@ -287,7 +287,7 @@ class Vote(InGroup, Behaviours):
         group.write("a", vote={"key": str(group.folder / "b.key"), "keys": str(group.folder / "keys")})
         one = self.member("a")
         self.assertEqual(one.wait(PATIENCE), 104)
-        self.assertIn("nobody would believe this node", str(one))
+        self.assertIn("no voter would believe this node", str(one))
 
     def test_the_score_decides_who_leads(self):
         group = self.group()
