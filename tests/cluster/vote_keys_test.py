@@ -144,7 +144,7 @@ class VoteKeys(voting.Test):
         damaged = cluster.folder / "damaged"
         damaged.touch(mode=0o600)
         damaged.write_bytes((shares / "a.share").read_bytes()[:-1] + b"\0")
-        refused("is not what", share=damaged)
+        refused("does not match the commitment", share=damaged)
         (shares / "a.share").chmod(0o644)
         refused("chmod 600")
 
