@@ -111,7 +111,7 @@ TEST_F(LedVoteMessages, a_disk_that_was_set_back_is_found_out) {
   group.start(3);
   group.run(Duration::seconds(1));
   EXPECT_TRUE(group[3].follows_only());
-  EXPECT_TRUE(group.was_noted(3, "its disk was set back"));
+  EXPECT_TRUE(group.was_noted(3, "the disk of this node was set back"));
   EXPECT_TRUE(group.disks.at(3).lost) << "for ever";
   // It learns who is the admin, and takes part in nothing.
   group.stop(3);
